@@ -2,10 +2,10 @@
 
     python benchmarks/trace_training.py [--list] [--features surface]
 
-Data are the demo's. Resources, where features need some, are built before; features, folds and the search are
-not. Functions are distinct code objects of `qe/`, `features/` and `plugins/`; the second figure leaves out
-comprehensions, generator expressions and lambdas. `train()` alone is counted from its call on, the process from
-its start, with imports and the command line.
+Data are the demo's. Resources, where features need some, are built before; features, folds and the search
+are not. Functions are distinct code objects of `qe/`, `features/` and `plugins/`; the second figure leaves out
+comprehensions, generator expressions and lambdas. `train()` alone is counted from its call on, the process
+from its start, with imports and the command line.
 """
 
 import argparse
@@ -108,7 +108,11 @@ def run(folder: Path, features: str) -> dict[str, list[tuple[int, str, str]]]:
 
     generate(folder / "data", seed=1, pairs=2000, train=90, test=40, new=1)
     (folder / "traced.yaml").write_text(f"{EXPERIMENT}features: [{features}]\n")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
+    }
     train = ["train", "traced.yaml", "--cache-dir", "cache", "--quiet"]
 
     def python(*arguments: str) -> None:

@@ -29,10 +29,10 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
-from qe.training import search
 from qe.training.check import check
 from qe.training.objective import FoldData, Objective
 from qe.training.preparation import prepare
+from qe.training.search import Search
 from qe.training.space import Space
 
 SCALE = LabelScale("effort", 1, 5, True)
@@ -84,11 +84,11 @@ def measured(
     warm(folds[0], candidate)
     started = time.process_time()
     section = SearchSection.model_validate({"trials": trials, "time": seconds})
-    value = search.run(plain, section).best_trial.values[0]
+    value = Search(plain, section).result().best_trial.values[0]
     spent = (time.process_time() - started) / len(folds)
     if searched.space.single:
         return f"{value:.4f}", "", f"{spent:.3f}"
-    return f"{value:.4f}", f"{search.run(searched, section).best_trial.values[0]:.4f}", f"{spent:.3f}"
+    return f"{value:.4f}", f"{Search(searched, section).result().best_trial.values[0]:.4f}", f"{spent:.3f}"
 
 
 def warm(fold: FoldData, candidate: Candidate) -> None:

@@ -25,7 +25,7 @@ from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
 from qe.training.check import check
 from qe.training.objective import FoldData, Objective
-from qe.training.preparation import Prepared, feature_tables, fold_data, prepare
+from qe.training.preparation import Prepared, feature_tables, prepare
 from qe.training.search import best_candidate, gathered, search_candidates
 
 SUBSET_METRICS = ("delta_avg", "spearman", "mae", "rmse")
@@ -352,7 +352,7 @@ def _sampled_folds(data: Prepared, size: int, seed: np.random.SeedSequence) -> l
         data.first_folds, seed.spawn(len(data.first_folds)), strict=True
     ):
         rows = np.sort(np.random.default_rng(child).permutation(train_rows)[:size])
-        folds.append(fold_data(data, data.training, rows, test_rows, data.fold(rows, test_rows)))
+        folds.append(data.fold_data(data.training, rows, test_rows, data.fold(rows, test_rows)))
     return folds
 
 

@@ -14,7 +14,7 @@ from features.basics.progress import Progress
 from features.core.feature_set import FeatureSet
 from features.core.segments import Column, Segments
 from features.storage.files import digest
-from qe.config.experiment import DatasetSection, Experiment, NegativesSection
+from qe.config.experiment import DatasetSection, NegativesSection
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.perturbation import names, perturbed
 from qe.language.programs.made_columns import remake_columns
@@ -49,11 +49,19 @@ class Negatives:
     seed: int
     made_columns: Mapping[str, str] = field(default_factory=dict)
 
-    def rows(self, first: Split, fitting: Split, extraction: Extraction) -> "NegativeRows":
+    def rows(self, first: Split, fitting: Split, extraction: Extraction) -> "AddedRows":
         """Perturbed rows of `first`; families that learn are fitted on `fitting`, which has none of them."""
         segments, rows = self.perturbed(first.segments)
         sources = tuple(first.segments.source[row] for row in rows.tolist())
-        return NegativeRows(sources, rows, extraction.scored(fitting, segments), self.scale)
+        return AddedRows(self, rows, sources, extraction.scored(fitting, segments))
+
+    def labels(self, rows: NDArray[np.int64], gold: FloatArray) -> FloatArray:
+        """(m,) the worst label of the real rows."""
+        return np.full(len(rows), gold.min() if self.scale.higher_is_better else gold.max())
+
+    def weights(self, rows: NDArray[np.int64]) -> FloatArray:
+        """(m,) 1: they count as real rows."""
+        return np.ones(len(rows))
 
     def perturbed(self, segments: Segments) -> tuple[Segments, NDArray[np.int64]]:
         """Perturbed rows, about as many of each kind, and the rows that they were made from."""
@@ -71,39 +79,6 @@ class Negatives:
 
 
 @dataclass(frozen=True, eq=False)
-class NegativeRows:
-    """Perturbed rows with their features (m, k) in a fold.
-
-    sources  (m,) sources of the rows that they were made from
-    rows     (m,) places of those rows among the training rows of the fold
-    """
-
-    sources: tuple[str, ...]
-    rows: NDArray[np.int64]
-    table: pd.DataFrame
-    scale: LabelScale
-
-    def excluding(self, segments: Segments) -> "NegativeRows":
-        """Only those that were made from rows with other sources."""
-        kept = unrepeated(self.sources, segments.source)
-        sources = tuple(self.sources[row] for row in kept.tolist())
-        return NegativeRows(sources, self.rows[kept], self.table.iloc[kept], self.scale)
-
-    def labels(self, gold: FloatArray) -> FloatArray:
-        """(m,) the worst label of the real rows."""
-        return np.full(len(self.rows), gold.min() if self.scale.higher_is_better else gold.max())
-
-    @property
-    def weights(self) -> FloatArray:
-        """(m,) 1: they count as real rows."""
-        return np.ones(len(self.rows))
-
-    def features(self, primary: pd.DataFrame) -> pd.DataFrame:
-        """(m, k)"""
-        return self.table
-
-
-@dataclass(frozen=True, eq=False)
 class Auxiliary:
     """An auxiliary training dataset: its rows, and the way to their features.
 
@@ -115,7 +90,6 @@ class Auxiliary:
     files       where they are
     """
 
-    place: str
     section: DatasetSection
     split: Split
     scale: LabelScale
@@ -144,35 +118,41 @@ class Auxiliary:
         labels = rescaled(scores_of(split), self.scale, gold, self.onto, self.section.scaling)
         return replace(split, scores=labels)
 
+    def added(self, rows: NDArray[np.int64], table: pd.DataFrame) -> "AddedRows":
+        """Some of its rows with their features."""
+        return AddedRows(self, rows, self.split.take(rows).segments.source, table)
+
+    def labels(self, rows: NDArray[np.int64], gold: FloatArray) -> FloatArray:
+        """(n,) on the scale of the first dataset, whose labels in this fold are `gold`."""
+        return scores_of(self.scaled(rows, gold))
+
+    def weights(self, rows: NDArray[np.int64]) -> FloatArray:
+        return self.importance[rows]
+
 
 @dataclass(frozen=True, eq=False)
-class AuxiliaryRows:
-    """`rows` of an auxiliary dataset, with their features (n, k) in a fold."""
+class AddedRows:
+    """Rows of an auxiliary dataset, or perturbed ones, with their features (m, k) in a fold.
 
-    auxiliary: Auxiliary
+    rows     (m,) places in the auxiliary dataset, or of the rows that were perturbed
+    sources  (m,) the sources that they repeat
+    """
+
+    origin: Auxiliary | Negatives
     rows: NDArray[np.int64]
+    sources: Sequence[str]
     table: pd.DataFrame
 
-    def excluding(self, segments: Segments) -> "AuxiliaryRows":
+    def excluding(self, segments: Segments) -> "AddedRows":
         """Only the rows with other sources."""
-        kept = np.isin(self.rows, self.auxiliary.rows_without(segments))
-        return self if kept.all() else AuxiliaryRows(self.auxiliary, self.rows[kept], self.table[kept])
-
-    def labels(self, gold: FloatArray) -> FloatArray:
-        """(n,) on the scale of the first dataset, whose labels in this fold are `gold`."""
-        return scores_of(self.auxiliary.scaled(self.rows, gold))
-
-    @property
-    def weights(self) -> FloatArray:
-        """(n,)"""
-        return self.auxiliary.importance[self.rows]
+        kept = unrepeated(self.sources, segments.source)
+        sources = tuple(self.sources[row] for row in kept.tolist())
+        return AddedRows(self.origin, self.rows[kept], sources, self.table.iloc[kept])
 
     def features(self, primary: pd.DataFrame) -> pd.DataFrame:
-        """(n, k); with `align`, on the mean and the deviation of the first dataset's rows `primary`."""
-        return aligned(self.table, primary) if self.auxiliary.section.align else self.table
-
-
-AddedRows = AuxiliaryRows | NegativeRows
+        """(m, k); with `align`, on the mean and the deviation of the first dataset's rows `primary`."""
+        moved = isinstance(self.origin, Auxiliary) and self.origin.section.align
+        return aligned(self.table, primary) if moved else self.table
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +175,9 @@ def join_rows(
     if not added:
         return Rows(primary, scores, weights, 0)
     tables = [primary, *(each.features(primary) for each in added)]
-    labels = [scores, *(each.labels(scores) for each in added)]
+    labels = [scores, *(each.origin.labels(each.rows, scores) for each in added)]
     first = np.ones(len(scores)) if weights is None else weights
-    counts = np.concatenate([first, *(each.weights for each in added)])
+    counts = np.concatenate([first, *(each.origin.weights(each.rows) for each in added)])
     n_added = sum(len(each.rows) for each in added)
     return Rows(pd.concat(tables), np.concatenate(labels), None if (counts == 1).all() else counts, n_added)
 
@@ -245,162 +225,111 @@ class Fitting:
         gold = scores_of(first)
         return cls(concatenate([first, *(each.scaled(rows, gold) for each, rows in added)]), added)
 
-    def rows_in(self, table: pd.DataFrame, first: int) -> list[AuxiliaryRows]:
+    def rows_in(self, table: pd.DataFrame, first: int) -> list[AddedRows]:
         """The added rows with their part of a table; `first` rows of the first dataset come before."""
         added = []
         for auxiliary, rows in self.added:
-            added.append(AuxiliaryRows(auxiliary, rows, table.iloc[first : first + len(rows)]))
+            added.append(auxiliary.added(rows, table.iloc[first : first + len(rows)]))
             first += len(rows)
         return added
 
 
-def fold_tables(
-    extraction: Extraction,
-    auxiliaries: Sequence[Auxiliary],
-    split: Split,
-    train_rows: NDArray[np.int64],
-    test_rows: NDArray[np.int64],
-    negatives: Negatives | None = None,
-) -> FoldTables:
-    """Feature tables of one fold.
+@dataclass(frozen=True, eq=False)
+class AuxiliaryReader:
+    """Reads auxiliary datasets next to the first dataset, its rows and its features."""
 
-    Families that learn from labels are fitted on its training rows and the rows added to them.
-    """
-    first, scored = split.take(train_rows), split.take(test_rows).segments
-    fitting = Fitting.for_fold(first, auxiliaries, scored)
-    parts = (split.segments, *(each.split.segments for each, _ in fitting.added))
-    static = pd.concat([extraction.static(part) for part in parts])
-    train, test = extraction.fit_and_score(fitting.split, scored, static)
-    added = [*fitting.rows_in(train, len(train_rows)), *_separate_rows(auxiliaries, first, scored)]
-    negative = _negative_rows(negatives, first, fitting.split, extraction)
-    return FoldTables(train.iloc[: len(train_rows)], test, (*added, *negative))
+    plan: Plan
+    dataset: Dataset
+    rows: TrainingRows
+    extraction: Extraction
+    cache: Path
+    progress: Progress
 
+    def read(self) -> tuple[tuple[Auxiliary, ...], list[str]]:
+        """The auxiliary datasets of the experiment, and a note about each.
 
-def tables_of_folds(
-    extraction: Extraction,
-    auxiliaries: Sequence[Auxiliary],
-    split: Split,
-    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
-    negatives: Negatives | None = None,
-) -> list[FoldTables]:
-    """`fold_tables` of all folds; they share fitted families unless these are fitted on several datasets."""
-    if any(each.section.joint for each in auxiliaries):
-        return [fold_tables(extraction, auxiliaries, split, *fold, negatives) for fold in folds]
-    result = []
-    for tables, (train_rows, test_rows) in zip(extraction.folds(split, folds), folds, strict=True):
-        first = split.take(train_rows)
-        added = _separate_rows(auxiliaries, first, split.take(test_rows).segments)
-        result.append(FoldTables(*tables, (*added, *_negative_rows(negatives, first, first, extraction))))
-    return result
+        Raises InputError, with its place, if one has no labels, or lacks what the features need.
+        """
+        result, notes = [], []
+        for number, section in enumerate(self.plan.experiment.auxiliary_datasets, start=1):
+            place, experiment = f"dataset.{number}", self.plan.experiment
+            dataset = read_dataset(experiment, section, place)
+            dataset = translated(dataset, experiment, self.cache, self.progress)
+            try:
+                auxiliary, note = self._auxiliary(place, section, dataset)
+            except InputError as error:
+                raise InputError(f"{place} ({dataset.name}): {error}") from None
+            result.append(auxiliary)
+            notes.append(note)
+        return tuple(result), notes
 
-
-def whole_tables(
-    extraction: Extraction,
-    auxiliaries: Sequence[Auxiliary],
-    split: Split,
-    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
-    negatives: Negatives | None = None,
-) -> FoldTables:
-    """All rows are learned from; the table of held-out rows is empty."""
-    nothing = split.segments.take([])
-    fitting = Fitting.for_fold(split, auxiliaries, nothing)
-    train = extraction.training_table(fitting.split, () if fitting.added else folds)
-    added = [*fitting.rows_in(train, len(split)), *_separate_rows(auxiliaries, split, nothing)]
-    negative = _negative_rows(negatives, split, fitting.split, extraction)
-    return FoldTables(train.iloc[: len(split)], train.iloc[:0], (*added, *negative))
-
-
-def _negative_rows(
-    negatives: Negatives | None, first: Split, fitting: Split, extraction: Extraction
-) -> list[NegativeRows]:
-    return [] if negatives is None else [negatives.rows(first, fitting, extraction)]
-
-
-def _separate_rows(auxiliaries: Sequence[Auxiliary], first: Split, scored: Segments) -> list[AuxiliaryRows]:
-    added = []
-    for each in auxiliaries:
-        rows = each.rows_without(scored)
-        if len(rows) and not each.section.joint:
-            table = each.extraction.training_table(each.scaled(rows, scores_of(first)))
-            added.append(AuxiliaryRows(each, rows, table))
-    return added
-
-
-def auxiliary_datasets(
-    plan: Plan, dataset: Dataset, rows: TrainingRows, extraction: Extraction, cache: Path, progress: Progress
-) -> tuple[tuple[Auxiliary, ...], list[str]]:
-    """The auxiliary datasets of an experiment, and a note about each.
-
-    Raises InputError, with its place, if one has no labels, or lacks what the features need.
-    """
-    result, notes = [], []
-    for number, section in enumerate(plan.experiment.auxiliary_datasets, start=1):
-        place = f"dataset.{number}"
-        read = read_dataset(plan.experiment, section, place)
-        auxiliary = translated(read, plan.experiment, cache, progress)
-        try:
-            each, note = _auxiliary(
-                place, section, auxiliary, plan, dataset, rows, extraction, cache, progress
-            )
-        except InputError as error:
-            raise InputError(f"{place} ({auxiliary.name}): {error}") from None
-        result.append(each)
-        notes.append(note)
-    return tuple(result), notes
-
-
-def _auxiliary(
-    place: str, section: DatasetSection, auxiliary: Dataset, plan: Plan, dataset: Dataset, rows: TrainingRows,
-    extraction: Extraction, cache: Path, progress: Progress,
-) -> tuple[Auxiliary, str]:  # fmt: skip
-    experiment, training = plan.experiment, rows.training
-    split, left_out = _rows_to_learn(section, auxiliary, experiment, dataset, rows)
-    if section.joint:
-        _check_tokenizers(split.segments, training.segments)
-    split, extraction = _extraction(section, split, plan, training, extraction, cache, progress)
-    _check_columns(split, extraction.feature_set)
-    split = _renamed(split, place, experiment.split.fold_by == "document")
-    rescaled(scores_of(split), auxiliary.scale, scores_of(training), dataset.scale, section.scaling)
-    note = NOTE.format(
-        place=place,
-        name=auxiliary.name,
-        n=len(split),
-        weight=section.weight,
-        label=auxiliary.scale.name,
-        others="" if section.scaling == "none" else f" rescaled ({section.scaling})",
-        left_out=left_out,
-        together=", or are in the first dataset" if section.joint else "",
-    )
-    weights = None if row_counts(split, experiment) is None else weights_of(split, experiment)
-    importance = section.weight * (np.ones(len(split)) if weights is None else weights)
-    result = Auxiliary(
-        place, section, split, auxiliary.scale, dataset.scale, importance, extraction,
-        auxiliary.name, auxiliary.provenance, auxiliary.files(section.path),
-    )  # fmt: skip
-    return result, note
-
-
-def _rows_to_learn(
-    section: DatasetSection, auxiliary: Dataset, experiment: Experiment, dataset: Dataset, rows: TrainingRows
-) -> tuple[Split, int]:
-    split = concatenate([auxiliary.split(name) for name in section.train])
-    if split.scores is None or not np.isfinite(split.scores).all():
-        raise InputError(f"segments of {', '.join(section.train)} have no labels to learn from")
-    # Sources of the first dataset's other splits, and of its labelled rows that are set aside.
-    learned, labelled = set(rows.training.segments.id), rows.labelled.segments
-    others = (s for name, s in dataset.splits.items() if name not in experiment.split.train)
-    forbidden = [text for other in others for text in other.segments.source]
-    forbidden += [s for name, s in zip(labelled.id, labelled.source, strict=True) if name not in learned]
-    forbidden += rows.training.segments.source if section.joint else ()
-    kept = unrepeated(split.segments.source, forbidden)
-    if not len(kept):
-        raise InputError(
-            "all sources are among those that are not learned from"
-            + (", or in the first dataset" if section.joint else ""),
-            remedy="leave `together` out" if section.joint else "leave the dataset out",
+    def _auxiliary(self, place: str, section: DatasetSection, auxiliary: Dataset) -> tuple[Auxiliary, str]:
+        experiment, training = self.plan.experiment, self.rows.training
+        split, left_out = self._rows_to_learn(section, auxiliary)
+        if section.joint:
+            _check_tokenizers(split.segments, training.segments)
+        split, extraction = self._extraction(section, split)
+        _check_columns(split, extraction.feature_set)
+        split = _renamed(split, place, experiment.split.fold_by == "document")
+        rescaled(scores_of(split), auxiliary.scale, scores_of(training), self.dataset.scale, section.scaling)
+        note = NOTE.format(
+            place=place,
+            name=auxiliary.name,
+            n=len(split),
+            weight=section.weight,
+            label=auxiliary.scale.name,
+            others="" if section.scaling == "none" else f" rescaled ({section.scaling})",
+            left_out=left_out,
+            together=", or are in the first dataset" if section.joint else "",
         )
-    left_out = len(split) - len(kept)
-    return sampled(split.take(kept), section.rows, experiment.split.seed), left_out
+        weights = None if row_counts(split, experiment) is None else weights_of(split, experiment)
+        importance = section.weight * (np.ones(len(split)) if weights is None else weights)
+        result = Auxiliary(
+            section, split, auxiliary.scale, self.dataset.scale, importance, extraction,
+            auxiliary.name, auxiliary.provenance, auxiliary.files(section.path),
+        )  # fmt: skip
+        return result, note
+
+    def _rows_to_learn(self, section: DatasetSection, auxiliary: Dataset) -> tuple[Split, int]:
+        training, experiment = self.rows.training, self.plan.experiment
+        split = concatenate([auxiliary.split(name) for name in section.train])
+        if split.scores is None or not np.isfinite(split.scores).all():
+            raise InputError(f"segments of {', '.join(section.train)} have no labels to learn from")
+        # Sources of the first dataset's other splits, and of its labelled rows that are set aside.
+        learned, labelled = set(training.segments.id), self.rows.labelled.segments
+        others = (s for name, s in self.dataset.splits.items() if name not in experiment.split.train)
+        forbidden = [text for other in others for text in other.segments.source]
+        forbidden += [s for name, s in zip(labelled.id, labelled.source, strict=True) if name not in learned]
+        forbidden += training.segments.source if section.joint else ()
+        kept = unrepeated(split.segments.source, forbidden)
+        if not len(kept):
+            raise InputError(
+                "all sources are among those that are not learned from"
+                + (", or in the first dataset" if section.joint else ""),
+                remedy="leave `together` out" if section.joint else "leave the dataset out",
+            )
+        return sampled(split.take(kept), section.rows, experiment.split.seed), len(split) - len(kept)
+
+    def _extraction(self, section: DatasetSection, split: Split) -> tuple[Split, Extraction]:
+        plan, primary = self.plan, replace(self.extraction, labels=None)  # of the first dataset's segments
+        documents = primary.fold_by != "document" or split.segments.doc_id is not None
+        by = primary.fold_by if documents else "random"
+        if section.resources is None:
+            if plan.parts and _languages(split) != _languages(self.rows.training):
+                raise InputError(
+                    f"the features need resources of {'-'.join(_languages(split))}",
+                    remedy="name them in `resources` of this dataset",
+                )
+            return split, primary if section.joint else replace(primary, fold_by=by)
+        corpus = split.segments
+        if plan.parts and corpus_absent(section.resources):
+            learned, rest = rows_of_own_corpus(len(split))
+            split, corpus = split.take(learned), corpus.take(rest)
+        bundle = resources_for(
+            section.resources, corpus, plan.parts, self.cache, self.progress, plan.programs
+        )
+        feature_set = FeatureSet.make(plan.features, bundle)
+        return split, replace(primary, feature_set=feature_set, fold_by=by, part_features=None)
 
 
 def _check_tokenizers(segments: Segments, training: Segments) -> None:
@@ -412,29 +341,6 @@ def _check_tokenizers(segments: Segments, training: Segments) -> None:
             f"these are {first}",
             remedy="leave `together` out, or set the same `text.tokenizer`",
         )
-
-
-def _extraction(
-    section: DatasetSection, split: Split, plan: Plan, training: Split, primary: Extraction, cache: Path,
-    progress: Progress,
-) -> tuple[Split, Extraction]:  # fmt: skip
-    if primary.labels is not None:  # of the first dataset's segments
-        primary = replace(primary, labels=None)
-    by = primary.fold_by if primary.fold_by != "document" or split.segments.doc_id is not None else "random"
-    if section.resources is None:
-        if plan.parts and _languages(split) != _languages(training):
-            raise InputError(
-                f"the features need resources of {'-'.join(_languages(split))}",
-                remedy="name them in `resources` of this dataset",
-            )
-        return split, primary if section.joint else replace(primary, fold_by=by)
-    corpus = split.segments
-    if plan.parts and corpus_absent(section.resources):
-        learned, rest = rows_of_own_corpus(len(split))
-        split, corpus = split.take(learned), corpus.take(rest)
-    bundle = resources_for(section.resources, corpus, plan.parts, cache, progress, plan.programs)
-    feature_set = FeatureSet.make(plan.features, bundle)
-    return split, replace(primary, feature_set=feature_set, fold_by=by, part_features=None)
 
 
 def _languages(split: Split) -> tuple[str, str]:

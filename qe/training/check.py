@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from features.core.tree_columns import make_trees
 from features.text.segmenter import SEGMENTERS
 from features.text.synonyms import english
 from qe.config import experiment as experiment_file
-from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection, TreebankSection
+from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
 from qe.learning.learner import LEARNERS
@@ -178,10 +179,7 @@ def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
 
 def _check_trees(experiment: Experiment) -> Iterator[str]:
     for number, config in enumerate(experiment.trees):
-        try:
-            make_trees([config])
-        except InputError as error:
-            yield _placed(f"trees.{number}", error)
+        yield from _checked(f"trees.{number}", partial(make_trees, [config]))
     if not experiment.trees:
         return
     for section in experiment.learner:
@@ -208,10 +206,10 @@ def _check_bundle(
     if (bundle := section.bundle) is not None:
         yield from _checked(f"{place}.bundle", lambda: Bundle(bundle).require(parts))
         return
-    for part in _feature_names(
-        experiment
-    ):  # only these: to know all parts is to import all kinds of resources
-        if part in parts and part not in known_parts():
+    settings = [{k: v for k, v in config.items() if k != "kind"} for config in experiment.features]
+    # Only parts that settings name: to know all parts is to import all kinds of resources.
+    for part in {*_texts(settings)}.intersection(parts):
+        if part not in known_parts():
             yield _placed("features", unknown_part(part))
     corpus = ("source", "target", "source_annotation", "target_annotation", "alignments")
     for key in (*(() if section.optional else corpus), "source_monolingual", "target_monolingual"):
@@ -219,11 +217,7 @@ def _check_bundle(
         if path is not None and not path.is_file():
             yield f"{place}.{key}: no such file: {path}"
     if section.read or section.settings:
-        yield from _check_parts(section.read, section.settings, section.alignments, place)
-
-
-def _feature_names(experiment: Experiment) -> set[str]:
-    return set(_texts([{k: v for k, v in config.items() if k != "kind"} for config in experiment.features]))
+        yield from _check_parts(section, place)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -234,25 +228,21 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _check_parts(
-    read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None, place: str
-) -> Iterator[str]:
+def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
     from qe.resources.alignments import Alignments
     from qe.resources.files import PartFiles
     from qe.resources.settings import checked
 
-    builders = dict(Alignments(alignments).builders({}))
-    for part, path in read.items():
-        try:
-            builders |= PartFiles({part: path}).readers
-        except InputError as error:
-            yield _placed(f"{place}.read.{part}", error)
-    for part, values in settings.items():
+    builders = dict(Alignments(section.alignments).builders({}))
+
+    def add_reader(part: str, path: Path) -> None:
+        builders.update(PartFiles({part: path}).readers)
+
+    for part, path in section.read.items():
+        yield from _checked(f"{place}.read.{part}", partial(add_reader, part, path))
+    for part, values in section.settings.items():
         for key, value in values.items():
-            try:
-                checked({part: {key: value}}, builders)
-            except InputError as error:
-                yield _placed(f"{place}.settings.{part}", error)
+            yield from _checked(f"{place}.settings.{part}", partial(checked, {part: {key: value}}, builders))
 
 
 def _check_splits(experiment: Experiment) -> Iterator[str]:
@@ -353,12 +343,12 @@ def _check_search(experiment: Experiment) -> Iterator[str]:
     except (InputError, ModuleNotFoundError):  # reported with the strategy
         return
     if section.sampler == "grid":
-        try:
-            points = space.most_trials(section)
-            if points > MAX_POINTS:
-                yield f"search.sampler: a grid of {points:,} points; at most {MAX_POINTS:,} can be tried"
-        except InputError as error:
-            yield _placed("search.sampler", error)
+        yield from _checked("search.sampler", lambda: _check_grid(space.most_trials(section)))
+
+
+def _check_grid(points: int) -> None:
+    if points > MAX_POINTS:
+        raise InputError(f"a grid of {points:,} points; at most {MAX_POINTS:,} can be tried")
 
 
 def _check_model_name(experiment: Experiment) -> Iterator[str]:
@@ -411,8 +401,7 @@ class Needed:
 def needed(plan: Plan) -> list[Needed]:
     """Everything that the experiment needs in addition to this project's own requirements."""
     experiment = plan.experiment
-    languages = _languages(experiment.dataset)
-    found = [*_annotators(experiment, languages), *_engines(experiment, languages)]
+    found = list(_programs(experiment))
     for language, name in experiment.text.segmenters.items():
         found.append(Needed(f"text.segmenters.{language}", name))  # the check has refused those that are not
     kinds = [(f"features.{config['kind']}", str(config["kind"])) for config in plan.features]
@@ -428,8 +417,7 @@ def needed(plan: Plan) -> list[Needed]:
 def _package(place: str, name: str) -> Needed:
     if importlib.util.find_spec(name) is not None:
         return Needed(place, name)
-    error = missing(name)
-    return Needed(place, name, f"the package {name} is not installed", error.remedy)
+    return Needed(place, name, f"the package {name} is not installed", missing(name).remedy)
 
 
 def _wordnet(place: str) -> Needed:
@@ -441,45 +429,42 @@ def _wordnet(place: str) -> Needed:
 
 
 def _languages(section: DatasetSection) -> tuple[str, str] | None:
-    given = section.options()
-    pair = str(given.get("pair") or "").split("-")
-    if "source_language" in given and "target_language" in given:
-        return str(given["source_language"]), str(given["target_language"])
+    options = section.options()
+    pair = str(options.get("pair") or "").split("-")
+    if "source_language" in options and "target_language" in options:
+        return str(options["source_language"]), str(options["target_language"])
     if len(pair) == 2:
         return pair[0], pair[1]
     return ("en", "es") if section.format == "wmt12" else None
 
 
-def _annotators(experiment: Experiment, languages: tuple[str, str] | None) -> Iterator[Needed]:
+def _programs(experiment: Experiment) -> Iterator[Needed]:
+    """The annotators and MT engines, asked for their version and data where the languages are known."""
+    languages = _languages(experiment.dataset)
+    reverse = languages and languages[::-1]
     for side, by in experiment.annotations.items():
-        name = by if isinstance(by, str) else "+".join(_programs(by))
+        programs = (
+            (program for section in by for program in section.programs) if not isinstance(by, str) else ()
+        )
+        name = by if isinstance(by, str) else "+".join(dict.fromkeys(programs))
         if name:
             from qe.language.programs.taggers import tagger
 
-            pair = languages if side == "source" else languages and (languages[1], languages[0])
+            pair = languages if side == "source" else reverse
             yield _installed(f"annotations.{side}", name, tagger, pair)
-
-
-def _programs(sections: Sequence[TreebankSection]) -> list[str]:
-    return list(dict.fromkeys(name for section in sections for name in section.programs))
-
-
-def _engines(experiment: Experiment, languages: tuple[str, str] | None) -> Iterator[Needed]:
-    from qe.language.engine import engine
-
     for column, name in experiment.translations.items():
-        back = column == "back_translation"
-        pair = languages and ((languages[1], languages[0]) if back else languages)
+        from qe.language.engine import engine
+
+        pair = reverse if column == "back_translation" else languages
         yield _installed(f"translations.{column}", name, engine, pair)
 
 
 def _installed(
     place: str, name: str, make: Callable[[str, str, str], Any], languages: tuple[str, str] | None
 ) -> Needed:
-    if languages is None:
-        return Needed(place, name)
     try:
-        make(name, *languages).fingerprint  # noqa: B018  (asks the program for its version and data)
+        if languages is not None:
+            make(name, *languages).fingerprint  # noqa: B018  (asks the program for its version and data)
     except InputError as error:
         return Needed(place, name, error.problem, error.remedy)
     return Needed(place, name)
@@ -490,47 +475,36 @@ def without_missing(plan: Plan) -> Plan:
 
     The plan's `omitted` lists them. Raises InputError if nothing that can be trained is left.
     """
-    absent = [each for each in needed(plan) if each.absent and each.place.startswith(_LEAVABLE)]
+    absent = [program for program in _programs(plan.experiment) if program.absent]
     if not absent:
         return plan
-    experiment = _without_programs(plan.experiment, {each.place for each in absent})
-    columns = {_COLUMN.get(place, place.partition(".")[2]) for place in (each.place for each in absent)}
-    sides = {column.removeprefix("annotation_") for column in columns if column.startswith("annotation_")}
-    gone = [config for config in plan.features if _needs(config, columns, sides - _with_files(experiment))]
-    trees = [tree for tree in experiment.trees if make_trees([tree])[0].requires() not in columns]
-    kept = tuple(dict(config) for config in plan.features if config not in gone)
-    experiment = experiment.model_copy(update={"features": kept, "trees": tuple(trees)})
-    lost = [variant(config) for config in gone] + [t["kind"] for t in experiment.trees if t not in trees]
-    return replace(check(experiment), omitted=(_missing_note(absent), _lost_features_note(lost)))
-
-
-def _missing_note(absent: Sequence[Needed]) -> str:
-    places = ", ".join(f"{each.place} ({each.name})" for each in absent)
-    reasons = dict.fromkeys(f"{each.absent}; {each.remedy}" for each in absent)
-    return f"left out: {places}: {' '.join(reasons)}"
-
-
-def _lost_features_note(names: Sequence[str]) -> str:
-    return f"left out with them: {', '.join(names)}" if names else "no feature needs what is left out"
-
-
-_LEAVABLE = ("annotations.", "translations.")
-_COLUMN = {f"annotations.{side}": f"annotation_{side}" for side in ("source", "target", "pseudo_reference")}
-
-
-def _without_programs(experiment: Experiment, places: set[str]) -> Experiment:
-    annotations = {s: by for s, by in experiment.annotations.items() if f"annotations.{s}" not in places}
-    translations = {c: by for c, by in experiment.translations.items() if f"translations.{c}" not in places}
-    return experiment.model_copy(update={"annotations": annotations, "translations": translations})
-
-
-def _with_files(experiment: Experiment) -> set[str]:
-    return set(experiment.resources.annotations()) if experiment.resources else set()
-
-
-def _needs(config: Mapping[str, Any], columns: set[str], sides: set[str]) -> bool:
     from qe.resources.annotations import annotated_sides
 
-    if columns & set(configured(config).requires()):
-        return True
-    return bool(sides & set(annotated_sides(parts_needed([config]))))
+    places = {program.place for program in absent}
+    experiment = plan.experiment.model_copy(
+        update={
+            section: {key: by for key, by in getattr(plan.experiment, section).items()
+                      if f"{section}.{key}" not in places}
+            for section in ("annotations", "translations")
+        }
+    )  # fmt: skip
+    columns = {p.replace("annotations.", "annotation_").removeprefix("translations.") for p in places}
+    sides = {column.removeprefix("annotation_") for column in columns if column.startswith("annotation_")}
+    sides -= set(experiment.resources.annotations()) if experiment.resources else set()
+
+    def lacks(config: Mapping[str, Any]) -> bool:
+        needs_column = columns & set(configured(config).requires())
+        return bool(needs_column or (sides and sides & set(annotated_sides(parts_needed([config])))))
+
+    lost = [variant(config) for config in plan.features if lacks(config)]
+    features = tuple(dict(config) for config in plan.features if not lacks(config))
+    trees = tuple(tree for tree in experiment.trees if make_trees([tree])[0].requires() not in columns)
+    lost += [tree["kind"] for tree in experiment.trees if tree not in trees]
+    reasons = dict.fromkeys(f"{program.absent}; {program.remedy}" for program in absent)
+    named = ", ".join(f"{program.place} ({program.name})" for program in absent)
+    omitted = (
+        f"left out: {named}: {' '.join(reasons)}",
+        f"left out with them: {', '.join(lost)}" if lost else "no feature needs what is left out",
+    )
+    changed = experiment.model_copy(update={"features": features, "trees": trees})
+    return replace(check(changed), omitted=omitted)

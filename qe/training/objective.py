@@ -203,6 +203,11 @@ class Objective:
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
         trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
         mean = values.mean(axis=0)  # (folds, metrics) -> (metrics,)
+        if not np.isfinite(mean).all():  # Optuna would close the trial as one that a kill cut off
+            metric = self.metrics[int(np.argmin(np.isfinite(mean)))]
+            error = CandidateFailed(f"{metric} is undefined for its predictions")
+            trial.set_user_attr(FAILURE, error.reason)
+            raise error
         self._predictions[_name(candidate)] = (self.sign * float(mean[0]), predictions)
         if len(self._predictions) > _MAX_PREDICTIONS:
             self._predictions.pop(max(self._predictions, key=lambda name: self._predictions[name][0]))

@@ -19,6 +19,7 @@ from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, check_files, parts_needed
 from features.core.out_of_fold import OutOfFold, ResourceLookup
+from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
 from qe.data.repeated import leaks
@@ -28,16 +29,14 @@ from qe.learning.learner import LEARNERS
 from qe.resources.cache import resources_for
 from qe.resources.own_texts import OwnTexts, own_texts
 from qe.training.auxiliary import (
+    AddedRows,
     Auxiliary,
+    AuxiliaryReader,
     Fitting,
     FoldTables,
     Negatives,
     Rows,
-    auxiliary_datasets,
-    fold_tables,
     join_rows,
-    tables_of_folds,
-    whole_tables,
 )
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.extraction import Extraction
@@ -144,9 +143,11 @@ class Prepared:
 
     @cached_property
     def _all_rows(self) -> FoldTables:
-        return whole_tables(
-            self.extraction, self.auxiliaries, self.training, self.first_folds, self.negatives
-        )
+        nothing, n = self.training.segments.take([]), len(self.training)
+        fitting = Fitting.for_fold(self.training, self.auxiliaries, nothing)
+        train = self.extraction.training_table(fitting.split, () if fitting.added else self.first_folds)
+        added = self._added(fitting, train, self.training, nothing)
+        return FoldTables(train.iloc[:n], train.iloc[:0], added)
 
     @cached_property
     def fitting(self) -> Split:
@@ -154,14 +155,59 @@ class Prepared:
         return Fitting.for_fold(self.training, self.auxiliaries, self.training.segments.take([])).split
 
     def fold(self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64]) -> FoldTables:
-        """Features of one fold of the training rows."""
-        return fold_tables(
-            self.extraction, self.auxiliaries, self.training, train_rows, test_rows, self.negatives
-        )
+        """Features of one fold of the training rows.
+
+        Families that learn from labels are fitted on its training rows and the rows added to them.
+        """
+        first, scored = self.training.take(train_rows), self.training.take(test_rows).segments
+        fitting = Fitting.for_fold(first, self.auxiliaries, scored)
+        parts = (self.training.segments, *(each.split.segments for each, _ in fitting.added))
+        static = pd.concat([self.extraction.static(part) for part in parts])
+        train, test = self.extraction.fit_and_score(fitting.split, scored, static)
+        added = self._added(fitting, train, first, scored)
+        return FoldTables(train.iloc[: len(train_rows)], test, added)
 
     def folds_of(self, folds: Sequence[Fold]) -> list[FoldTables]:
-        """Features of folds of the training rows."""
-        return tables_of_folds(self.extraction, self.auxiliaries, self.training, folds, self.negatives)
+        """`fold` of all folds; they share fitted families unless these are fitted on several datasets."""
+        if any(each.section.joint for each in self.auxiliaries):
+            return [self.fold(*fold) for fold in folds]
+        result = []
+        for (train, test), (train_rows, test_rows) in zip(
+            self.extraction.folds(self.training, folds), folds, strict=True
+        ):
+            first, scored = self.training.take(train_rows), self.training.take(test_rows).segments
+            result.append(FoldTables(train, test, self._added(Fitting(first, ()), train, first, scored)))
+        return result
+
+    def _added(
+        self, fitting: Fitting, train: pd.DataFrame, first: Split, scored: Segments
+    ) -> tuple[AddedRows, ...]:
+        added = fitting.rows_in(train, len(first))
+        for each in self.auxiliaries:
+            rows = each.rows_without(scored)
+            if len(rows) and not each.section.joint:
+                table = each.extraction.training_table(each.scaled(rows, scores_of(first)))
+                added.append(each.added(rows, table))
+        if self.negatives is not None:
+            added.append(self.negatives.rows(first, fitting.split, self.extraction))
+        return tuple(added)
+
+    def fold_data(
+        self,
+        split: Split,
+        train_rows: NDArray[np.int64],
+        test_rows: NDArray[np.int64],
+        tables: FoldTables,
+        columns: NDArray[np.int64] | None = None,
+    ) -> FoldData:
+        """`columns`: the places of the training rows among all, if `split` is not all of them."""
+        test = split.take(test_rows)
+        added = [each.excluding(test.segments) for each in tables.added]
+        rows = join_rows(added, tables.train, *self.learned(split, train_rows))
+        return FoldData(
+            rows.table, rows.scores, rows.weights, tables.test, scores_of(test), test_rows,
+            train_rows if columns is None else columns, rows.n_added, self.experiment.clip,
+        )  # fmt: skip
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -205,7 +251,7 @@ def prepare(
     )
     if experiment.trees:
         _check_parses(experiment, dataset, rows.training, extraction)
-    auxiliaries, notes = auxiliary_datasets(plan, dataset, rows, extraction, cache, progress)
+    auxiliaries, notes = AuxiliaryReader(plan, dataset, rows, extraction, cache, progress).read()
     dataset = replace(dataset, notes=(*plan.omitted, *dataset.notes, *rows.notes, *built.notes, *notes))
     negatives = None
     if experiment.negatives is not None:
@@ -223,35 +269,10 @@ def prepare(
 def feature_tables(prepared: Prepared) -> list[FoldData]:
     """The features of all folds of every repeat; those of training rows never saw the held-out rows."""
     return [
-        fold_data(prepared, prepared.training, *fold, tables)
+        prepared.fold_data(prepared.training, *fold, tables)
         for repeat in prepared.repeats
         for fold, tables in zip(repeat, prepared.folds_of(repeat), strict=True)
     ]
-
-
-def fold_data(
-    prepared: Prepared,
-    split: Split,
-    train_rows: NDArray[np.int64],
-    test_rows: NDArray[np.int64],
-    tables: FoldTables,
-    columns: NDArray[np.int64] | None = None,
-) -> FoldData:
-    """`columns`: the places of the training rows among all, if `split` is not all of them."""
-    scored = split.segments.take(test_rows)
-    added = [each.excluding(scored) for each in tables.added]
-    rows = join_rows(added, tables.train, *prepared.learned(split, train_rows))
-    return FoldData(
-        rows.table,
-        rows.scores,
-        rows.weights,
-        tables.test,
-        scores_of(split)[test_rows],
-        test_rows,
-        train_rows if columns is None else columns,
-        rows.n_added,
-        prepared.experiment.clip,
-    )
 
 
 def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:

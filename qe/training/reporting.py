@@ -48,7 +48,7 @@ from qe.training.plots import (
     slices,
     study_history,
 )
-from qe.training.preparation import Prepared, fold_data
+from qe.training.preparation import Prepared
 from qe.training.reading import scores_of
 from qe.training.search import SearchResult
 from qe.training.words import Words, reliability_bins, word_section, write_words
@@ -282,7 +282,7 @@ def robustness_of_run(
 def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:
     train_rows, test_rows = prepared.first_folds[0]
     seed, training = prepared.experiment.seed, prepared.training
-    fold = fold_data(prepared, training, train_rows, test_rows, prepared.fold(train_rows, test_rows))
+    fold = prepared.fold_data(training, train_rows, test_rows, prepared.fold(train_rows, test_rows))
     pipeline = fit(model.candidate.pipeline(seed), fold.train, fold.scores, fold.weights)
     scored = training.segments.take(test_rows)
     fitting = Fitting.for_fold(training.take(train_rows), prepared.auxiliaries, scored).split

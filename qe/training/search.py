@@ -30,7 +30,7 @@ from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
 from qe.training.objective import CandidateFailed, FoldData, Objective
 from qe.training.plan import Plan
-from qe.training.preparation import SETTINGS, Prepared, feature_tables, fold_data, prepare
+from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
 from qe.training.reading import folds_of
 from qe.training.space import Space
 from qe.training.study import (
@@ -44,6 +44,7 @@ from qe.training.study import (
     finished,
     mended,
     quiet,
+    running,
     spent,
     spent_budget,
     storage_at,
@@ -78,6 +79,7 @@ OnTrial = Callable[[Finished], None]
 class SearchResult:
     """The chosen candidate and the whole study.
 
+    predictions   the candidate's predictions of the held-out rows of every fold
     reproducible  whether the seed alone gives the same study again, however often it was stopped
     note          what was lost of a study that a crash had damaged; empty if nothing was
     ended         why the search ended
@@ -89,6 +91,7 @@ class SearchResult:
     best_trial: FrozenTrial
     study: optuna.Study
     objective: Objective
+    predictions: Sequence[FloatArray]
     reproducible: bool = True
     note: str = ""
     ended: str = ""
@@ -98,11 +101,6 @@ class SearchResult:
     @property
     def metrics(self) -> tuple[str, ...]:
         return self.objective.metrics
-
-    @cached_property
-    def predictions(self) -> list[FloatArray]:
-        """Predictions of the held-out rows of every fold by the chosen candidate."""
-        return self.objective.predictions(self.best)
 
     @property
     def trials(self) -> list[FrozenTrial]:
@@ -157,194 +155,159 @@ class SearchResult:
         ]
 
 
-def run(
-    objective: Objective,
-    section: SearchSection,
-    *,
-    name: str = "study",
-    storage: optuna.storages.BaseStorage | None = None,
-    seed: int = 0,
-    warm_start: Sequence[Mapping[str, Any]] = (),
-    shared: bool = False,
-    identity: Identity | None = None,
-    location: object = None,
-    trial_number: int | None = None,
-    on_trial: OnTrial | None = None,
-    progress: Progress = silent,
-) -> SearchResult:
-    """Searches until a budget of the section is spent; earlier trials of the study count.
+@dataclass(eq=False)
+class Search:
+    """A study that tries candidates until a budget of its section is spent; earlier trials count.
 
     A study that was killed continues as if it had not been: running trials are closed as failed, and
-    the same parameters are drawn again. `warm_start` holds parameters (by their names in the study) to try
-    before anything is drawn. On a `shared` storage other processes work on the same study: only trials whose
-    process has fallen silent are closed, and what is drawn depends on who is faster.
+    the same parameters are drawn again. On a `shared` storage other processes work on the same study: only
+    trials whose process has fallen silent are closed, and what is drawn depends on who is faster.
 
-    identity  what the values of trials depend on; a study of another one is refused
-    location  what messages call the storage
-    trial_number  the number of the trial to take, as reports number them; default: the best
-
-    Raises InputError if the study belongs to another experiment, if more trials fail than `section.failures`
-    allows, if no trial could be finished, or none has the number.
+    warm_start  parameters (by their names in the study) to try before anything is drawn
+    identity    what the values of trials depend on; a study of another one is refused
+    location    what messages call the storage
     """
-    with quiet():
-        study = _opened(objective, name, storage, identity, location)
-        alike = _prepare_drawing(study, objective, section, seed, warm_start, shared=shared)
-        reason = _optimize(study, objective, section, on_trial, progress)
-        # The end of a search by the clock depends on the machine.
-        reproducible = alike and section.time is None
-        trial = _chosen_trial(study, objective, trial_number)
-        if reproducible:
-            total = objective.space.most_trials(section)
-            section = spent_budget(ended(study), objective.sign, section, total)
-    return SearchResult(
-        Candidate(**trial.user_attrs["candidate"]), trial, study, objective, reproducible,
-        ended=reason, by_user=trial_number is not None, section=section,
-    )  # fmt: skip
 
+    objective: Objective
+    section: SearchSection
+    name: str = "study"
+    storage: optuna.storages.BaseStorage | None = None
+    seed: int = 0
+    warm_start: Sequence[Mapping[str, Any]] = ()
+    shared: bool = False
+    identity: Identity | None = None
+    location: object = None
 
-def _add_trials(
-    objective: Objective,
-    section: SearchSection,
-    *,
-    name: str,
-    storage: optuna.storages.BaseStorage,
-    seed: int = 0,
-    warm_start: Sequence[Mapping[str, Any]] = (),
-    identity: Identity | None = None,
-    location: object = None,
-    progress: Progress = silent,
-) -> Callable[[], list[Finished]]:
-    """Adds trials to a study until enough are finished or running; other processes may do the same.
+    @cached_property
+    def study(self) -> optuna.Study:
+        """The study. Raises InputError if it belongs to another experiment."""
+        study = optuna.create_study(
+            study_name=self.name, storage=self.storage, directions=self.objective.directions,
+            load_if_exists=True,
+        )  # fmt: skip
+        if self.identity is not None:
+            claim(study, self.identity, self.location)
+        return study
 
-    The function that it returns gives, once all processes have ended, the trials that have finished since.
-    """
-    with quiet():
-        study = _opened(objective, name, storage, identity, location)
-        before = {trial.number for trial in finished(study)}
-        _prepare_drawing(study, objective, section, seed, warm_start, shared=True)
-        _optimize(study, objective, section, None, progress, helping=True)
+    @cached_property
+    def total(self) -> int:
+        return self.objective.space.most_trials(self.section)
 
-    def added() -> list[Finished]:
-        trials = finished(study)
-        return [
-            Finished(place, trial, min(trials[:place], key=lambda t: objective.sign * t.values[0]))
-            for place, trial in enumerate(trials, start=1)
-            if trial.number not in before
-        ]
+    def best(self, trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
+        """The best of finished trials."""
+        return min(trials, key=lambda trial: self.objective.sign * trial.values[0], default=None)
 
-    return added
+    def result(
+        self, trial_number: int | None = None, on_trial: OnTrial | None = None, progress: Progress = silent
+    ) -> SearchResult:
+        """Searches until a budget is spent.
 
+        trial_number  the number of the trial to take, as reports number them; default: the best
 
-def _opened(
-    objective: Objective,
-    name: str,
-    storage: optuna.storages.BaseStorage | None,
-    identity: Identity | None,
-    location: object,
-) -> optuna.Study:
-    study = optuna.create_study(
-        study_name=name, storage=storage, directions=objective.directions, load_if_exists=True
-    )
-    if identity is not None:
-        claim(study, identity, location)
-    return study
+        Raises InputError as `study` does, if more trials fail than `section.failures` allows, if no trial
+        could be finished, or none has the number.
+        """
+        with quiet():
+            alike = self._prepare_drawing()
+            reason = self._optimize(on_trial, progress)
+            # The end of a search by the clock depends on the machine.
+            reproducible = alike and self.section.time is None
+            trial, section = self._chosen_trial(trial_number), self.section
+            if reproducible:
+                section = spent_budget(ended(self.study), self.objective.sign, section, self.total)
+        best = Candidate(**trial.user_attrs["candidate"])
+        return SearchResult(
+            best, trial, self.study, self.objective, self.objective.predictions(best), reproducible,
+            ended=reason, by_user=trial_number is not None, section=section,
+        )  # fmt: skip
 
+    def add_trials(self, progress: Progress = silent) -> Callable[[], list[Finished]]:
+        """Adds trials until enough are finished or running; other processes may do the same.
 
-def _prepare_drawing(
-    study: optuna.Study,
-    objective: Objective,
-    section: SearchSection,
-    seed: int,
-    warm_start: Sequence[Mapping[str, Any]],
-    *,
-    shared: bool,
-) -> bool:
-    """Whether all trials of the study are drawn in one way."""
-    if shared:
-        optuna.storages.fail_stale_trials(study)
-    else:
-        for trial in _running(study):
-            study.tell(trial.number, state=TrialState.FAIL)
-    first = [params for n, params in enumerate(warm_start) if params not in warm_start[:n]]
-    study.sampler = drawing(objective.space, section, seed, first, shared=shared)
-    key = _SEVERAL if shared else f"{section.sampler} {section.seed} {seed} {first}"
-    previous = study.user_attrs.get(_DRAWN, key)
-    study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
-    return bool(previous == key != _SEVERAL)
+        The function that it returns gives, once all processes have ended, the trials finished since.
+        """
+        with quiet():
+            before = {trial.number for trial in finished(self.study)}
+            self._prepare_drawing()
+            self._optimize(None, progress, helping=True)
 
+        def added() -> list[Finished]:
+            trials, result = finished(self.study), list[Finished]()
+            for place, trial in enumerate(trials, start=1):
+                best = self.best(trials[:place])
+                if best is not None and trial.number not in before:
+                    result.append(Finished(place, trial, best))
+            return result
 
-def _optimize(
-    study: optuna.Study,
-    objective: Objective,
-    section: SearchSection,
-    on_trial: OnTrial | None,
-    progress: Progress,
-    helping: bool = False,
-) -> str:
-    total = objective.space.most_trials(section)
+        return added
 
-    def report(study: optuna.Study, trial: FrozenTrial) -> None:
-        best = _best(study, objective)
-        if on_trial and best is not None and trial.state == TrialState.COMPLETE:
-            on_trial(Finished(_place(trial, finished(study)), trial, best))
-        progress(_stage(study, objective), len(ended(study)), total)
+    def _prepare_drawing(self) -> bool:
+        """Whether all trials of the study are drawn in one way."""
+        if self.shared:
+            optuna.storages.fail_stale_trials(self.study)
+        else:
+            for trial in running(self.study):
+                self.study.tell(trial.number, state=TrialState.FAIL)
+        first = [params for n, params in enumerate(self.warm_start) if params not in self.warm_start[:n]]
+        self.study.sampler = drawing(self.objective.space, self.section, self.seed, first, shared=self.shared)
+        key = _SEVERAL if self.shared else f"{self.section.sampler} {self.section.seed} {self.seed} {first}"
+        previous = self.study.user_attrs.get(_DRAWN, key)
+        self.study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
+        return bool(previous == key != _SEVERAL)
 
-    progress(_stage(study, objective), len(ended(study)), total)
-    while not (reason := spent(ended(study), _best(study, objective), section, total)):
-        if helping and len(ended(study)) + len(_running(study)) >= total:
-            return ""
-        study.optimize(objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
-        failures = failed(study)
-        if len(failures) > section.failures * total:
-            reasons = list(dict.fromkeys(trial.user_attrs[FAILURE] for trial in failures))
-            listed = "".join(f"\n  {text}" for text in reasons[:5])
+    def _optimize(self, on_trial: OnTrial | None, progress: Progress, helping: bool = False) -> str:
+        study, total = self.study, self.total
+
+        def report(study: optuna.Study, trial: FrozenTrial | None) -> None:
+            trials = finished(study)
+            best, stage = self.best(trials), "trials"
+            if on_trial and best is not None and trial and trial.state == TrialState.COMPLETE:
+                on_trial(Finished(_place(trial, trials), trial, best))
+            if best is not None:
+                pairs = zip(self.objective.metrics, best.values, strict=True)
+                figures = (f"{title_of(m)} {number(v, METRICS.get(m).digits + 1)}" for m, v in pairs)
+                stage = f"trials · best {', '.join(figures)}"
+            progress(stage, len(ended(study)), total)
+
+        report(study, None)
+        while not (reason := spent(ended(study), self.best(finished(study)), self.section, total)):
+            if helping and len(ended(study)) + len(running(study)) >= total:
+                return ""
+            study.optimize(self.objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
+            failures = failed(study)
+            if len(failures) > self.section.failures * total:
+                reasons = list(dict.fromkeys(trial.user_attrs[FAILURE] for trial in failures))
+                listed = "".join(f"\n  {text}" for text in reasons[:5])
+                raise InputError(
+                    f"{len(failures)} of {total} trials failed; search.failures = "
+                    f"{self.section.failures:g} allows fewer:{listed}\n",
+                    location="search",
+                    remedy="narrow the search spaces, or allow more failures",
+                )
+        return reason
+
+    def _chosen_trial(self, trial_number: int | None) -> FrozenTrial:
+        trials = finished(self.study)
+        best = self.best(trials)
+        if best is None:
             raise InputError(
-                f"{len(failures)} of {total} trials failed; search.failures = {section.failures:g} allows "
-                f"fewer:{listed}\n",
+                "no trial of the search could be finished: nothing was left to learn from, or all failed",
                 location="search",
-                remedy="narrow the search spaces, or allow more failures",
+                remedy="give the search more trials, or widen its spaces",
             )
-    return reason
-
-
-def _chosen_trial(study: optuna.Study, objective: Objective, trial_number: int | None) -> FrozenTrial:
-    best, trials = _best(study, objective), finished(study)
-    if best is None:
-        raise InputError(
-            "no trial of the search could be finished: nothing was left to learn from, or all failed",
-            location="search",
-            remedy="give the search more trials, or widen its spaces",
-        )
-    if trial_number is None:
-        return best
-    if not 1 <= trial_number <= len(trials):
-        raise InputError(
-            f"there is no trial {trial_number}", location="--trial", remedy=f"give one of 1 to {len(trials)}"
-        )
-    return trials[trial_number - 1]
+        if trial_number is None:
+            return best
+        if not 1 <= trial_number <= len(trials):
+            raise InputError(
+                f"there is no trial {trial_number}",
+                location="--trial",
+                remedy=f"give one of 1 to {len(trials)}",
+            )
+        return trials[trial_number - 1]
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
     return 1 + [each.number for each in trials].index(trial.number)
-
-
-def _best(study: optuna.Study, objective: Objective) -> FrozenTrial | None:
-    return min(finished(study), key=lambda trial: objective.sign * trial.values[0], default=None)
-
-
-def _running(study: optuna.Study) -> list[FrozenTrial]:
-    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
-    return trials
-
-
-def _stage(study: optuna.Study, objective: Objective) -> str:
-    best = _best(study, objective)
-    if best is None:
-        return "trials"
-    values = zip(objective.metrics, best.values, strict=True)
-    return "trials · best " + ", ".join(
-        f"{title_of(metric)} {number(value, METRICS.get(metric).digits + 1)}" for metric, value in values
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,13 +341,7 @@ def _begin() -> None:
 
 def _help(plan: Plan, dataset: Dataset | None, cache: Path, address: str) -> None:
     prepared = prepare(plan, cache, calibrating=True, dataset=dataset)
-    objective = objective_of(prepared, feature_tables(prepared))
-    _add_trials(
-        objective,
-        prepared.experiment.search,
-        storage=storage_at(address),
-        **_study(prepared, objective, address),
-    )
+    _search_of(prepared, feature_tables(prepared), address, shared=True).add_trials()
 
 
 def search_candidates(
@@ -405,37 +362,33 @@ def search_candidates(
     trial_number  that of the trial to take; default: the best
     on_trial  called after every trial that this process, or one of its helpers, has finished
     """
-    section, objective = prepared.experiment.search, objective_of(prepared, folds)
-    address = section.storage if shared and section.storage else None if journal is None else str(journal)
+    storage = prepared.experiment.search.storage if shared else None
+    address = storage or (None if journal is None else str(journal))
     note = mended(address) if address else ""
-    study = _study(prepared, objective, address)
-    if helpers is not None and address is not None and not objective.space.single:
+    search = _search_of(prepared, folds, address, shared=storage is not None)
+    if helpers is not None and address is not None and not search.objective.space.single:
         with helpers.working_on(address):
-            added = _add_trials(objective, section, storage=storage_at(address), progress=progress, **study)
-        for each in added() if on_trial else ():
-            on_trial(each)  # type: ignore[misc]
-    result = run(
+            added = replace(search, storage=storage_at(address), shared=True).add_trials(progress)
+        for trial in added() if on_trial else ():
+            on_trial(trial)  # type: ignore[misc]
+        search = replace(search, storage=storage_at(address))
+    return replace(search.result(trial_number, on_trial, progress), note=note)
+
+
+def _search_of(prepared: Prepared, folds: Sequence[FoldData], address: str | None, *, shared: bool) -> Search:
+    experiment, objective = prepared.experiment, objective_of(prepared, folds)
+    space = objective.space
+    return Search(
         objective,
-        section,
-        storage=None if address is None else storage_at(address),
-        shared=shared and section.storage is not None,
-        trial_number=trial_number,
-        on_trial=on_trial,
-        progress=progress,
-        **study,
+        experiment.search,
+        experiment.name,
+        None if address is None else storage_at(address),
+        experiment.seed,
+        [p for path in experiment.search.warm_start for p in earlier_trials(path, space)],
+        shared,
+        identity(prepared, space),
+        address,
     )
-    return replace(result, note=note)
-
-
-def _study(prepared: Prepared, objective: Objective, address: str | None) -> dict[str, Any]:
-    experiment, space = prepared.experiment, objective.space
-    return {
-        "name": experiment.name,
-        "seed": experiment.seed,
-        "warm_start": [p for path in experiment.search.warm_start for p in earlier_trials(path, space)],
-        "identity": identity(prepared, space),
-        "location": address,
-    }
 
 
 def identity(prepared: Prepared, space: Space) -> Identity:
@@ -487,11 +440,11 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
         progress("nested cross-validation", done, len(outer))
         fitting = training.take(train_rows)
         inner = [
-            fold_data(prepared, fitting, rows, rest, table.inner(rows, rest), train_rows[rows])
+            prepared.fold_data(fitting, rows, rest, table.inner(rows, rest), train_rows[rows])
             for rows, rest in folds_of(fitting, experiment, experiment.split.folds)
         ]
-        best = run(objective_of(prepared, inner), experiment.search, seed=experiment.seed).best
-        fold = fold_data(prepared, training, train_rows, held_out, table)
+        best = Search(objective_of(prepared, inner), experiment.search, seed=experiment.seed).result().best
+        fold = prepared.fold_data(training, train_rows, held_out, table)
         predictions[held_out] = fold.predict(best, dataset.scale, experiment.seed)
     return predictions
 

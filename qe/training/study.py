@@ -187,22 +187,29 @@ def _owners(study: optuna.Study) -> dict[str, Identity]:
     return {key: value for key, value in attributes if key.startswith(_OWNER) and value is not None}
 
 
+def _trials(study: optuna.Study, *states: TrialState) -> list[FrozenTrial]:
+    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
+    return trials
+
+
+def running(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials that some process has begun."""
+    return _trials(study, TrialState.RUNNING)
+
+
 def finished(study: optuna.Study) -> list[FrozenTrial]:
     """The trials with values."""
-    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
-    return trials
+    return _trials(study, TrialState.COMPLETE)
 
 
 def failed(study: optuna.Study) -> list[FrozenTrial]:
     """The trials whose candidate could not be computed."""
-    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=[TrialState.FAIL])
-    return [trial for trial in trials if FAILURE in trial.user_attrs]
+    return [trial for trial in _trials(study, TrialState.FAIL) if FAILURE in trial.user_attrs]
 
 
 def ended(study: optuna.Study) -> list[FrozenTrial]:
     """The trials that finished, were pruned or failed; not those that a kill cut off."""
-    states = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]
-    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
+    trials = _trials(study, TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
     return [trial for trial in trials if trial.state != TrialState.FAIL or FAILURE in trial.user_attrs]
 
 
@@ -281,8 +288,7 @@ class _Grid(optuna.samplers.RandomSampler):
         self._point: Parameters = {}
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
-        tried = [t.params for t in (*ended(study), *running) if t.number != trial.number]
+        tried = [t.params for t in (*ended(study), *running(study)) if t.number != trial.number]
         points = self._points()
         remaining = [point for point in points if point not in tried] or points
         self._point = remaining[self._place % len(remaining)]

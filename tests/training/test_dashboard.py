@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from qe.training import search
+from qe.training.search import Search, SearchResult
 from qe.training.study import journal
 from tests.browser import browser
 from tests.patience import PATIENCE
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, search.SearchResult]:
+def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SearchResult]:
     path = tmp_path_factory.mktemp("study") / "study.journal"
-    result = search.run(objective([ridge()]), section(trials=4), name="mine", storage=journal(path))
+    result = Search(objective([ridge()]), section(trials=4), name="mine", storage=journal(path)).result()
     return path, result
 
 
 @pytest.fixture(scope="module")
-def dashboard(study: tuple[Path, search.SearchResult]) -> Iterator[str]:
+def dashboard(study: tuple[Path, SearchResult]) -> Iterator[str]:
     """The address of `optuna-dashboard FILE`, as docs/search.md has it."""
     root = f"http://127.0.0.1:{(port := free_port())}"
     command = [str(Path(sys.executable).with_name("optuna-dashboard")), str(study[0]), "--port", str(port)]
@@ -47,9 +47,7 @@ def asked(address: str) -> Any:
         return json.load(answer)
 
 
-def test_it_has_the_study_its_trials_and_the_best(
-    study: tuple[Path, search.SearchResult], dashboard: str
-) -> None:
+def test_it_has_the_study_its_trials_and_the_best(study: tuple[Path, SearchResult], dashboard: str) -> None:
     result = study[1]
     (summary,) = asked(f"{dashboard}/api/studies")["study_summaries"]
     assert (summary["study_name"], summary["directions"]) == ("mine", ["minimize"])

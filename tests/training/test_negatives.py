@@ -20,10 +20,10 @@ from qe.data.dataset import LabelScale
 from qe.data.perturbation import names
 from qe.learning.clipping import ClippingImputer
 from qe.models.model import Model
-from qe.training.auxiliary import NegativeRows, Negatives
+from qe.training.auxiliary import Negatives
 from qe.training.check import check
 from qe.training.fitting import fit_model
-from qe.training.preparation import Prepared, fold_data, prepare
+from qe.training.preparation import Prepared, prepare
 from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
@@ -94,7 +94,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path) -> None:
     other = replace(prepared, training=replace(prepared.training, scores=changed))
     candidate = searched(prepared).best
     one, two = (
-        fold_data(each, each.training, rows, held_out, each.fold(rows, held_out)).predict(
+        each.fold_data(each.training, rows, held_out, each.fold(rows, held_out)).predict(
             candidate, prepared.dataset.scale, 0
         )
         for each in (prepared, other)
@@ -105,7 +105,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path) -> None:
 def test_rows_made_of_held_out_rows_are_left_out(folder: Path) -> None:
     prepared = ready(folder, negatives=SPOILT)
     added = prepared.folds_of([prepared.first_folds[0]])[0].added[0]
-    assert isinstance(added, NegativeRows)
+    assert isinstance(added.origin, Negatives)
     held_out = Segments.from_columns({"source": added.sources[:1], "target": added.sources[:1]})
     kept = added.excluding(held_out)
     assert len(kept.rows) < len(added.rows) and len(kept.table) == len(kept.rows)
@@ -114,9 +114,9 @@ def test_rows_made_of_held_out_rows_are_left_out(folder: Path) -> None:
 
 def test_the_worst_label_has_a_direction() -> None:
     gold = np.array([0.2, 0.9])
-    added = NegativeRows(("a", "b", "c"), np.arange(3), pd.DataFrame(), HTER)
-    assert added.labels(gold).tolist() == [0.9] * 3
-    assert replace(added, scale=DA).labels(gold).tolist() == [0.2] * 3
+    made = Negatives(NegativesSection(share=0.5), HTER, 3)
+    assert made.labels(np.arange(3), gold).tolist() == [0.9] * 3
+    assert replace(made, scale=DA).labels(np.arange(3), gold).tolist() == [0.2] * 3
 
 
 def test_all_destroying_ways_are_taken_alike_and_the_same_each_time(folder: Path) -> None:

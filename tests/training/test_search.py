@@ -22,9 +22,9 @@ from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.learning.selectors.greedy import ForwardSelection
 from qe.models.pipeline import Candidate
-from qe.training import search
 from qe.training.objective import CandidateFailed, FoldData, Objective
 from qe.training.plots import importances, pareto_front, slices
+from qe.training.search import Finished, OnTrial, Search, SearchResult
 from qe.training.space import Space
 from qe.training.study import claim, drawing, earlier_trials, ended, journal
 from qe.training.summary import front_table
@@ -54,25 +54,43 @@ def objective(learners: list[StrategySection], metrics: tuple[str, ...] = ("mae"
     return Objective(folds(), Space(learners, [StrategySection(kind="none")]), metrics, SCALE, seed=0)
 
 
+def run(
+    objective: Objective,
+    section: SearchSection,
+    trial_number: int | None = None,
+    on_trial: OnTrial | None = None,
+    **options: Any,
+) -> SearchResult:
+    return Search(objective, section, **options).result(trial_number, on_trial)
+
+
 def section(**keys: object) -> SearchSection:
     return SearchSection.model_validate(keys)
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_study() -> None:
-    runs = [search.run(objective([ridge()]), section(trials=6), seed=3) for _ in range(2)]
+    runs = [run(objective([ridge()]), section(trials=6), seed=3) for _ in range(2)]
     assert runs[0].history().drop(columns="seconds").equals(runs[1].history().drop(columns="seconds"))
 
 
 def test_a_grid_tries_every_combination_once() -> None:
-    result = search.run(objective([ridge({"alpha": [0.1, 1, 10, 1000]})]), section(sampler="grid"))
+    result = run(objective([ridge({"alpha": [0.1, 1, 10, 1000]})]), section(sampler="grid"))
     history = result.history()
     assert sorted(history["ridge.alpha"]) == [0.1, 1, 10, 1000]
     assert result.best_trial.value == history["mae"].min()
 
 
+def test_a_candidate_whose_objective_is_undefined_counts_as_failed() -> None:
+    """Rank correlation with a constant: the search ends instead of drawing the same point again."""
+    learners = [StrategySection(kind="mean", space={"strategy": ["mean", "median"]})]
+    result = run(objective([*learners, ridge()], ("spearman",)), section(trials=8, failures=0.9))
+    assert len(result.failures) + len(result.finished) == 8
+    assert {entry["reason"] for entry in result.failures} == {"spearman is undefined for its predictions"}
+
+
 def test_nothing_to_search_is_one_trial() -> None:
-    result = search.run(objective([ridge({}, alpha=2.0)]), section(trials=50))
+    result = run(objective([ridge({}, alpha=2.0)]), section(trials=50))
     assert len(result.trials) == 1 and result.best.learner_params == {"alpha": 2.0}
 
 
@@ -90,7 +108,7 @@ def test_trials_that_differ_in_the_learner_share_fitted_selectors(monkeypatch: p
     forward = StrategySection(kind="forward", space={"max_features": [1, 2]}, params={"folds": 3})
     penalties = ridge({"alpha": [0.1, 1, 10, 1000]})
     shared = Objective(folds(), Space([penalties], [forward]), ("mae",), SCALE, seed=0)
-    result = search.run(shared, section(sampler="grid"))
+    result = run(shared, section(sampler="grid"))
     assert len(result.trials) == 8 and sorted(fits) == [1] * 4 + [2] * 4
     for trial in result.trials:
         candidate = Candidate(**trial.user_attrs["candidate"])
@@ -113,7 +131,7 @@ def test_what_the_best_trial_predicted_is_not_predicted_again(monkeypatch: pytes
 
     monkeypatch.setattr(FoldData, "fitted", counted)
     searched = objective([ridge({"alpha": [10.0**i for i in range(-10, 10)]})])
-    result = search.run(searched, section(sampler="grid"))
+    result = run(searched, section(sampler="grid"))
     again = searched.predictions(result.best)
     assert len(result.trials) == 20 and len(fits) == 80
     worst = max(result.trials, key=lambda trial: trial.value)
@@ -124,13 +142,13 @@ def test_what_the_best_trial_predicted_is_not_predicted_again(monkeypatch: pytes
 
 
 def test_a_metric_where_higher_is_better_is_maximised() -> None:
-    result = search.run(objective([ridge({"alpha": [0.1, 1e6]})], ("delta_avg",)), section(sampler="grid"))
+    result = run(objective([ridge({"alpha": [0.1, 1e6]})], ("delta_avg",)), section(sampler="grid"))
     assert result.best_trial.value == result.history()["delta_avg"].max()
 
 
 @pytest.mark.slow
 def test_several_objectives_give_a_front() -> None:
-    result = search.run(objective([ridge()], ("delta_avg", "mae")), section(trials=8))
+    result = run(objective([ridge()], ("delta_avg", "mae")), section(trials=8))
     front = result.front()
     for one in front:
         assert not any(other["delta_avg"] > one["delta_avg"] and other["mae"] < one["mae"] for other in front)
@@ -140,7 +158,7 @@ def test_several_objectives_give_a_front() -> None:
 @pytest.mark.slow
 @pytest.mark.capability
 def test_learners_are_searched_together() -> None:
-    result = search.run(objective([ridge(), StrategySection(kind="svr_rbf")]), section(trials=12))
+    result = run(objective([ridge(), StrategySection(kind="svr_rbf")]), section(trials=12))
     assert set(result.history()["learner"]) == {"ridge", "svr_rbf"}
 
 
@@ -152,7 +170,7 @@ def test_groups_of_features_are_searched_with_the_learners_parameters() -> None:
     switches = {"use": {name: [True, False] for name in groups}}
     selector = StrategySection(kind="groups", params={"groups": groups}, space=switches)
     searched = Objective(folds(), Space([ridge({"alpha": [1.0, 10.0]})], [selector]), ("mae",), SCALE, seed=0)
-    result = search.run(searched, section(sampler="grid"))
+    result = run(searched, section(sampler="grid"))
     assert result.best.selector_params["use"]["signal"] is True
     states = [trial.state for trial in result.trials]
     assert states.count(optuna.trial.TrialState.PRUNED) == 2  # nothing left, with either alpha
@@ -204,7 +222,7 @@ SEARCHES = {
 }
 
 
-def drawn(result: search.SearchResult) -> list[tuple[object, ...]]:
+def drawn(result: SearchResult) -> list[tuple[object, ...]]:
     """What came to its end, in order."""
     return [(t.state, t.params, t.values) for t in ended(result.study)]
 
@@ -218,12 +236,12 @@ def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_pa
     learners = chosen.get(kind, [ridge(), *LINEAR])
     given = Space(learners, [StrategySection(kind="none")]), tuple(asked.objective), SCALE, 0
     more: dict[str, Any] = {"seed": 3, "warm_start": warm if kind == "warm start" else []}
-    whole = search.run(Objective(folds(), *given), asked, **more)
+    whole = run(Objective(folds(), *given), asked, **more)
     fragile, path = Fragile(folds(), *given), tmp_path / "study.journal"
     kills = 0
     while True:
         try:
-            result = search.run(fragile, asked, storage=journal(path), **more)
+            result = run(fragile, asked, storage=journal(path), **more)
             break
         except Killed:
             kills += 1
@@ -243,13 +261,13 @@ def test_a_study_of_another_experiment_is_refused_and_both_are_named(tmp_path: P
     path = tmp_path / "shared.journal"
     given: dict[str, Any] = {"name": "twice", "shared": True, "location": path}
     asked = section(trials=3)
-    first = drawn(search.run(objective([ridge()]), asked, storage=journal(path), identity=DATA, **given))
+    first = drawn(run(objective([ridge()]), asked, storage=journal(path), identity=DATA, **given))
     with pytest.raises(InputError, match=r"'twice' belongs to another experiment") as caught:
-        search.run(objective([ridge()]), asked, storage=journal(path), identity=OTHER, **given)
+        run(objective([ridge()]), asked, storage=journal(path), identity=OTHER, **given)
     message = str(caught.value)
     assert all(text in message for text in (str(path), DATA["data"], OTHER["data"], "`name`"))
     assert "metric" not in message
-    again = search.run(objective([ridge()]), section(trials=4), storage=journal(path), identity=DATA, **given)
+    again = run(objective([ridge()]), section(trials=4), storage=journal(path), identity=DATA, **given)
     assert drawn(again)[:3] == first and len(drawn(again)) == 4
 
 
@@ -258,7 +276,7 @@ def test_a_study_that_qe_did_not_make_is_refused(tmp_path: Path) -> None:
     theirs = optuna.create_study(study_name="mine", storage=journal(path))
     theirs.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
     with pytest.raises(InputError, match="has trials that qe did not make"):
-        search.run(objective([ridge()]), section(), name="mine", storage=journal(path), identity=DATA)
+        run(objective([ridge()]), section(), name="mine", storage=journal(path), identity=DATA)
 
 
 @pytest.mark.slow
@@ -301,7 +319,7 @@ def test_what_a_search_sets_in_optuna_and_warnings_is_as_before(tmp_path: Path) 
     filters = list(warnings.filters)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        search.run(objective([NEIGHBOURS]), section(trials=3, failures=0.9), storage=journal(tmp_path / "x"))
+        run(objective([NEIGHBOURS]), section(trials=3, failures=0.9), storage=journal(tmp_path / "x"))
     assert optuna.logging.get_verbosity() == optuna.logging.DEBUG and list(warnings.filters) == filters
     assert not [str(one.message) for one in told if "experimental" in str(one.message)]
 
@@ -311,7 +329,7 @@ NEIGHBOURS = StrategySection(kind="k_neighbours", space={"n_neighbors": [2, 3, 5
 
 def test_a_candidate_that_cannot_be_computed_ends_its_trial_alone() -> None:
     """90 training rows have no 500 neighbours: scikit-learn raises a ValueError."""
-    result = search.run(objective([NEIGHBOURS]), section(sampler="grid"))
+    result = run(objective([NEIGHBOURS]), section(sampler="grid"))
     assert sorted(result.history()["k_neighbours.n_neighbors"]) == [2, 3, 5]
     failures = {f["candidate"]["learner_params"]["n_neighbors"]: f["reason"] for f in result.failures}
     assert set(failures) == {500, 600} and "n_samples_fit" in failures[500]
@@ -322,8 +340,8 @@ def test_a_search_stops_above_its_share_of_failures(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     asked = section(sampler="grid", failures=0.2)
     with pytest.raises(InputError, match=r"2 of 5 trials failed; search\.failures = 0\.2 .*\n.*neighbors"):
-        search.run(objective([NEIGHBOURS]), asked, storage=journal(path))
-    result = search.run(objective([NEIGHBOURS]), section(sampler="grid", failures=0.4), storage=journal(path))
+        run(objective([NEIGHBOURS]), asked, storage=journal(path))
+    result = run(objective([NEIGHBOURS]), section(sampler="grid", failures=0.4), storage=journal(path))
     assert len(result.finished) == 3 and len(ended(result.study)) == 5
 
 
@@ -337,7 +355,7 @@ def test_predictions_that_are_no_numbers_are_a_failure(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(FoldData, "fitted", overflowing)
     with np.errstate(divide="ignore"):
-        result = search.run(objective([ridge({"alpha": [1, 10]})]), section(sampler="grid"))
+        result = run(objective([ridge({"alpha": [1, 10]})]), section(sampler="grid"))
     (failure,) = result.failures
     assert failure["reason"] == "FloatingPointError: 30 of 30 predictions are not finite"
     assert result.best.learner_params == {"alpha": 10}
@@ -352,7 +370,7 @@ def test_errors_of_the_code_or_the_machine_are_no_failures(
 
     monkeypatch.setattr(FoldData, "fitted", broken)
     with pytest.raises(error, match="broken"):
-        search.run(objective([ridge()]), section(trials=2))
+        run(objective([ridge()]), section(trials=2))
 
 
 @pytest.mark.parametrize("line", ['{"op_code": 0, "worker_id": "a"}', '{"op_code": 5}', "[]"])
@@ -366,8 +384,8 @@ def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_study_of_other_draws_goes_on_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
-    search.run(objective([ridge()]), section(trials=3), seed=1, storage=journal(path))
-    result = search.run(objective([ridge()]), section(trials=5), seed=2, storage=journal(path))
+    run(objective([ridge()]), section(trials=3), seed=1, storage=journal(path))
+    result = run(objective([ridge()]), section(trials=5), seed=2, storage=journal(path))
     assert len(drawn(result)) == 5 and not result.reproducible
 
 
@@ -381,7 +399,7 @@ def test_scaling_is_fitted_on_the_training_rows_alone() -> None:
 
 def test_predictions_stay_on_the_scale() -> None:
     made = objective([ridge()])
-    best = search.run(made, section(trials=2)).best
+    best = run(made, section(trials=2)).best
     assert all(((p >= 1) & (p <= 5)).all() for p in made.predictions(best))
 
 
@@ -396,13 +414,13 @@ def test_predictions_stay_on_the_scale() -> None:
 )
 def test_a_wrong_space_is_an_error(learner: StrategySection, keys: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        search.run(objective([learner]), section(**keys))
+        run(objective([learner]), section(**keys))
 
 
 def test_trials_are_numbered_alike_everywhere() -> None:
     """Report, table and what is logged call a trial by its place among the finished ones of the search."""
-    told: list[search.Finished] = []
-    result = search.run(objective([ridge()]), section(trials=6), on_trial=told.append)
+    told: list[Finished] = []
+    result = run(objective([ridge()]), section(trials=6), on_trial=told.append)
     assert [one.number for one in told] == result.history()["trial"].tolist() == [1, 2, 3, 4, 5, 6]
     values = [one.trial.value for one in told]
     assert [one.best.value for one in told] == pd.Series(values).cummin().tolist()
@@ -412,9 +430,9 @@ def test_trials_are_numbered_alike_everywhere() -> None:
 @pytest.mark.slow
 def test_an_interrupted_trial_takes_no_number(tmp_path: Path) -> None:
     storage = journal(tmp_path / "study.journal")
-    first = search.run(objective([ridge()]), section(trials=2), storage=storage)
+    first = run(objective([ridge()]), section(trials=2), storage=storage)
     first.study.ask()  # as a process that was killed leaves it: running
-    result = search.run(objective([ridge()]), section(trials=4), storage=storage)
+    result = run(objective([ridge()]), section(trials=4), storage=storage)
     assert result.history()["trial"].tolist() == [1, 2, 3, 4] and len(result.trials) > 4
     assert result.history()["mae"][result.best_number - 1] == result.best_trial.value
 
@@ -453,19 +471,19 @@ def test_a_search_ends_when_its_time_is_over_however_often_it_was_stopped(tmp_pa
     """Trials of a second or more, a budget of two: a run that goes on has no second budget."""
     slow = timed(1.0)(folds(), Space([ridge()], [StrategySection(kind="none")]), ("mae",), SCALE, seed=0)
     path, asked = tmp_path / "study.journal", section(time="2s")
-    assert search.run(slow, section(trials=1), storage=journal(path)).ended == "1 trial"
-    result = search.run(slow, asked, storage=journal(path))
+    assert run(slow, section(trials=1), storage=journal(path)).ended == "1 trial"
+    result = run(slow, asked, storage=journal(path))
     assert len(result.trials) <= 2 and result.ended.startswith("its time is over (2s), after ")
     assert not result.reproducible
     spent = len(result.trials)
-    assert len(search.run(slow, asked, storage=journal(path)).trials) == spent
-    longer = search.run(slow, section(time="10m", trials=spent + 1), storage=journal(path))
+    assert len(run(slow, asked, storage=journal(path)).trials) == spent
+    longer = run(slow, section(time="10m", trials=spent + 1), storage=journal(path))
     assert longer.ended == f"{spent + 1} trials" and len(longer.trials) == spent + 1
 
 
 @pytest.mark.slow
 def test_a_search_ends_after_trials_without_gain() -> None:
-    result = search.run(objective([ridge()]), section(without_gain=4))
+    result = run(objective([ridge()]), section(without_gain=4))
     history = result.history()["mae"]
     assert len(history) == history.idxmin() + 1 + 4 < 10_000
     assert result.ended == f"4 trials without gain, of {len(history)}"
@@ -484,12 +502,12 @@ def test_no_other_text_is_a_duration(text: object) -> None:
 
 def test_a_trial_of_somebodys_choice_is_taken() -> None:
     searched = objective([ridge()], ("mae", "delta_avg"))
-    result = search.run(searched, section(trials=4), trial_number=2)
+    result = run(searched, section(trials=4), trial_number=2)
     second = result.finished[1]
     assert result.best_number == 2 and result.by_user
     assert result.best == Candidate(**second.user_attrs["candidate"])
     with pytest.raises(InputError, match="there is no trial 9"):
-        search.run(objective([ridge()]), section(trials=3), trial_number=9)
+        run(objective([ridge()]), section(trials=3), trial_number=9)
 
 
 @pytest.mark.slow
@@ -497,16 +515,16 @@ def test_importances_find_the_parameter_that_matters() -> None:
     """The penalty decides; the width of the insensitive band, far below the noise, does not."""
     space: dict[str, object] = {"C": {"low": 1e-4, "high": 1.0, "log": True}, "epsilon": [0.001, 0.0011]}
     learner = StrategySection(kind="svr_linear", space=space)
-    result = search.run(objective([learner]), section(trials=16, sampler="random"))
+    result = run(objective([learner]), section(trials=16, sampler="random"))
     shares = importances(result)
     assert list(shares) == ["svr_linear.C", "svr_linear.epsilon"] and shares["svr_linear.C"] > 0.9
     assert sum(shares.values()) == pytest.approx(1)
     assert len(slices(result, shares).axes) == 2
-    assert importances(search.run(objective([learner]), section(trials=4))) == {}
+    assert importances(run(objective([learner]), section(trials=4))) == {}
 
 
 def test_the_front_is_drawn_and_told() -> None:
-    result = search.run(objective([ridge()], ("delta_avg", "mae")), section(trials=8))
+    result = run(objective([ridge()], ("delta_avg", "mae")), section(trials=8))
     found = {"objective": ["delta_avg", "mae"], "front": result.front(), "best_trial": result.best_number}
     rows = front_table(found).rows
     assert {row[0] for row in rows} == {str(one["trial"]) for one in result.front()}
@@ -520,7 +538,7 @@ def test_the_front_is_drawn_and_told() -> None:
 def test_the_journal_opens_by_optunas_own_storage(tmp_path: Path) -> None:
     """optuna-dashboard opens a file so: JournalStorage on a JournalFileBackend, with Optuna's own lock."""
     path = tmp_path / "study.journal"
-    result = search.run(objective([ridge()]), section(trials=4), name="mine", storage=journal(path))
+    result = run(objective([ridge()]), section(trials=4), name="mine", storage=journal(path))
     opened = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
     (summary,) = optuna.get_all_study_summaries(opened)
     study = optuna.load_study(study_name="mine", storage=opened)
