@@ -99,7 +99,7 @@ class BoostedTrees(LGBMRegressor):
     }  # fmt: skip
 
     def fit(  # type: ignore[override]  # scikit-learn's arguments, without LightGBM's evaluation sets
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **more: Any
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **options: Any
     ) -> Self:
         """Fits all rows.
 
@@ -113,7 +113,7 @@ class BoostedTrees(LGBMRegressor):
         try:
             if self.get_params().get("early_stopping_round"):
                 self.n_estimators = self._trees_needed(rows, labels, weights)
-            super().fit(rows, labels, sample_weight=weights, **more)
+            super().fit(rows, labels, sample_weight=weights, **options)
         finally:
             self.n_estimators = most
         return self
@@ -161,5 +161,5 @@ class BoostedTrees(LGBMRegressor):
         """
         check_settings(self)
 
-    def predict(self, X: ArrayLike, **more: Any) -> FloatArray:  # type: ignore[override]
-        return np.asarray(super().predict(np.asarray(X, np.float64), **more), np.float64)
+    def predict(self, X: ArrayLike, **options: Any) -> FloatArray:  # type: ignore[override]
+        return np.asarray(super().predict(np.asarray(X, np.float64), **options), np.float64)

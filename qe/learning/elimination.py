@@ -126,16 +126,16 @@ def _extreme(beta: FloatArray, keep: NDArray[np.bool_], sign: float) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def drop_attribute(inverse: FloatArray, beta: FloatArray, keep: NDArray[np.bool_], out: int) -> None:
-    """Takes attribute `out` from the least-squares solution: O(p^2) by the block inverse."""
-    keep[out] = False
-    column = inverse[:, out].copy()
-    pivot = column[out]
-    step = beta[out] / pivot
+def drop_attribute(inverse: FloatArray, beta: FloatArray, keep: NDArray[np.bool_], dropped: int) -> None:
+    """Takes attribute `dropped` from the least-squares solution: O(p^2) by the block inverse."""
+    keep[dropped] = False
+    column = inverse[:, dropped].copy()
+    pivot = column[dropped]
+    step = beta[dropped] / pivot
     for i in range(len(beta)):
         if keep[i]:
             beta[i] -= step * column[i]
             factor = column[i] / pivot
             for j in range(len(beta)):
                 inverse[i, j] -= factor * column[j]
-    beta[out] = 0.0
+    beta[dropped] = 0.0

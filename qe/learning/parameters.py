@@ -76,7 +76,7 @@ def strategy_mistakes(
         return
     try:
         make = constructor(catalogue, kind)
-        known = Parameters.of(make, f"{catalogue.noun} '{kind}'")
+        known = Parameters.from_constructor(make, f"{catalogue.noun} '{kind}'")
     except ModuleNotFoundError as error:
         yield f"{place}.kind", str(missing(str(error.name)))
         return
@@ -107,19 +107,19 @@ class Parameters:
     constraints  parameter -> scikit-learn's constraints, of those without an annotation
     """
 
-    whose: str
+    owner: str
     names: tuple[str, ...]
     hints: Mapping[str, Any]
     constraints: Mapping[str, Any]
 
     @classmethod
-    def of(cls, make: Callable[..., BaseEstimator], whose: str) -> "Parameters":
+    def from_constructor(cls, make: Callable[..., BaseEstimator], owner: str) -> "Parameters":
         default = make()
         kind: Any = type(default)
         stated = getattr(kind, "stated", {})
         hints = {**get_type_hints(kind.__init__, include_extras=True), **stated}
         names = {**default.get_params(deep=False), **stated}
-        return cls(whose, tuple(names), hints, getattr(kind, "_parameter_constraints", {}))
+        return cls(owner, tuple(names), hints, getattr(kind, "_parameter_constraints", {}))
 
     def mistakes(self, params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
         """What is wrong with the parameters one by one."""
@@ -129,7 +129,7 @@ class Parameters:
     def value_mistakes(self, name: str, value: Any, place: str) -> Iterator[Mistake]:
         if name not in self.names:
             remedy = f"known: {', '.join(self.names) or 'none'}{did_you_mean(str(name), self.names)}"
-            yield place, f"the {self.whose} has no such parameter; {remedy}"
+            yield place, f"the {self.owner} has no such parameter; {remedy}"
         elif name in self.hints:
             yield from mistakes(value, self.hints[name], place)
         elif name in self.constraints:
@@ -163,7 +163,7 @@ class Parameters:
         taken = made.get_params(deep=False)
         for name, value in params.items():
             if name in taken and taken[name] is not value and taken[name] != value:
-                yield f"{place}.{name}", f"the {self.whose} sets it to {quoted(taken[name])}; leave it out"
+                yield f"{place}.{name}", f"the {self.owner} sets it to {quoted(taken[name])}; leave it out"
         if hasattr(made, "check_parameters"):
             try:
                 made.check_parameters()
@@ -200,4 +200,4 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
 
 def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
     """What is wrong with the parameters of an estimator of scikit-learn's own."""
-    yield from Parameters.of(kind, kind.__name__).mistakes(params, place)
+    yield from Parameters.from_constructor(kind, kind.__name__).mistakes(params, place)

@@ -205,9 +205,9 @@ class Objective:
         mean = values.mean(axis=0)  # (folds, metrics) -> (metrics,)
         if not np.isfinite(mean).all():  # Optuna would close the trial as one that a kill cut off
             metric = self.metrics[int(np.argmin(np.isfinite(mean)))]
-            error = CandidateFailed(f"{metric} is undefined for its predictions")
-            trial.set_user_attr(FAILURE, error.reason)
-            raise error
+            undefined = CandidateFailed(f"{metric} is undefined for its predictions")
+            trial.set_user_attr(FAILURE, undefined.reason)
+            raise undefined
         self._predictions[_name(candidate)] = (self.sign * float(mean[0]), predictions)
         if len(self._predictions) > _MAX_PREDICTIONS:
             self._predictions.pop(max(self._predictions, key=lambda name: self._predictions[name][0]))

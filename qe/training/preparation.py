@@ -325,7 +325,7 @@ def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Fe
         built = Features(feature_set, texts.complete, apart, (note,))
     names = built.feature_set.names
     for learner in plan.experiment.learner:
-        for name in LEARNERS.get(learner.kind)().named(learner.params):
+        for name in LEARNERS.get(learner.kind)().feature_names(learner.params):
             if name not in names:
                 raise InputError(f"the learner '{learner.kind}': {unknown_name('feature', name, names)}")
     return built

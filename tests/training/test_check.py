@@ -39,7 +39,7 @@ def names_of(value: Any) -> str:
 
 @pytest.mark.parametrize(("catalogue", "kind"), STRATEGIES, ids=names_of)
 def test_a_strategy_takes_its_defaults_and_what_its_own_space_draws(catalogue: Any, kind: str) -> None:
-    known = Parameters.of(constructor(catalogue, kind), kind)
+    known = Parameters.from_constructor(constructor(catalogue, kind), kind)
     for name, value in constructor(catalogue, kind)().get_params(deep=False).items():
         assert not list(known.value_mistakes(name, value, name))
     for name, distribution in catalogue.get(kind).space.items():
@@ -49,7 +49,7 @@ def test_a_strategy_takes_its_defaults_and_what_its_own_space_draws(catalogue: A
 
 @pytest.mark.parametrize(("catalogue", "kind"), STRATEGIES, ids=names_of)
 def test_a_strategy_says_of_what_type_every_parameter_is(catalogue: Any, kind: str) -> None:
-    known = Parameters.of(constructor(catalogue, kind), kind)
+    known = Parameters.from_constructor(constructor(catalogue, kind), kind)
     for name in known.names:
         assert name in known.hints or name in known.constraints, f"'{name}' has no annotation"
 

@@ -142,7 +142,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _flat(model: Any) -> dict[str, Any]:
-    trees = FlatTrees.of(getattr(model, "estimators_", [model]))
+    trees = FlatTrees.from_forest(getattr(model, "estimators_", [model]))
     return {
         "links": trees.links, "threshold": trees.threshold, "values": trees.values, "roots": trees.roots,
     }  # fmt: skip

@@ -70,7 +70,7 @@ class GreedyIndividual(Selector):
         combinations = self._combinations()
         X, y = training_data(self, X, y)
         parts = splits(len(y), self.folds, False, self.validation)
-        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        judge = Judge.make(self.metric, y, parts, self.label_sign)
         self.individual_ = judge.scores(forward_path(X, y, parts, self.learner).candidates())
         ranked = np.argsort(-self.individual_, kind="stable")
         sizes = [self.n_features] if self.n_features else self._sizes(X.shape[1])

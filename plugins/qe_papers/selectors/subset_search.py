@@ -137,7 +137,7 @@ class SubsetSearch(Selector):
 
     def _scorer(self, X: FloatArray, y: FloatArray, parts: Splits) -> "_Scorer":
         if self.learner is not None:
-            judge = Judge.of(self.metric, y, parts, self.label_sign)
+            judge = Judge.make(self.metric, y, parts, self.label_sign)
             return _Refitted(estimator_of(self.learner), X, y, parts, judge, self.n_jobs)
         problem = _problem(X, self.label_sign * y, parts, self.alpha)
         return _Linear(problem, METRIC_CODES[self.metric], X.shape[1], self.n_jobs)

@@ -172,7 +172,7 @@ def _strategy(section: Schema, catalogue: Catalogue[Any]) -> Schema:
 
 def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
     try:
-        known = Parameters.of(constructor(catalogue, name), name)
+        known = Parameters.from_constructor(constructor(catalogue, name), name)
     except ModuleNotFoundError:
         return {"type": "object"}
     typed = {key: _of_hint(known.hints[key]) if key in known.hints else {} for key in known.names}

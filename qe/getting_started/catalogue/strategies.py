@@ -108,7 +108,7 @@ def strategy(catalogue: Catalogue[Any], name: str) -> Strategy:
 def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
     make = constructor(catalogue, name)
     defaults, space = make().get_params(deep=False), catalogue.get(name).space
-    for parameter in Parameters.of(make, name).names:
+    for parameter in Parameters.from_constructor(make, name).names:
         searched = [
             distribution_text(one) for key, one in space.items() if key.partition(".")[0] == parameter
         ]

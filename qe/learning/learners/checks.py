@@ -58,12 +58,12 @@ def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
 def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
     """(train, held out) rows of min(folds, n) contiguous blocks: neighbours share a document.
 
-    >>> [held.tolist() for _, held in contiguous_folds(5, 2)]
+    >>> [test.tolist() for _, test in contiguous_folds(5, 2)]
     [[0, 1, 2], [3, 4]]
     """
     rows = np.arange(n)
-    for held in np.array_split(rows, max(min(folds, n), 1)):
-        yield np.setdiff1d(rows, held), held
+    for test in np.array_split(rows, max(min(folds, n), 1)):
+        yield np.setdiff1d(rows, test), test
 
 
 def cross_fit(
@@ -74,8 +74,8 @@ def cross_fit(
     A single row gets its own label.
     """
     predicted = y.copy()
-    for train, held in contiguous_folds(len(y), folds):
+    for train, test in contiguous_folds(len(y), folds):
         if len(train):
             extra = {} if weights is None else {"sample_weight": weights[train]}
-            predicted[held] = clone(estimator).fit(X[train], y[train], **extra).predict(X[held])
+            predicted[test] = clone(estimator).fit(X[train], y[train], **extra).predict(X[test])
     return predicted

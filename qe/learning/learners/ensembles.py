@@ -1,5 +1,6 @@
 """Means of learners, and a learner whose parameters are searched inside every fold."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, ClassVar, Self, cast
@@ -69,22 +70,30 @@ def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Bas
 class TrustedByMembers:
     """Trusted types of an ensemble: what its own class and any learner's estimator may load."""
 
-    def __init__(self, *own: str) -> None:
-        self.own = own
+    def __init__(self, *names: str) -> None:
+        self.names = names
 
     def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
-        names = set(self.own)
+        names = set(self.names)
         for name in LEARNERS.names:
             try:
                 learner = LEARNERS.get(name)
             except ModuleNotFoundError:  # a member of this kind cannot be here
                 continue
-            trusted = vars(learner).get("trusted_types")
+            trusted = inspect.getattr_static(learner, "trusted_types")
             # An ensemble within an ensemble: its own class; asking for its members' would go on for ever.
-            names.update(trusted.own if isinstance(trusted, TrustedByMembers) else learner.trusted_types)
+            names.update(trusted.names if isinstance(trusted, TrustedByMembers) else learner.trusted_types)
             kind = type(learner().estimator())
             names.add(f"{kind.__module__}.{kind.__qualname__}")
         return tuple(sorted(names))
+
+
+class _Ensemble(Learner):
+    regressor: ClassVar[type[BaseEstimator]]
+    trusted_types: ClassVar[tuple[str, ...]] = cast(tuple[str, ...], TrustedByMembers())
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return self.regressor(**{"seed": seed, **params})
 
 
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -136,15 +145,10 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @LEARNERS.register("averaging")
-class Averaging(Learner):
+class Averaging(_Ensemble):
     """Mean of learners; see AveragingRegressor. All members see standardised features."""
 
-    trusted_types: ClassVar[tuple[str, ...]] = cast(
-        tuple[str, ...], TrustedByMembers("qe.learning.learners.ensembles.AveragingRegressor")
-    )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return AveragingRegressor(**{"seed": seed, **params})
+    regressor = AveragingRegressor
 
 
 _SEEDS = ("random_state", "seed")
@@ -197,15 +201,10 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
 
 @LEARNERS.register("seed_averaging")
-class SeedAveraging(Learner):
+class SeedAveraging(_Ensemble):
     """Mean over seeds; see SeedAveragingRegressor. The member sees standardised features."""
 
-    trusted_types: ClassVar[tuple[str, ...]] = cast(
-        tuple[str, ...], TrustedByMembers("qe.learning.learners.ensembles.SeedAveragingRegressor")
-    )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return SeedAveragingRegressor(**{"seed": seed, **params})
+    regressor = SeedAveragingRegressor
 
 
 class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -289,7 +288,7 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _score(self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any) -> float:
         parts = self._parts(len(y))
         predicted = np.concatenate([_predicted(member, X, y, weights, *rows) for rows in parts])
-        gold, metric = np.concatenate([y[held] for _, held in parts]), METRICS.get(self.metric)()
+        gold, metric = np.concatenate([y[test] for _, test in parts]), METRICS.get(self.metric)()
         score = metric.score(self.label_sign * gold, self.label_sign * predicted)
         return -np.inf if np.isnan(score) else float(score if metric.higher_is_better else -score)
 
@@ -303,19 +302,14 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _predicted(
-    member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any, train: IntArray, held: IntArray
+    member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any, train: IntArray, test: IntArray
 ) -> FloatArray:
-    own = None if weights is None else np.asarray(weights, np.float64)[train]
-    return np.asarray(fit_member(clone(member), X[train], y[train], own).predict(X[held]), np.float64)
+    counts = None if weights is None else np.asarray(weights, np.float64)[train]
+    return np.asarray(fit_member(clone(member), X[train], y[train], counts).predict(X[test]), np.float64)
 
 
 @LEARNERS.register("tuned")
-class Tuned(Learner):
+class Tuned(_Ensemble):
     """One learner with a grid inside; see TunedRegressor. The member sees standardised features."""
 
-    trusted_types: ClassVar[tuple[str, ...]] = cast(
-        tuple[str, ...], TrustedByMembers("qe.learning.learners.ensembles.TunedRegressor")
-    )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return TunedRegressor(**{"seed": seed, **params})
+    regressor = TunedRegressor

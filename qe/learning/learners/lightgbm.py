@@ -33,7 +33,7 @@ class LightGBM(Learner):
     takes_names: ClassVar[bool] = True
     trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
 
-    def named(self, params: Mapping[str, Any]) -> list[str]:
+    def feature_names(self, params: Mapping[str, Any]) -> list[str]:
         return list(params.get("monotone_constraints", ()))
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

@@ -119,7 +119,6 @@ class Polynomial(Learner):
         "interaction_only": Choice([False, True]),
     }
     trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe.learning.learners.linear.PolynomialRegressor",
         "sklearn.linear_model._ridge.Ridge",
         "sklearn.pipeline.Pipeline",
         "sklearn.preprocessing._data.StandardScaler",
@@ -186,9 +185,9 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if folds < 2:
             return float(np.average(upper, weights=weights))
         probabilities = np.empty(len(X))
-        for train, held in StratifiedKFold(folds, shuffle=True, random_state=self.seed).split(X, upper):
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=self.seed).split(X, upper):
             coefficients, intercept = self._fitted(X[train], upper[train].astype(np.float64), weights[train])
-            probabilities[held] = _logistic(X[held] @ coefficients + intercept)
+            probabilities[test] = _logistic(X[test] @ coefficients + intercept)
         return best_threshold(upper, probabilities, weights)
 
 
@@ -204,11 +203,11 @@ def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatAr
     sorted_, weight = probabilities[order], weights[order]
     hits, alarms = np.cumsum(weight * upper[order]), np.cumsum(weight * ~upper[order])
     positives, negatives = hits[-1], alarms[-1]
-    told = hits + alarms
-    product = told * (positives + negatives - told) * positives * negatives
+    flagged = hits + alarms
+    product = flagged * (positives + negatives - flagged) * positives * negatives
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = (hits * negatives - alarms * positives) / np.sqrt(np.maximum(product, 0.0))
-    ends = np.flatnonzero(sorted_[:-1] > sorted_[1:])  # between equal probabilities nothing can be told
+    ends = np.flatnonzero(sorted_[:-1] > sorted_[1:])  # between equal probabilities there is no threshold
     if not len(ends):
         return 0.5
     best = ends[np.nanargmax(correlation[ends])]
@@ -233,7 +232,6 @@ class Logistic(Learner):
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"C": FloatRange(1e-3, 1e2, log=True)}
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.linear.LogisticRegressor",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return LogisticRegressor(**{"seed": seed, **params})

@@ -166,10 +166,10 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         there = np.zeros(len(tree.feature), np.bool_)
         there[0] = True
         for node in np.flatnonzero(tree.feature >= 0):  # a child comes after its node
-            there[[tree.left[node], tree.right[node]]] = there[node]
+            there[[tree.left_child[node], tree.right_child[node]]] = there[node]
         numbers = np.append(np.cumsum(there) - 1, -1)  # the last one for the children of leaves
         self.feature_, self.threshold_ = tree.feature[there], tree.threshold[there]
-        self.left_, self.right_ = numbers[tree.left[there]], numbers[tree.right[there]]
+        self.left_, self.right_ = numbers[tree.left_child[there]], numbers[tree.right_child[there]]
         self.n_segments_ = (tree.last - tree.first)[there]
         self.error_ = np.sqrt(models.squared_error[there] / self.n_segments_)
         self.coefficients_, self.intercept_ = models.coefficients[there], models.intercept[there]
@@ -193,8 +193,8 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class _Tree(NamedTuple):
     feature: Longs
     threshold: FloatArray
-    left: Longs
-    right: Longs
+    left_child: Longs
+    right_child: Longs
     first: Longs
     last: Longs
     order: Longs
@@ -256,7 +256,12 @@ def _modelled(
     tested = np.zeros((nodes, X.shape[1]), np.bool_)  # here or below, before pruning
     for node in range(nodes - 1, -1, -1):
         rows = np.sort(tree.order[0, tree.first[node] : tree.last[node]])
-        n, inner, left, right = len(rows), tree.feature[node] >= 0, tree.left[node], tree.right[node]
+        n, inner, left, right = (
+            len(rows),
+            tree.feature[node] >= 0,
+            tree.left_child[node],
+            tree.right_child[node],
+        )
         if inner:
             tested[node] = tested[left] | tested[right]
             tested[node, tree.feature[node]] = True
@@ -275,7 +280,7 @@ def _modelled(
         as_leaf = np.sqrt(squared_error[node] / n) * _penalty(n, parameters[node], factor)
         as_tree = np.sqrt(below / n) * _penalty(n, sizes, factor)
         if pruning and (as_leaf <= as_tree or as_leaf < 1e-5 * label_deviation):
-            tree.feature[node], tree.left[node], tree.right[node] = -1, -1, -1
+            tree.feature[node], tree.left_child[node], tree.right_child[node] = -1, -1, -1
             tree.threshold[node] = np.nan
         else:
             squared_error[node], parameters[node] = below, sizes
@@ -372,7 +377,6 @@ class M5P(Learner):
         "pruning_factor": FloatRange(0.5, 8.0, log=True),
     }
     scale: ClassVar[bool] = False
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.m5p.M5PRegressor",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return M5PRegressor(**params)

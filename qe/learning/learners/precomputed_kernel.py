@@ -119,10 +119,7 @@ class PrecomputedKernel(Learner):
         "C": FloatRange(0.1, 30.0, log=True),
         "epsilon": FloatRange(0.02, 0.5, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe.learning.learners.precomputed_kernel.KernelSumSvr",
-        "sklearn.svm._classes.SVR",
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return KernelSumSvr(**params)

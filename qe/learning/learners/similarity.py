@@ -70,7 +70,6 @@ class KernelRidge(Learner):
         "alpha": FloatRange(1e-2, 10.0, log=True),
         "gamma": FloatRange(1e-4, 0.3, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.similarity.CentredKernelRidge",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return CentredKernelRidge(**{"kernel": "rbf", **params})

@@ -38,7 +38,7 @@ class FlatTrees:
     roots: NDArray[np.int64]
 
     @classmethod
-    def of(cls, trees: list[Any]) -> Self:
+    def from_forest(cls, trees: list[Any]) -> Self:
         """From fitted scikit-learn decision trees."""
         parts = [tree.tree_ for tree in trees]
         sizes = [part.node_count for part in parts]
@@ -138,7 +138,7 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         own = ("random_thresholds", "seed")
         params = {name: value for name, value in self.get_params().items() if name not in own}
         forest = kind(**params, random_state=self.seed).fit(X, y, weights)
-        trees = FlatTrees.of(forest.estimators_)
+        trees = FlatTrees.from_forest(forest.estimators_)
         self.links_, self.threshold_, self.values_, self.roots_ = (
             trees.links, trees.threshold, trees.values, trees.roots,
         )  # fmt: skip
@@ -173,7 +173,6 @@ class RandomForest(Learner):
         "min_samples_leaf": IntRange(1, 30, log=True),
     }
     scale: ClassVar[bool] = False
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.trees.ForestRegressor",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return ForestRegressor(**{"seed": seed, **params})

@@ -126,10 +126,7 @@ class UnsupervisedMean(Learner):
     """The mean of the features as a score; with one feature, that feature. See FeatureMean."""
 
     space: ClassVar[Mapping[str, Distribution]] = {"calibration": Choice(["linear", "isotonic"])}
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe.learning.learners.unsupervised_mean.FeatureMean",
-        "qe.learning.learners.unsupervised_mean.Calibration",
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.unsupervised_mean.Calibration",)
 
     takes_names = True
     scale = False  # it does that itself

@@ -4,23 +4,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from features.basics.array_types import BoolArray, FloatArray
 from qe.learning.learner import LEARNERS
+from qe.learning.learners.checks import training_data
 from qe.learning.parameters import NameIn, StrategyIn
 from qe.learning.selector import SELECTORS
 from qe.statistics.metric import METRICS
-
-
-def training_data(selector: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-    """(n, k) features and (n,) labels as finite float64.
-
-    Sets `n_features_in_` and `feature_names_in_`.
-    """
-    X, y = validate_data(selector, X, y, dtype=np.float64, y_numeric=True)
-    return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
 
 def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
@@ -39,6 +29,9 @@ def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
     return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
 
 
+__all__ = [
+    "LearnerConfig", "MetricName", "SelectorConfig", "correlations", "never_empty", "training_data",
+]  # fmt: skip
 MetricName = Annotated[str, NameIn(METRICS)]
 LearnerConfig = Annotated[Mapping[str, Any], StrategyIn(LEARNERS)]
 SelectorConfig = Annotated[Mapping[str, Any], StrategyIn(SELECTORS)]

@@ -1,4 +1,4 @@
-"""Greedy selection by held-out error: forward, backward, and by gain per cost."""
+"""Greedy selection by test-out error: forward, backward, and by gain per cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ _BLOCK = 31  # rows; neighbouring segments share a document
 def splits(
     n: int, folds: int, one_split: bool, validation: float | None = None
 ) -> list[tuple[IntArray, IntArray]]:
-    """(train, held out) rows.
+    """(train, test out) rows.
 
     Contiguous blocks of up to 31 rows are dealt to `folds` folds; on request only the first fold is made.
 
-    validation  a share: the last rows are held out, and there are no folds
+    validation  a share: the last rows are test out, and there are no folds
 
-    >>> [held.tolist() for _, held in splits(7, 3, one_split=False)]
+    >>> [test.tolist() for _, test in splits(7, 3, one_split=False)]
     [[0, 1, 6], [2, 3], [4, 5]]
-    >>> [(train.tolist(), held.tolist()) for train, held in splits(7, 3, one_split=False, validation=0.3)]
+    >>> [(train.tolist(), test.tolist()) for train, test in splits(7, 3, one_split=False, validation=0.3)]
     [([0, 1, 2, 3, 4], [5, 6])]
     """
     if validation is not None:
@@ -42,12 +42,12 @@ def splits(
     block = max(1, min(_BLOCK, n // folds))
     fold = np.arange(n) // block % folds
     parts = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(1 if one_split else folds)]
-    return [(train, held) for train, held in parts if len(train) and len(held)]
+    return [(train, test) for train, test in parts if len(train) and len(test)]
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Scores predictions for held-out rows of all splits, pooled in split order.
+    """Scores predictions for test-out rows of all splits, pooled in split order.
 
     Higher is better.
     """
@@ -57,11 +57,11 @@ class Judge:
     label_sign: float
 
     @classmethod
-    def of(
+    def make(
         cls, metric: str, y: FloatArray, parts: list[tuple[IntArray, IntArray]], label_sign: float
     ) -> "Judge":
-        held = np.concatenate([held for _, held in parts]) if parts else np.arange(0)
-        return cls(METRICS.get(metric)(), label_sign * y[held], label_sign)
+        test = np.concatenate([test for _, test in parts]) if parts else np.arange(0)
+        return cls(METRICS.get(metric)(), label_sign * y[test], label_sign)
 
     def scores(self, predictions: FloatArray) -> FloatArray:
         """(c,) of (n, c) candidate predictions; -inf where the metric is undefined."""
@@ -75,12 +75,12 @@ class Judge:
 
 
 class HeldOutSelector(Selector):
-    """What selectors by held-out error share: how a set of features is judged, and by what.
+    """What selectors by test-out error share: how a set of features is judged, and by what.
 
     metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
     folds        contiguous blocks of 31 rows are dealt to so many folds
-    one_split    only the first fold is held out; False: every fold in turn, pooled
-    validation   a share of the rows, the last, that is held out instead of folds; None: folds
+    one_split    only the first fold is test out; False: every fold in turn, pooled
+    validation   a share of the rows, the last, that is test out instead of folds; None: folds
     learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
     """
 
@@ -121,11 +121,11 @@ class ForwardSelection(HeldOutSelector):
     metric : str, default='mae'
         A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
     folds : int, default=5
-        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+        Contiguous blocks of 31 rows are dealt to so many folds; test-out predictions are pooled.
     one_split : bool, default=False
-        Only the first fold is held out.
+        Only the first fold is test out.
     validation : float or None, default=None
-        A share of the rows, the last, that is held out instead of folds; None: folds.
+        A share of the rows, the last, that is test out instead of folds; None: folds.
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
@@ -148,7 +148,7 @@ class ForwardSelection(HeldOutSelector):
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         parts = self._splits(len(y))
-        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        judge = Judge.make(self.metric, y, parts, self.label_sign)
         path = forward_path(X, y, parts, self.learner)
         free, taken, reached = np.ones(X.shape[1], np.bool_), list[int](), list[float]()
         most = min(self.max_features or X.shape[1], X.shape[1])
@@ -187,9 +187,9 @@ class BackwardElimination(HeldOutSelector):
     folds : int, default=5
         Contiguous blocks of 31 rows are dealt to so many folds.
     one_split : bool, default=True
-        Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
+        Only the first fold is test out, as in the paper; False: every fold in turn, pooled.
     validation : float or None, default=None
-        A share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832).
+        A share of the rows, the last, that is test out instead of folds (the paper: 832 of 1,832).
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
@@ -214,18 +214,18 @@ class BackwardElimination(HeldOutSelector):
         self.support_ = uncorrelated(X, self.threshold)
         columns = np.flatnonzero(self.support_)
         parts = self._splits(len(y))
-        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        judge = Judge.make(self.metric, y, parts, self.label_sign)
         path, dropped = backward_path(X[:, columns], y, parts, self.learner), []
         self.score_ = judge.score(path.predictions)
-        left = np.ones(len(columns), np.bool_)
-        while left.sum() > 1:
-            scores = np.where(left, judge.scores(path.candidates(left)), -np.inf)
+        remaining = np.ones(len(columns), np.bool_)
+        while remaining.sum() > 1:
+            scores = np.where(remaining, judge.scores(path.candidates(remaining)), -np.inf)
             if not scores.max() > self.score_:
                 break
-            out = int(scores.argmax())
-            self.score_, left[out] = float(scores[out]), False
-            path.change(out)
-            dropped.append(columns[out])
+            worst = int(scores.argmax())
+            self.score_, remaining[worst] = float(scores[worst]), False
+            path.change(worst)
+            dropped.append(columns[worst])
         self.path_ = np.asarray(dropped, np.int64)
         self.support_[self.path_] = False
         return self
@@ -323,7 +323,7 @@ class CostAware(Selector):
         self, X: FloatArray, y: FloatArray, families: NDArray[np.int64], prices: FloatArray, per_cost: bool
     ) -> "list[_Set]":
         parts = splits(len(y), self.folds, one_split=False)
-        judge = Judge.of(self.metric, y, parts, self.label_sign)
+        judge = Judge.make(self.metric, y, parts, self.label_sign)
         path, sets = forward_path(X, y, parts, None), list[_Set]()
         taken, paid = np.zeros(X.shape[1], np.bool_), np.zeros(len(prices), np.bool_)
         current = judge.score(path.predictions)

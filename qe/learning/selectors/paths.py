@@ -1,4 +1,4 @@
-"""Adding or dropping one feature at a time: each candidate's held-out predictions."""
+"""Adding or dropping one feature at a time: each candidate's test-out predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,27 +22,31 @@ MOST_ROWS = 4000  # of training: a kernel has 128 MB then as the solver takes it
 @dataclass(frozen=True, eq=False)
 class _Part:
     train: FloatArray
-    held: FloatArray
+    test: FloatArray
     labels: FloatArray
-    among: Singles
-    beyond: Singles
+    train_distances: Singles
+    test_distances: Singles
 
     @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, train: Rows, held: Rows, selected: BoolArray) -> Self:
-        columns = X[train][:, selected], X[held][:, selected]
-        return cls(X[train], X[held], y[train], _squared(columns[0], columns[0]), _squared(*columns[::-1]))
+    def make(cls, X: FloatArray, y: FloatArray, train: Rows, test: Rows, selected: BoolArray) -> Self:
+        columns = X[train][:, selected], X[test][:, selected]
+        return cls(X[train], X[test], y[train], _squared(columns[0], columns[0]), _squared(*columns[::-1]))
 
     def predictions(self, machine: BaseEstimator, selected: BoolArray, feature: int | None) -> FloatArray:
         if not selected.any():
-            return np.full(len(self.held), self.labels.mean())
+            return np.full(len(self.test), self.labels.mean())
         gamma = np.float32(_gamma(machine, self.train, selected))
         sign = np.float32(0 if feature is None else 1 if selected[feature] else -1)
-        train, held = (side[:, feature or 0].astype(np.float32) for side in (self.train, self.held))
+        train, test = (side[:, feature or 0].astype(np.float32) for side in (self.train, self.test))
         fitted: Any = clone(machine).set_params(kernel="precomputed")
-        fitted.fit(np.exp(-gamma * (self.among + sign * np.subtract.outer(train, train) ** 2)), self.labels)
+        fitted.fit(
+            np.exp(-gamma * (self.train_distances + sign * np.subtract.outer(train, train) ** 2)), self.labels
+        )
         support = fitted.support_
-        beyond = self.beyond[:, support] + sign * np.subtract.outer(held, train[support]) ** 2
-        return np.asarray(np.exp(-gamma * beyond) @ fitted.dual_coef_[0] + fitted.intercept_[0], np.float64)
+        distances = self.test_distances[:, support] + sign * np.subtract.outer(test, train[support]) ** 2
+        return np.asarray(
+            np.exp(-gamma * distances) @ fitted.dual_coef_[0] + fitted.intercept_[0], np.float64
+        )
 
 
 def kernel_predictions(
@@ -52,56 +56,18 @@ def kernel_predictions(
     machines: list[BaseEstimator],
     selected: BoolArray,
 ) -> FloatArray:
-    """(n, machines) predictions for the held-out rows of all parts by the features taken."""
+    """(n, machines) predictions for the test-out rows of all parts by the features taken."""
 
-    def of(part: tuple[Rows, Rows]) -> FloatArray:
-        made = _Part.of(X, y, *part, selected)
+    def predict(part: tuple[Rows, Rows]) -> FloatArray:
+        made = _Part.make(X, y, *part, selected)
         return np.column_stack([made.predictions(machine, selected, None) for machine in machines])
 
-    return np.concatenate(list(side_by_side(of, parts)))
+    return np.concatenate(list(side_by_side(predict, parts)))
 
 
-class KernelRefit:
-    """`_paths.Path` by an SVR whose kernel is `rbf`; without features it predicts the mean."""
-
-    def __init__(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        parts: list[tuple[Rows, Rows]],
-        machine: BaseEstimator,
-        all_features: bool,
-    ) -> None:
-        self.X, self.y, self.rows, self.machine = X, y, parts, machine
-        self._take(np.full(X.shape[1], all_features))
-
-    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
-        k = self.X.shape[1]
-        asked = list(range(k)) if wanted is None else np.flatnonzero(wanted).tolist()
-        result = np.repeat(self.predictions[:, None], k, axis=1)
-        for feature, predicted in zip(asked, side_by_side(self._changed, asked), strict=True):
-            result[:, feature] = predicted
-        return result
-
-    def change(self, feature: int) -> None:
-        selected = self.selected.copy()
-        selected[feature] = not selected[feature]
-        self._take(selected)
-
-    def _take(self, selected: BoolArray) -> None:
-        self.selected = selected
-        self.parts = [_Part.of(self.X, self.y, train, held, selected) for train, held in self.rows]
-        self.predictions = np.concatenate([p.predictions(self.machine, selected, None) for p in self.parts])
-
-    def _changed(self, feature: int) -> FloatArray:
-        selected = self.selected.copy()
-        selected[feature] = not selected[feature]
-        return np.concatenate([part.predictions(self.machine, selected, feature) for part in self.parts])
-
-
-def _squared(left: FloatArray, right: FloatArray) -> Singles:
-    lengths = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    return np.asarray(np.maximum(lengths - 2.0 * (left @ right.T), 0.0), np.float32)
+def _squared(rows: FloatArray, columns: FloatArray) -> Singles:
+    lengths = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)
+    return np.asarray(np.maximum(lengths - 2.0 * (rows @ columns.T), 0.0), np.float32)
 
 
 def _gamma(machine: Any, train: FloatArray, selected: BoolArray) -> float:
@@ -120,9 +86,9 @@ _RIDGE = 1e-6  # of the mean diagonal: backward steps start from all features, w
 
 
 class Path(Protocol):
-    """A set of features with its held-out predictions.
+    """A set of features with its test-out predictions.
 
-    `predictions` of the current set are for the pooled held-out rows (n,); candidates are one change
+    `predictions` of the current set are for the pooled test-out rows (n,); candidates are one change
     away.
     """
 
@@ -167,7 +133,7 @@ def _by_kernel(estimator: BaseEstimator, parts: Parts) -> bool:
 def predictions_of(
     learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
-    """(n, learners) held-out predictions of all parts by the one or more features taken."""
+    """(n, learners) test-out predictions of all parts by the one or more features taken."""
     estimators = [estimator_of(learner) for learner in learners]
     if all(_by_kernel(estimator, parts) for estimator in estimators):
         return kernel_predictions(X, y, parts, estimators, selected)
@@ -176,26 +142,26 @@ def predictions_of(
 
 class _LinearForward:
     def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
-        self.parts = [_centred(X, y, train, held) for train, held in parts]
+        self.parts = [_centred(X, y, train, test) for train, test in parts]
         self.powers = [(train**2).sum(axis=0) for train, _, _, _ in self.parts]
-        self.predictions = np.concatenate([np.full(len(held), mean) for _, held, _, mean in self.parts])
+        self.predictions = np.concatenate([np.full(len(test), mean) for _, test, _, mean in self.parts])
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
-        changes = [held * self._slopes(i) for i, (_, held, _, _) in enumerate(self.parts)]
+        changes = [test * self._slopes(i) for i, (_, test, _, _) in enumerate(self.parts)]
         return np.asarray(self.predictions[:, None] + np.concatenate(changes))
 
     def change(self, feature: int) -> None:
         steps = []
-        for i, (train, held, residual, _) in enumerate(self.parts):
+        for i, (train, test, residual, _) in enumerate(self.parts):
             slope = self._slopes(i)[feature]
-            column, beyond = train[:, feature].copy(), held[:, feature].copy()
-            steps.append(beyond * slope)
+            column, tested = train[:, feature].copy(), test[:, feature].copy()
+            steps.append(tested * slope)
             residual -= column * slope
             power = float(column @ column)
             if power > _SPANNED * self.powers[i][feature]:
                 shares = column @ train / power
                 train -= np.outer(column, shares)
-                held -= np.outer(beyond, shares)
+                test -= np.outer(tested, shares)
             train[:, feature] = 0.0
         self.predictions = self.predictions + np.concatenate(steps)
 
@@ -209,16 +175,16 @@ class _LinearForward:
 class _LinearBackward:
     def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
         self.inverses, self.betas, self.products, start = [], [], [], []
-        for train_rows, held_rows in parts:
-            train, held, residual, mean = _centred(X, y, train_rows, held_rows)
+        for train_rows, test_rows in parts:
+            train, test, residual, mean = _centred(X, y, train_rows, test_rows)
             gram = train.T @ train
             ridge = _RIDGE * max(float(np.trace(gram)) / len(gram), 1e-300)
             inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
             beta = inverse @ (train.T @ residual)
             self.inverses.append(inverse)
             self.betas.append(beta)
-            self.products.append(held @ inverse)
-            start.append(held @ beta + mean)
+            self.products.append(test @ inverse)
+            start.append(test @ beta + mean)
         self.kept = np.ones(X.shape[1], np.bool_)
         self.predictions = np.concatenate(start)
 
@@ -257,14 +223,14 @@ def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
 def held_out_predictions(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
-    """(n,) held-out predictions of all parts by the features taken; the mean without any."""
+    """(n,) test-out predictions of all parts by the features taken; the mean without any."""
     predicted = []
-    for train, held in parts:
+    for train, test in parts:
         if selected.any():
             model = clone(estimator).fit(X[train][:, selected], y[train])
-            predicted.append(model.predict(X[held][:, selected]))
+            predicted.append(model.predict(X[test][:, selected]))
         else:
-            predicted.append(np.full(len(held), y[train].mean()))
+            predicted.append(np.full(len(test), y[train].mean()))
     return np.concatenate(predicted)
 
 
@@ -272,35 +238,50 @@ class _Refit:
     def __init__(
         self, X: FloatArray, y: FloatArray, parts: Parts, estimator: BaseEstimator, all_features: bool
     ) -> None:
-        self.estimator = estimator
-        self.X, self.y, self.parts = X, y, parts
-        self.selected = np.full(X.shape[1], all_features)
-        self.predictions = self._predict(self.selected)
+        self.X, self.y, self.parts, self.estimator = X, y, parts, estimator
+        self._take(np.full(X.shape[1], all_features))
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
         k = self.X.shape[1]
-        asked = list(range(k)) if wanted is None else np.flatnonzero(wanted).tolist()
+        features = list(range(k)) if wanted is None else np.flatnonzero(wanted).tolist()
         result = np.repeat(self.predictions[:, None], k, axis=1)
-        changed = [self._changed(j) for j in asked]
-        for feature, predicted in zip(asked, side_by_side(self._predict, changed), strict=True):
+        for feature, predicted in zip(features, side_by_side(self._changed, features), strict=True):
             result[:, feature] = predicted
         return result
 
     def change(self, feature: int) -> None:
-        self.selected = self._changed(feature)
-        self.predictions = self._predict(self.selected)
+        self._take(self._toggled(feature))
 
-    def _changed(self, feature: int) -> BoolArray:
+    def _toggled(self, feature: int) -> BoolArray:
         selected = self.selected.copy()
         selected[feature] = not selected[feature]
         return selected
 
-    def _predict(self, selected: BoolArray) -> FloatArray:
-        return held_out_predictions(self.estimator, self.X, self.y, self.parts, selected)
+    def _take(self, selected: BoolArray) -> None:
+        self.selected = selected
+        self.predictions = held_out_predictions(self.estimator, self.X, self.y, self.parts, selected)
+
+    def _changed(self, feature: int) -> FloatArray:
+        return held_out_predictions(self.estimator, self.X, self.y, self.parts, self._toggled(feature))
+
+
+class KernelRefit(_Refit):
+    """`Path` by an SVR whose kernel is `rbf`; without features it predicts the mean."""
+
+    def _take(self, selected: BoolArray) -> None:
+        self.selected = selected
+        self.kernels = [_Part.make(self.X, self.y, train, test, selected) for train, test in self.parts]
+        self.predictions = self._predicted(selected, None)
+
+    def _changed(self, feature: int) -> FloatArray:
+        return self._predicted(self._toggled(feature), feature)
+
+    def _predicted(self, selected: BoolArray, feature: int | None) -> FloatArray:
+        return np.concatenate([part.predictions(self.estimator, selected, feature) for part in self.kernels])
 
 
 def _centred(
-    X: FloatArray, y: FloatArray, train: NDArray[np.int64], held: NDArray[np.int64]
+    X: FloatArray, y: FloatArray, train: NDArray[np.int64], test: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     means, mean = X[train].mean(axis=0), float(y[train].mean())
-    return X[train] - means, X[held] - means, y[train] - mean, mean
+    return X[train] - means, X[test] - means, y[train] - mean, mean
