@@ -1,11 +1,10 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -159,10 +158,7 @@ class ResourcesSection(Section):
 
     @property
     def incomplete(self) -> bool:
-        """Whether parts cannot be built.
-
-        A side of the corpus is missing, or both and what replaces it.
-        """
+        """Whether parts cannot be built. A side of the corpus is missing, or both and what replaces it."""
         absent = [self.source, self.target].count(None)
         replaced = self.optional or bool(self.texts)
         return self.bundle is None and (absent == 1 or (absent == 2 and not replaced))
@@ -531,10 +527,7 @@ class Experiment(Section):
         return {str(column): by for column, by in self.translations.items()} | annotations
 
     def inputs(self) -> list[Path]:
-        """The files, and the folders read whole, that the experiment names.
-
-        A dataset's folder is not one.
-        """
+        """The files, and the folders read whole, that the experiment names. A dataset's folder is not one."""
         paths = set(_paths(ResourcesSection))
         sections = [self.resources, *(section.resources for section in self.auxiliary_datasets)]
         named = [section.path for section in self.datasets if section.path.is_file()]
@@ -645,7 +638,7 @@ def on_extended(
 
     Raises InputError, naming `location`, for what cannot be extended.
     """
-    return extended(content, location, _moved if data_root is None else lambda keys, *_: keys)
+    return extended(content, location, _located if data_root is None else lambda keys, _: keys)
 
 
 def from_mapping(
@@ -692,24 +685,7 @@ def _completed(
     if "features" in keys and not (listed == [] and keys.get("trees")):
         keys["features"], wrong = readable_configs(listed)
         mistakes += wrong
-    return _located(keys, _Start(resolved(root))), mistakes
-
-
-def _moved(keys: dict[str, Any], folder: Path, base: Path) -> dict[str, Any]:
-    return _located(keys, _Start(resolved(folder), resolved(base)))
-
-
-class _Start(NamedTuple):
-    folder: Path
-    base: Path | None = None
-
-    def path(self, text: str) -> str:
-        if self.base is None:
-            return str(self.folder / text)
-        return text if Path(text).is_absolute() else os.path.relpath(self.folder / text, self.base)
-
-    def is_folder(self, text: str) -> bool:
-        return (self.folder / text).is_dir() or (self.base is not None and "/" in text)
+    return _located(keys, root), mistakes
 
 
 def _paths_within(value: Any) -> Iterator[str]:
@@ -721,8 +697,8 @@ def _paths_within(value: Any) -> Iterator[str]:
             yield from _paths_within(inner)
 
 
-def _located(keys: Mapping[str, Any], start: _Start) -> dict[str, Any]:
-    located = dict(keys)
+def _located(keys: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    located, start = dict(keys), resolved(folder)
     located |= {
         name: _section_located(keys[name], section, start) for name, section in _WITH_PATHS if name in keys
     }
@@ -733,27 +709,27 @@ def _located(keys: Mapping[str, Any], start: _Start) -> dict[str, Any]:
     return located
 
 
-def _section_located(value: Any, section: type[BaseModel], start: _Start) -> Any:
+def _section_located(value: Any, section: type[BaseModel], folder: Path) -> Any:
     if isinstance(value, list):
-        return [_section_located(inner, section, start) for inner in value]
+        return [_section_located(inner, section, folder) for inner in value]
     if not isinstance(value, dict):
         return value
     paths = _paths(section)
-    located = {key: _placed(inner, start) if key in paths else inner for key, inner in value.items()}
+    located = {key: _placed(inner, folder) if key in paths else inner for key, inner in value.items()}
     if section is DatasetSection and "resources" in located:
-        located["resources"] = _section_located(located["resources"], ResourcesSection, start)
+        located["resources"] = _section_located(located["resources"], ResourcesSection, folder)
     return located
 
 
-def _features_located(value: Any, start: _Start) -> Any:
+def _features_located(value: Any, folder: Path) -> Any:
     if isinstance(value, list):
-        return [_features_located(inner, start) for inner in value]
+        return [_features_located(inner, folder) for inner in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: _placed(inner, start)
+        key: _placed(inner, folder)
         if "kind" in value and _holds_paths(key, inner)
-        else _features_located(inner, start)
+        else _features_located(inner, folder)
         for key, inner in value.items()
     }
 
@@ -816,21 +792,21 @@ def _paths(section: type[BaseModel]) -> list[str]:
     return [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
 
 
-def _placed(value: Any, start: _Start) -> Any:
+def _placed(value: Any, folder: Path) -> Any:
     if isinstance(value, dict):
-        return {key: _placed(inner, start) for key, inner in value.items()}
+        return {key: _placed(inner, folder) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_placed(inner, start) for inner in value]
-    return start.path(value) if isinstance(value, str) else value
+        return [_placed(inner, folder) for inner in value]
+    return str(folder / value) if isinstance(value, str) else value
 
 
-def _annotator(name: Any, start: _Start) -> Any:
+def _annotator(name: Any, folder: Path) -> Any:
     if isinstance(name, list | dict):
-        return _section_located(name, TreebankSection, start)
+        return _section_located(name, TreebankSection, folder)
     if not isinstance(name, str):
         return name
     first, plus, added = name.partition("+")
     kind, colon, model = first.partition(":")
     if kind == "udpipe" and model:
-        return f"{kind}{colon}{start.path(model)}{plus}{added}"
-    return f"{start.path(first)}{plus}{added}" if first and not colon and start.is_folder(first) else name
+        return f"{kind}{colon}{folder / model}{plus}{added}"
+    return f"{folder / first}{plus}{added}" if first and not colon and (folder / first).is_dir() else name

@@ -6,28 +6,28 @@ from typing import Any, Final
 
 from features.basics.errors import InputError, did_you_mean, quoted, unknown_name
 from features.storage.files import resolved
-from features.storage.strict_yaml import MAX_DEPTH, read_mapping
+from features.storage.strict_yaml import read_mapping
 
 Keys = dict[str, Any]
-# Turns the relative paths of a file in one folder into relative paths that start in another folder.
-Moved = Callable[[Keys, Path, Path], Keys]
+# Makes the relative paths of a file in a folder absolute.
+Located = Callable[[Keys, Path], Keys]
 KEY: Final = "extends"
 _CHANGES: Final = ("remove", "add")
 _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping takes
 
 
-def extended(content: Mapping[str, Any], location: Path, moved: Moved) -> tuple[Keys, list[Path]]:
+def extended(content: Mapping[str, Any], location: Path, located: Located) -> tuple[Keys, list[Path]]:
     """The keys of an experiment on top of those it extends.
 
     Also returns the paths of the extended files, nearest first.
 
     location  the experiment's own file, or the folder where its paths start
-    moved  called with the keys of an extended file, its folder and the folder of the file that extends it
+    located   called with the keys of an extended file and its folder
 
     Raises InputError if there is no such file, if files extend each other in a circle, and if `features`
     removes what is not there.
 
-    >>> extended({"name": "a"}, Path("a.yaml"), lambda keys, *_: keys)
+    >>> extended({"name": "a"}, Path("a.yaml"), lambda keys, _: keys)
     ({'name': 'a'}, [])
     """
     chain = [(location if location.is_dir() else location.parent, dict(content))]
@@ -38,7 +38,7 @@ def extended(content: Mapping[str, Any], location: Path, moved: Moved) -> tuple[
     folder, keys = chain.pop()
     for above, changes in reversed(chain):
         changes.pop(KEY)
-        keys = _with_changes(moved(keys, folder, above), changes, location)
+        keys = _with_changes(located(keys, folder), changes, location)
         folder = above
     return keys, files
 
@@ -60,8 +60,6 @@ def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
         if resolved(path) in seen:
             circle = " extends ".join(file.name for file in (*seen[seen.index(resolved(path)) :], path))
             raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
-        if len(seen) == MAX_DEPTH:
-            raise InputError(f"{KEY}: more than {MAX_DEPTH} files extend each other", location=location)
         seen.append(resolved(path))
         yield path
 

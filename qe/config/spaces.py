@@ -97,10 +97,7 @@ def draw(trial: "optuna.trial.BaseTrial", name: str, distribution: Distribution)
 
 
 def grid(space: Mapping[str, Distribution]) -> dict[str, list[Any]]:
-    """The values of every parameter, for an exhaustive search.
-
-    Raises InputError for a continuous range.
-    """
+    """The values of every parameter, for an exhaustive search. Raises InputError for a continuous range."""
     values: dict[str, list[Any]] = {}
     for name, distribution in space.items():
         if isinstance(distribution, Choice):

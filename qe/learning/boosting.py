@@ -155,10 +155,7 @@ class BoostedTrees(LGBMRegressor):
         return tags
 
     def check_arrays(self) -> None:
-        """Raises Damaged for settings that LightGBM cannot run with.
-
-        Its trees are checked as text.
-        """
+        """Raises Damaged for settings that LightGBM cannot run with. Its trees are checked as text."""
         check_settings(self)
 
     def predict(self, X: ArrayLike, **options: Any) -> FloatArray:  # type: ignore[override]

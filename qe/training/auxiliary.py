@@ -19,19 +19,10 @@ from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.perturbation import names, perturbed
 from qe.language.programs.made_columns import remake_columns
 from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
+from qe.training import reading
 from qe.training.extraction import Extraction
 from qe.training.plan import Plan
-from qe.training.reading import (
-    TrainingRows,
-    read_dataset,
-    rescaled,
-    row_counts,
-    sampled,
-    scores_of,
-    translated,
-    unrepeated,
-    weights_of,
-)
+from qe.training.reading import TrainingRows
 
 NOTE = (
     "{place} ({name}): {n} segments help to learn, each with the weight {weight:g}, labels '{label}'{others};"
@@ -110,12 +101,12 @@ class Auxiliary:
 
     def rows_without(self, segments: Segments) -> NDArray[np.int64]:
         """The rows whose source is none of those, apart from punctuation and tokenization."""
-        return unrepeated(self.split.segments.source, segments.source)
+        return reading.unrepeated(self.split.segments.source, segments.source)
 
     def scaled(self, rows: NDArray[np.int64], gold: FloatArray) -> Split:
         """Rows with labels on the scale of the first dataset, whose labels in this fold are `gold`."""
         split = self.split.take(rows)
-        labels = rescaled(scores_of(split), self.scale, gold, self.onto, self.section.scaling)
+        labels = reading.rescaled(reading.scores_of(split), self.scale, gold, self.onto, self.section.scaling)
         return replace(split, scores=labels)
 
     def added(self, rows: NDArray[np.int64], table: pd.DataFrame) -> "AddedRows":
@@ -124,7 +115,7 @@ class Auxiliary:
 
     def labels(self, rows: NDArray[np.int64], gold: FloatArray) -> FloatArray:
         """(n,) on the scale of the first dataset, whose labels in this fold are `gold`."""
-        return scores_of(self.scaled(rows, gold))
+        return reading.scores_of(self.scaled(rows, gold))
 
     def weights(self, rows: NDArray[np.int64]) -> FloatArray:
         return self.importance[rows]
@@ -145,7 +136,7 @@ class AddedRows:
 
     def excluding(self, segments: Segments) -> "AddedRows":
         """Only the rows with other sources."""
-        kept = unrepeated(self.sources, segments.source)
+        kept = reading.unrepeated(self.sources, segments.source)
         sources = tuple(self.sources[row] for row in kept.tolist())
         return AddedRows(self.origin, self.rows[kept], sources, self.table.iloc[kept])
 
@@ -222,7 +213,7 @@ class Fitting:
         """The rows of all datasets that are fitted jointly, without repeats of the `scored` segments."""
         added = [(each, each.rows_without(scored)) for each in auxiliaries if each.section.joint]
         added = [(each, rows) for each, rows in added if len(rows)]
-        gold = scores_of(first)
+        gold = reading.scores_of(first)
         return cls(concatenate([first, *(each.scaled(rows, gold) for each, rows in added)]), added)
 
     def rows_in(self, table: pd.DataFrame, first: int) -> list[AddedRows]:
@@ -253,8 +244,8 @@ class AuxiliaryReader:
         result, notes = [], []
         for number, section in enumerate(self.plan.experiment.auxiliary_datasets, start=1):
             place, experiment = f"dataset.{number}", self.plan.experiment
-            dataset = read_dataset(experiment, section, place)
-            dataset = translated(dataset, experiment, self.cache, self.progress)
+            dataset = reading.read_dataset(experiment, section, place)
+            dataset = reading.translated(dataset, experiment, self.cache, self.progress)
             try:
                 auxiliary, note = self._auxiliary(place, section, dataset)
             except InputError as error:
@@ -271,7 +262,13 @@ class AuxiliaryReader:
         split, extraction = self._extraction(section, split)
         _check_columns(split, extraction.feature_set)
         split = _renamed(split, place, experiment.split.fold_by == "document")
-        rescaled(scores_of(split), auxiliary.scale, scores_of(training), self.dataset.scale, section.scaling)
+        reading.rescaled(
+            reading.scores_of(split),
+            auxiliary.scale,
+            reading.scores_of(training),
+            self.dataset.scale,
+            section.scaling,
+        )
         note = NOTE.format(
             place=place,
             name=auxiliary.name,
@@ -282,7 +279,9 @@ class AuxiliaryReader:
             left_out=left_out,
             together=", or are in the first dataset" if section.joint else "",
         )
-        weights = None if row_counts(split, experiment) is None else weights_of(split, experiment)
+        weights = (
+            None if reading.row_counts(split, experiment) is None else reading.weights_of(split, experiment)
+        )
         importance = section.weight * (np.ones(len(split)) if weights is None else weights)
         result = Auxiliary(
             section, split, auxiliary.scale, self.dataset.scale, importance, extraction,
@@ -301,14 +300,14 @@ class AuxiliaryReader:
         forbidden = [text for other in others for text in other.segments.source]
         forbidden += [s for name, s in zip(labelled.id, labelled.source, strict=True) if name not in learned]
         forbidden += training.segments.source if section.joint else ()
-        kept = unrepeated(split.segments.source, forbidden)
+        kept = reading.unrepeated(split.segments.source, forbidden)
         if not len(kept):
             raise InputError(
                 "all sources are among those that are not learned from"
                 + (", or in the first dataset" if section.joint else ""),
                 remedy="leave `together` out" if section.joint else "leave the dataset out",
             )
-        return sampled(split.take(kept), section.rows, experiment.split.seed), len(split) - len(kept)
+        return reading.sampled(split.take(kept), section.rows, experiment.split.seed), len(split) - len(kept)
 
     def _extraction(self, section: DatasetSection, split: Split) -> tuple[Split, Extraction]:
         plan, primary = self.plan, replace(self.extraction, labels=None)  # of the first dataset's segments

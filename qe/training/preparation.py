@@ -28,6 +28,7 @@ from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learning.learner import LEARNERS
 from qe.resources.cache import resources_for
 from qe.resources.own_texts import OwnTexts, own_texts
+from qe.training import reading
 from qe.training.auxiliary import (
     AddedRows,
     Auxiliary,
@@ -42,17 +43,7 @@ from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.extraction import Extraction
 from qe.training.objective import FoldData
 from qe.training.plan import Plan
-from qe.training.reading import (
-    TrainingRows,
-    all_folds,
-    read_dataset,
-    rows_of,
-    scores_of,
-    test_split,
-    tokenized,
-    translated,
-    weights_of,
-)
+from qe.training.reading import TrainingRows
 from qe.training.run_state import Clock
 
 OWN_TEXTS = (
@@ -89,7 +80,7 @@ class Prepared:
     @property
     def scores(self) -> FloatArray:
         """(n,) labels of the training rows."""
-        return scores_of(self.training)
+        return reading.scores_of(self.training)
 
     def learned(
         self, split: Split, rows: NDArray[np.int64] | None = None
@@ -102,13 +93,13 @@ class Prepared:
         if self.extraction.labels is not None:
             scores, counts = self.extraction.labels.learned(split.take(rows))
             return scores, None if np.ptp(counts) == 0 else counts
-        weights = weights_of(split, self.experiment)
-        return scores_of(split)[rows], None if weights is None else weights[rows]
+        weights = reading.weights_of(split, self.experiment)
+        return reading.scores_of(split)[rows], None if weights is None else weights[rows]
 
     @cached_property
     def test(self) -> str | None:
         """The split that predictions.tsv is for, if there is one."""
-        return test_split(self.dataset, self.experiment)
+        return reading.test_split(self.dataset, self.experiment)
 
     @cached_property
     def oracles(self) -> SplitOracles | None:
@@ -186,7 +177,7 @@ class Prepared:
         for each in self.auxiliaries:
             rows = each.rows_without(scored)
             if len(rows) and not each.section.joint:
-                table = each.extraction.training_table(each.scaled(rows, scores_of(first)))
+                table = each.extraction.training_table(each.scaled(rows, reading.scores_of(first)))
                 added.append(each.added(rows, table))
         if self.negatives is not None:
             added.append(self.negatives.rows(first, fitting.split, self.extraction))
@@ -205,7 +196,7 @@ class Prepared:
         added = [each.excluding(test.segments) for each in tables.added]
         rows = join_rows(added, tables.train, *self.learned(split, train_rows))
         return FoldData(
-            rows.table, rows.scores, rows.weights, tables.test, scores_of(test), test_rows,
+            rows.table, rows.scores, rows.weights, tables.test, reading.scores_of(test), test_rows,
             train_rows if columns is None else columns, rows.n_added, self.experiment.clip,
         )  # fmt: skip
 
@@ -235,11 +226,15 @@ def prepare(
 
     Raises InputError for data that cannot be used.
     """
-    dataset = read_dataset(plan.experiment) if dataset is None else tokenized(dataset, plan.experiment)
+    dataset = (
+        reading.read_dataset(plan.experiment)
+        if dataset is None
+        else reading.tokenized(dataset, plan.experiment)
+    )
     plan = _with_annotators(plan, dataset, cache, progress)
     experiment, section = plan.experiment, plan.experiment.split
-    dataset = translated(dataset, experiment, cache, progress)
-    rows = rows_of(plan, dataset, calibrating)
+    dataset = reading.translated(dataset, experiment, cache, progress)
+    rows = reading.rows_of(plan, dataset, calibrating)
     built = build(plan, rows, cache, progress)
     extraction = Extraction(
         built.feature_set, cache, section.fold_by, section.block, section.seed, progress=progress,
@@ -257,7 +252,7 @@ def prepare(
     if experiment.negatives is not None:
         columns = experiment.made_columns()
         negatives = Negatives(experiment.negatives, dataset.scale, experiment.seed, columns)
-    folds = all_folds(rows.training, experiment)
+    folds = reading.all_folds(rows.training, experiment)
     prepared = Prepared(
         experiment, dataset, rows.training, folds, built.bundle, extraction, rows.calibration, auxiliaries,
         negatives,

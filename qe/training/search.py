@@ -28,27 +28,12 @@ from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
+from qe.training import study as studies
 from qe.training.objective import CandidateFailed, FoldData, Objective
 from qe.training.plan import Plan
 from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
 from qe.training.reading import folds_of
 from qe.training.space import Space
-from qe.training.study import (
-    FAILURE,
-    Identity,
-    claim,
-    drawing,
-    earlier_trials,
-    ended,
-    failed,
-    finished,
-    mended,
-    quiet,
-    running,
-    spent,
-    spent_budget,
-    storage_at,
-)
 
 _DRAWN = "qe.drawn"  # attribute of a study: sampler and seeds of all its trials
 _SEVERAL = "several"
@@ -110,7 +95,7 @@ class SearchResult:
     @property
     def finished(self) -> list[FrozenTrial]:
         """The finished trials, in the order of `history`, of plots, and of their numbers."""
-        return finished(self.study)
+        return studies.finished(self.study)
 
     @property
     def best_number(self) -> int:
@@ -126,8 +111,8 @@ class SearchResult:
     def failures(self) -> list[dict[str, Any]]:
         """Candidates that could not be computed, and why."""
         return [
-            {"candidate": trial.user_attrs["candidate"], "reason": trial.user_attrs[FAILURE]}
-            for trial in failed(self.study)
+            {"candidate": trial.user_attrs["candidate"], "reason": trial.user_attrs[studies.FAILURE]}
+            for trial in studies.failed(self.study)
         ]
 
     def history(self) -> pd.DataFrame:
@@ -175,7 +160,7 @@ class Search:
     seed: int = 0
     warm_start: Sequence[Mapping[str, Any]] = ()
     shared: bool = False
-    identity: Identity | None = None
+    identity: studies.Identity | None = None
     location: object = None
 
     @cached_property
@@ -186,7 +171,7 @@ class Search:
             load_if_exists=True,
         )  # fmt: skip
         if self.identity is not None:
-            claim(study, self.identity, self.location)
+            studies.claim(study, self.identity, self.location)
         return study
 
     @cached_property
@@ -207,14 +192,16 @@ class Search:
         Raises InputError as `study` does, if more trials fail than `section.failures` allows, if no trial
         could be finished, or none has the number.
         """
-        with quiet():
+        with studies.quiet():
             alike = self._prepare_drawing()
             reason = self._optimize(on_trial, progress)
             # The end of a search by the clock depends on the machine.
             reproducible = alike and self.section.time is None
             trial, section = self._chosen_trial(trial_number), self.section
             if reproducible:
-                section = spent_budget(ended(self.study), self.objective.sign, section, self.total)
+                section = studies.spent_budget(
+                    studies.ended(self.study), self.objective.sign, section, self.total
+                )
         best = Candidate(**trial.user_attrs["candidate"])
         return SearchResult(
             best, trial, self.study, self.objective, self.objective.predictions(best), reproducible,
@@ -226,13 +213,13 @@ class Search:
 
         The function that it returns gives, once all processes have ended, the trials finished since.
         """
-        with quiet():
-            before = {trial.number for trial in finished(self.study)}
+        with studies.quiet():
+            before = {trial.number for trial in studies.finished(self.study)}
             self._prepare_drawing()
             self._optimize(None, progress, helping=True)
 
         def added() -> list[Finished]:
-            trials, result = finished(self.study), list[Finished]()
+            trials, result = studies.finished(self.study), list[Finished]()
             for place, trial in enumerate(trials, start=1):
                 best = self.best(trials[:place])
                 if best is not None and trial.number not in before:
@@ -246,10 +233,12 @@ class Search:
         if self.shared:
             optuna.storages.fail_stale_trials(self.study)
         else:
-            for trial in running(self.study):
+            for trial in studies.running(self.study):
                 self.study.tell(trial.number, state=TrialState.FAIL)
         first = [params for n, params in enumerate(self.warm_start) if params not in self.warm_start[:n]]
-        self.study.sampler = drawing(self.objective.space, self.section, self.seed, first, shared=self.shared)
+        self.study.sampler = studies.drawing(
+            self.objective.space, self.section, self.seed, first, shared=self.shared
+        )
         key = _SEVERAL if self.shared else f"{self.section.sampler} {self.section.seed} {self.seed} {first}"
         previous = self.study.user_attrs.get(_DRAWN, key)
         self.study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
@@ -259,7 +248,7 @@ class Search:
         study, total = self.study, self.total
 
         def report(study: optuna.Study, trial: FrozenTrial | None) -> None:
-            trials = finished(study)
+            trials = studies.finished(study)
             best, stage = self.best(trials), "trials"
             if on_trial and best is not None and trial and trial.state == TrialState.COMPLETE:
                 on_trial(Finished(_place(trial, trials), trial, best))
@@ -267,16 +256,20 @@ class Search:
                 pairs = zip(self.objective.metrics, best.values, strict=True)
                 figures = (f"{title_of(m)} {number(v, METRICS.get(m).digits + 1)}" for m, v in pairs)
                 stage = f"trials · best {', '.join(figures)}"
-            progress(stage, len(ended(study)), total)
+            progress(stage, len(studies.ended(study)), total)
 
         report(study, None)
-        while not (reason := spent(ended(study), self.best(finished(study)), self.section, total)):
-            if helping and len(ended(study)) + len(running(study)) >= total:
+        while not (
+            reason := studies.spent(
+                studies.ended(study), self.best(studies.finished(study)), self.section, total
+            )
+        ):
+            if helping and len(studies.ended(study)) + len(studies.running(study)) >= total:
                 return ""
             study.optimize(self.objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
-            failures = failed(study)
+            failures = studies.failed(study)
             if len(failures) > self.section.failures * total:
-                reasons = list(dict.fromkeys(trial.user_attrs[FAILURE] for trial in failures))
+                reasons = list(dict.fromkeys(trial.user_attrs[studies.FAILURE] for trial in failures))
                 listed = "".join(f"\n  {text}" for text in reasons[:5])
                 raise InputError(
                     f"{len(failures)} of {total} trials failed; search.failures = "
@@ -287,7 +280,7 @@ class Search:
         return reason
 
     def _chosen_trial(self, trial_number: int | None) -> FrozenTrial:
-        trials = finished(self.study)
+        trials = studies.finished(self.study)
         best = self.best(trials)
         if best is None:
             raise InputError(
@@ -364,14 +357,14 @@ def search_candidates(
     """
     storage = prepared.experiment.search.storage if shared else None
     address = storage or (None if journal is None else str(journal))
-    note = mended(address) if address else ""
+    note = studies.mended(address) if address else ""
     search = _search_of(prepared, folds, address, shared=storage is not None)
     if helpers is not None and address is not None and not search.objective.space.single:
         with helpers.working_on(address):
-            added = replace(search, storage=storage_at(address), shared=True).add_trials(progress)
+            added = replace(search, storage=studies.storage_at(address), shared=True).add_trials(progress)
         for trial in added() if on_trial else ():
             on_trial(trial)  # type: ignore[misc]
-        search = replace(search, storage=storage_at(address))
+        search = replace(search, storage=studies.storage_at(address))
     return replace(search.result(trial_number, on_trial, progress), note=note)
 
 
@@ -382,16 +375,16 @@ def _search_of(prepared: Prepared, folds: Sequence[FoldData], address: str | Non
         objective,
         experiment.search,
         experiment.name,
-        None if address is None else storage_at(address),
+        None if address is None else studies.storage_at(address),
         experiment.seed,
-        [p for path in experiment.search.warm_start for p in earlier_trials(path, space)],
+        [p for path in experiment.search.warm_start for p in studies.earlier_trials(path, space)],
         shared,
         identity(prepared, space),
         address,
     )
 
 
-def identity(prepared: Prepared, space: Space) -> Identity:
+def identity(prepared: Prepared, space: Space) -> studies.Identity:
     """Part -> description and fingerprint; experiments whose parts are equal may share a study."""
     experiment, training = prepared.experiment, prepared.training
     feature_set, settings = prepared.extraction.feature_set, experiment.settings()

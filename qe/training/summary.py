@@ -76,23 +76,23 @@ def summary(report: Mapping[str, Any], description: str = "", links: str = "") -
     return "\n\n".join(text for text in texts if text)
 
 
-def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
+def _main_part(report: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The part that counts most, and its main figure as a sentence begins with it."""
     part = next(part for part in PARTS if report[part] is not None)
-    section, kind = report[part], METRICS.get(metric)
-    sentences = [f"**{kind.title} {score_text(section['systems'][name], metric)} {location(part)}**"]
-    pair = (name, json_name(metric))
-    against = [
-        c for c in section["comparisons"]
-        if (c["system"], c["metric"]) == pair and c["difference"] is not None
-    ]  # fmt: skip
-    if against:
-        # The baseline that is hardest to beat.
-        sign = 1 if kind.higher_is_better else -1
-        best = min(against, key=lambda pair: sign * pair["difference"])
-        p = p_value(best["p_corrected"], LEVEL, best["undecided"])
-        difference = signed(best["difference"], kind.digits)
+    metric, scores = report["experiment"]["evaluation"]["metric"], report[part]["systems"]
+    figure = score_text(scores[report["experiment"]["name"]], metric)
+    return report[part], f"{METRICS.get(metric).title} {figure} {location(part)}"
+
+
+def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
+    section, figure = _main_part(report)
+    sentences, kind, baseline = [f"**{figure}**"], METRICS.get(metric), _best_baseline(section, metric)
+    test = None if baseline is None else _test(section, name, baseline, metric)
+    if baseline is not None and test is not None and test["difference"] is not None:
+        p = p_value(test["p_corrected"], LEVEL, test["undecided"])
+        difference = signed(test["difference"], kind.digits)
         equals = "" if p.startswith("<") else "= "
-        sentences.append(f"{difference} against the baseline {best['baseline'].strip('()')} (p {equals}{p})")
+        sentences.append(f"{difference} against the baseline {baseline.strip('()')} (p {equals}{p})")
     entry = report.get("registration")
     if entry:
         sentences.append(f"version {entry['version']}: {entry['reason']}")
@@ -123,15 +123,13 @@ def verdict(report: Mapping[str, Any]) -> str:
     Figures come from the test split if its labels are known, else from nested cross-validation, else from the
     folds.
     """
-    part = next(part for part in PARTS if report[part] is not None)
+    section, figure = _main_part(report)
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
-    section, kind = report[part], METRICS.get(metric)
-    figure = f"{kind.title} {score_text(section['systems'][name], metric)} {location(part)}"
-    best = _best(section, metric)
+    best = _best_baseline(section, metric)
     if best is None:
         return f"{figure}."
-    value = kind.formatted(value_of(section["systems"][best], metric))
-    tested = _tested(section, name, best, metric)
+    value = METRICS.get(metric).formatted(value_of(section["systems"][best], metric))
+    tested = _outcome(_test(section, name, best, metric), metric)
     use = _use(value_of(section["systems"][name], "pearson"), metric) if tested.endswith(_BETTER) else ""
     return f"{figure}; the best baseline, {best}, has {value}{tested}{use}."
 
@@ -146,27 +144,30 @@ def _use(pearson: float | None, metric: str) -> str:
     return f", {ranks}{by}; not to publish unseen without thresholds"
 
 
-def _best(section: Mapping[str, Any], metric: str) -> str | None:
+def _best_baseline(section: Mapping[str, Any], metric: str) -> str | None:
     values = {name: value_of(section["systems"][name], metric) for name in section["baselines"]}
     known = {name: value for name, value in values.items() if value is not None}
     sign = 1 if METRICS.get(metric).higher_is_better else -1
     return max(known, key=lambda name: sign * known[name], default=None)
 
 
-def _tested(section: Mapping[str, Any], name: str, baseline: str, metric: str) -> str:
-    pair = (name, baseline, json_name(metric))
-    for test in section["comparisons"]:
-        if (test["system"], test["baseline"], test["metric"]) != pair:
-            continue
-        p = test["p_corrected"]
-        if p is None:
-            undecided = "the segments are too few to tell them apart"
-            return f"; {undecided if test['undecided'] else 'p is undefined'}"
-        if p > LEVEL:
-            return f"; p {p_value(p, None)}: no difference is shown"
-        better = (test["difference"] > 0) == METRICS.get(metric).higher_is_better
-        return f"; p {p_value(p, None)}: {_BETTER if better else 'worse'}"
-    return ""
+def _test(section: Mapping[str, Any], name: str, baseline: str, metric: str) -> Mapping[str, Any] | None:
+    names = (name, baseline, json_name(metric))
+    tests = section["comparisons"]
+    return next((t for t in tests if (t["system"], t["baseline"], t["metric"]) == names), None)
+
+
+def _outcome(test: Mapping[str, Any] | None, metric: str) -> str:
+    if test is None:
+        return ""
+    p = test["p_corrected"]
+    if p is None:
+        undecided = "the segments are too few to tell them apart"
+        return f"; {undecided if test['undecided'] else 'p is undefined'}"
+    if p > LEVEL:
+        return f"; p {p_value(p, None)}: no difference is shown"
+    better = (test["difference"] > 0) == METRICS.get(metric).higher_is_better
+    return f"; p {p_value(p, None)}: {_BETTER if better else 'worse'}"
 
 
 def scores_table(

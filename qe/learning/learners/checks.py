@@ -12,10 +12,7 @@ from features.basics.array_types import FloatArray, IntArray
 
 
 def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-    """(n, k) features and (n,) labels as finite float64.
-
-    Sets `n_features_in_` and `feature_names_in_`.
-    """
+    """(n, k) features and (n,) labels as finite float64. Sets `n_features_in_` and `feature_names_in_`."""
     X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True)
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
@@ -69,10 +66,7 @@ def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
 def cross_fit(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, folds: int, weights: FloatArray | None = None
 ) -> FloatArray:
-    """(n,) predictions, each by a clone fitted without the row's block.
-
-    A single row gets its own label.
-    """
+    """(n,) predictions, each by a clone fitted without the row's block. A single row gets its own label."""
     predicted = y.copy()
     for train, test in contiguous_folds(len(y), folds):
         if len(train):

@@ -34,10 +34,7 @@ class KNeighbours(Learner):
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]
-    """scikit-learn's KernelRidge with an intercept.
-
-    Without one, it predicts 0 far from the data.
-    """
+    """scikit-learn's KernelRidge with an intercept. Without one, it predicts 0 far from the data."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         labels = training_data(self, X, y)[1]

@@ -22,10 +22,7 @@ def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
-    """The support; if it is empty, the one feature with the highest score.
-
-    A learner needs a column.
-    """
+    """The support; if it is empty, the one feature with the highest score. A learner needs a column."""
     return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
 
 

@@ -1,4 +1,4 @@
-"""Greedy selection by test-out error: forward, backward, and by gain per cost."""
+"""Greedy selection by held-out error: forward, backward, and by gain per cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ _BLOCK = 31  # rows; neighbouring segments share a document
 def splits(
     n: int, folds: int, one_split: bool, validation: float | None = None
 ) -> list[tuple[IntArray, IntArray]]:
-    """(train, test out) rows.
+    """(train, held out) rows.
 
     Contiguous blocks of up to 31 rows are dealt to `folds` folds; on request only the first fold is made.
 
-    validation  a share: the last rows are test out, and there are no folds
+    validation  a share: the last rows are held out, and there are no folds
 
     >>> [test.tolist() for _, test in splits(7, 3, one_split=False)]
     [[0, 1, 6], [2, 3], [4, 5]]
@@ -47,10 +47,7 @@ def splits(
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Scores predictions for test-out rows of all splits, pooled in split order.
-
-    Higher is better.
-    """
+    """Scores predictions for held-out rows of all splits, pooled in split order. Higher is better."""
 
     metric: Metric
     gold: FloatArray
@@ -75,12 +72,12 @@ class Judge:
 
 
 class HeldOutSelector(Selector):
-    """What selectors by test-out error share: how a set of features is judged, and by what.
+    """What selectors by held-out error share: how a set of features is judged, and by what.
 
     metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
     folds        contiguous blocks of 31 rows are dealt to so many folds
-    one_split    only the first fold is test out; False: every fold in turn, pooled
-    validation   a share of the rows, the last, that is test out instead of folds; None: folds
+    one_split    only the first fold is held out; False: every fold in turn, pooled
+    validation   a share of the rows, the last, that is held out instead of folds; None: folds
     learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
     """
 
@@ -121,11 +118,11 @@ class ForwardSelection(HeldOutSelector):
     metric : str, default='mae'
         A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
     folds : int, default=5
-        Contiguous blocks of 31 rows are dealt to so many folds; test-out predictions are pooled.
+        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
     one_split : bool, default=False
-        Only the first fold is test out.
+        Only the first fold is held out.
     validation : float or None, default=None
-        A share of the rows, the last, that is test out instead of folds; None: folds.
+        A share of the rows, the last, that is held out instead of folds; None: folds.
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
@@ -187,9 +184,9 @@ class BackwardElimination(HeldOutSelector):
     folds : int, default=5
         Contiguous blocks of 31 rows are dealt to so many folds.
     one_split : bool, default=True
-        Only the first fold is test out, as in the paper; False: every fold in turn, pooled.
+        Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
     validation : float or None, default=None
-        A share of the rows, the last, that is test out instead of folds (the paper: 832 of 1,832).
+        A share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832).
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """

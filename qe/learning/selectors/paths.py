@@ -1,4 +1,4 @@
-"""Adding or dropping one feature at a time: each candidate's test-out predictions."""
+"""Adding or dropping one feature at a time: each candidate's held-out predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def kernel_predictions(
     machines: list[BaseEstimator],
     selected: BoolArray,
 ) -> FloatArray:
-    """(n, machines) predictions for the test-out rows of all parts by the features taken."""
+    """(n, machines) predictions for the held-out rows of all parts by the features taken."""
 
     def predict(part: tuple[Rows, Rows]) -> FloatArray:
         made = _Part.make(X, y, *part, selected)
@@ -86,9 +86,9 @@ _RIDGE = 1e-6  # of the mean diagonal: backward steps start from all features, w
 
 
 class Path(Protocol):
-    """A set of features with its test-out predictions.
+    """A set of features with its held-out predictions.
 
-    `predictions` of the current set are for the pooled test-out rows (n,); candidates are one change
+    `predictions` of the current set are for the pooled held-out rows (n,); candidates are one change
     away.
     """
 
@@ -133,7 +133,7 @@ def _by_kernel(estimator: BaseEstimator, parts: Parts) -> bool:
 def predictions_of(
     learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
-    """(n, learners) test-out predictions of all parts by the one or more features taken."""
+    """(n, learners) held-out predictions of all parts by the one or more features taken."""
     estimators = [estimator_of(learner) for learner in learners]
     if all(_by_kernel(estimator, parts) for estimator in estimators):
         return kernel_predictions(X, y, parts, estimators, selected)
@@ -223,7 +223,7 @@ def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
 def held_out_predictions(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
-    """(n,) test-out predictions of all parts by the features taken; the mean without any."""
+    """(n,) held-out predictions of all parts by the features taken; the mean without any."""
     predicted = []
     for train, test in parts:
         if selected.any():

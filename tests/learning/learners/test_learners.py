@@ -525,7 +525,7 @@ def test_predictions_do_not_rise_with_a_constrained_feature() -> None:
     params = {"monotone_constraints": {"odd, name": -1, "dropped by a selector": 1}}
     bound = learner.estimator(**params).fit(table, y)
     assert (np.diff(free) > 0.01).any() and (np.diff(bound.predict(steps)) <= 0).all()
-    assert list(learner.named(params)) == ["odd, name", "dropped by a selector"]
+    assert list(learner.feature_names(params)) == ["odd, name", "dropped by a selector"]
     loaded = skops.io.loads(skops.io.dumps(bound), trusted=[*learner.trusted_types])
     np.testing.assert_array_equal(loaded.predict(steps), bound.predict(steps))
     with pytest.raises(InputError, match="these columns have no names"):
