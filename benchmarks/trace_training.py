@@ -3,9 +3,9 @@
     python benchmarks/trace_training.py [--list] [--features surface]
 
 Data are the demo's. Resources, where features need some, are built before; features, folds and the search
-are not. Functions are distinct code objects of `qe/`, `features/` and `plugins/`; the second figure leaves out
-comprehensions, generator expressions and lambdas. `train()` alone is counted from its call on, the process
-from its start, with imports and the command line.
+are not. Functions are distinct code objects of `qe/`, `features/` and `plugins/`; the second figure leaves
+out comprehensions, generator expressions and lambdas. `train()` alone is counted from its call on, the
+process from its start, with imports and the command line.
 """
 
 import argparse
