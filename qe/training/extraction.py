@@ -3,8 +3,8 @@
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -123,8 +123,11 @@ class Sharing:
         return result
 
 
-def _extract(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.float64]:
-    return checked(feature_set.extractors[i], segments)
+@dataclass(eq=False)
+class Block:
+    """The columns of one extractor; None: they are still to be computed."""
+
+    values: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class Extraction:
 
     cross_fit      folds by which the training rows of a fitted extractor get values from models that never
                    saw them, made like the experiment's (`fold_by`, `block`), unless fits are shared
-    compute        runs an extractor that learns nothing
+    compute        runs an extractor that learns nothing; None: in this process
     clock          measures every family
     part_features  the features with the resources of rows whose texts are in the others'
                    (`features/core/out_of_fold.py`); extractors that learn handle them themselves
@@ -147,7 +150,7 @@ class Extraction:
     seed: int = 0
     cross_fit: int = 5
     progress: Progress = silent
-    compute: Compute = _extract
+    compute: Compute | None = None
     clock: Clock = field(default_factory=Clock, repr=False)
     part_features: OutOfFold[FeatureSet] | None = None
     labels: AuxiliaryLabels | None = None
@@ -159,18 +162,24 @@ class Extraction:
         """(n, k) columns of the extractors that learn nothing from labels, and those of trees."""
         blocks = {}
         for i, extractor in enumerate(self.feature_set.extractors):
-            if not isinstance(extractor, FittedExtractor):
-                key = digest(self._key(i), segments.fingerprint)
-                blocks[i] = self._cached(key, partial(self._computed, i, segments), i)
+            if isinstance(extractor, FittedExtractor):
+                continue
+            with self._cached(i, segments.fingerprint) as block:
+                if block.values is None and self.part_features is None and self.compute is None:
+                    block.values = checked(extractor, segments)
+                elif block.values is None:
+                    block.values = self._computed(i, segments)
+            blocks[i] = block.values
         table = self._frame(blocks, segments)
         return table.join(self.trees(segments)) if self.feature_set.trees else table
 
     def _computed(self, i: int, segments: Segments) -> FloatArray:
+        compute = self.compute or (lambda features, i, rows: checked(features.extractors[i], rows))
         if self.part_features is None:
-            return self.compute(self.feature_set, i, segments)
+            return compute(self.feature_set, i, segments)
         result = np.empty((len(segments), len(self.feature_set.extractors[i].names)))
         for feature_set, rows in self.part_features.groups(self.feature_set, segments):
-            result[rows] = self.compute(feature_set, i, segments.take(rows))
+            result[rows] = compute(feature_set, i, segments.take(rows))
         return result
 
     def fold(self, split: Split, train_rows: Rows, test_rows: Rows) -> Tables:
@@ -247,17 +256,15 @@ class Extraction:
         return fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
-        key = digest(self._key(i), fitting.fingerprint, self.fold_by, self.block, self.seed, self.cross_fit)
-
-        def compute() -> FloatArray:
-            result = np.full((len(fitting), len(extractor.names)), np.nan)
-            for train_rows, test_rows in self._parts(fitting):
-                learned = fitting.take(train_rows)
-                fitted = self._fit(extractor, learned, fitting)
-                result[test_rows] = self._values(i, fitted, learned, fitting.segments.take(test_rows))
-            return result
-
-        return self._cached(key, compute, i)
+        key = fitting.fingerprint, self.fold_by, self.block, self.seed, self.cross_fit
+        with self._cached(i, *key) as block:
+            if block.values is None:
+                block.values = np.full((len(fitting), len(extractor.names)), np.nan)
+                for train_rows, test_rows in self._parts(fitting):
+                    learned, scoring = fitting.take(train_rows), fitting.segments.take(test_rows)
+                    fitted = self._fit(extractor, learned, fitting)
+                    block.values[test_rows] = self._values(i, fitted, learned, scoring)
+        return block.values
 
     def _parts(self, fitting: Split) -> list[tuple[Rows, Rows]]:
         return make_folds(
@@ -286,10 +293,10 @@ class Extraction:
     def _applied(self, i: int, extractor: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
         if not len(scoring):
             return np.empty((0, len(extractor.names)))
-        key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "applied")
-        return self._cached(
-            key, lambda: self._values(i, self._fitted(i, extractor, fitting), fitting, scoring), i
-        )
+        with self._cached(i, fitting.fingerprint, scoring.fingerprint, "applied") as block:
+            if block.values is None:
+                block.values = self._values(i, self._fitted(i, extractor, fitting), fitting, scoring)
+        return block.values
 
     def _values(self, i: int, fitted: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
         if not isinstance(fitted, WordLevelExtractor):
@@ -387,18 +394,22 @@ class Extraction:
             )
         return self._keys[i]
 
-    def _cached(self, key: str, compute: Callable[[], FloatArray], i: int) -> FloatArray:
+    @contextmanager
+    def _cached(self, i: int, *key: object) -> Iterator[Block]:
+        """The columns of an extractor from the cache, or a block to be filled, which is then stored."""
         kind = self.feature_set.configs[i]["kind"]
-        path = cache_entry(self.cache, "features", f"{kind}-{key}.npy") if self.cache else None
+        name = f"{kind}-{digest(self._key(i), *key)}.npy"
+        path = cache_entry(self.cache, "features", name) if self.cache else None
         if path and path.is_file():
-            return np.asarray(np.load(path, allow_pickle=False), np.float64)
+            yield Block(np.asarray(np.load(path, allow_pickle=False), np.float64))
+            return
         self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
+        block = Block()
         with self.clock.part(f"features · {kind}"):
-            block = compute()
-        if path:
+            yield block
+        if path and block.values is not None:
             with atomic_file(path) as temporary, temporary.open("wb") as stream:
-                np.save(stream, block, allow_pickle=False)
-        return block
+                np.save(stream, block.values, allow_pickle=False)
 
 
 def _save_places(path: Path | None, places: Mapping[Kind, Places]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from qe.training.fitting import (
     guard_predictions,
     predict_splits,
 )
+from qe.training.objective import FoldData
 from qe.training.plan import Plan
 from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
 from qe.training.reporting import TrainingResult, robustness_of_run
@@ -139,8 +141,10 @@ def train(
         with tracked.started(plan.experiment, resume=state.run_id, parent=parent) as run:
             state.begin(run.id or None)
             data = tracked.log_start(run, prepared)
+            with clock.part("feature tables"):
+                folds = feature_tables(prepared)
             helpers = Helpers(plan, dataset, cache, workers) if workers > 1 else None
-            result = _fit(prepared, state, run, clock, trial, helpers, progress)
+            result = _fit(prepared, folds, state, run, clock, trial, helpers, progress)
             with clock.part("report and plots"):
                 report = reporting.assemble(result, output)
                 model = result.model.described(**reporting.about(report))
@@ -158,6 +162,7 @@ def train(
 
 def _fit(
     prepared: Prepared,
+    folds: Sequence[FoldData],
     state: RunState,
     run: Run,
     clock: Clock,
@@ -165,8 +170,6 @@ def _fit(
     helpers: Helpers | None,
     progress: Progress,
 ) -> TrainingResult:
-    with clock.part("feature tables"):
-        folds = feature_tables(prepared)
     with clock.part("search"), tracked.search_logger(run, prepared) as log:
         search = search_candidates(
             prepared, folds, journal=state.journal, shared=True, trial_number=trial, on_trial=log,
