@@ -13,9 +13,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class FloatRange(Distribution):
-    """Real numbers from `low` to `high`, both included.
-
-    `log`: drawn evenly on a logarithmic scale.
+    """Real numbers from `low` to `high`, both included; `log`: drawn evenly on a logarithmic scale.
 
     Raises ValueError for limits or steps that make no range.
 

@@ -67,8 +67,7 @@ AuxiliaryWeight = Annotated[Literal["auto"] | float, BeforeValidator(_auto_or_po
 class TextSection(Section):
     """How text becomes tokens; None leaves what the format says.
 
-    `segmenters: {zh: jieba}`: words of a language without blanks between them; by default its tokens are
-    characters.
+    `segmenters: {zh: jieba}`: words of a language without blanks; by default its tokens are characters.
     """
 
     tokenizer: Literal["moses", "moses-2012", "whitespace"] | None = None
@@ -77,9 +76,7 @@ class TextSection(Section):
 
 
 class TreebankSection(Section):
-    """Annotators that are learned from a treebank when first needed.
-
-    They are kept in the cache.
+    """Annotators that are learned from a treebank when first needed, and kept in the cache.
 
     `treebank`: an annotated file, plain or gzip; `tasks`: pos, dependencies, constituents, entities.
     `projected`: in its place, for entities, the other side: its annotator's entities go over the word links
@@ -508,10 +505,7 @@ class Experiment(Section):
 
     @property
     def annotators(self) -> dict[str, str]:
-        """Side -> its annotator.
-
-        Annotators that are learned from treebanks are there once `with_annotators` names them.
-        """
+        """Side -> its annotator; those learned from treebanks once `with_annotators` names them."""
         named = {str(side): by for side, by in self.annotations.items() if isinstance(by, str)}
         return named | self._annotators
 
@@ -585,19 +579,14 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     """Reads an experiment file, and those that it extends.
 
     Relative paths are relative to `data_root` where given, else to the folder of the file that writes them.
-    An override is `key.key=value`, the value read as YAML.
-
-    Raises InputError with the path of the key, and the known names, for anything unknown or ill-typed.
+    An override is `key.key=value`, the value read as YAML. Raises InputError for unknown or ill-typed keys.
     """
     content, files = read(path, data_root)
     return from_mapping(content, data_root or path.parent, location=path, overrides=overrides, files=files)
 
 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
-    """The experiment whose `settings` (all keys, with defaults) these are; reports hold them.
-
-    Raises InputError as `load` does.
-    """
+    """The experiment of a report's `settings` (all keys, with defaults). Raises InputError as `load` does."""
     usual = Experiment.model_validate(NOTHING).settings()
     return from_mapping(
         {key: _stated(value, usual.get(key)) for key, value in settings.items()}, Path(), overrides=overrides
@@ -622,10 +611,7 @@ def draft(
 
 
 def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], list[Path]]:
-    """The keys of an experiment file on top of those it extends, and the paths of those files.
-
-    Raises InputError as `draft` does.
-    """
+    """The keys of an experiment file on top of those it extends, and the paths of those files."""
     return on_extended(read_mapping(path, "experiment file"), path, data_root)
 
 
@@ -634,9 +620,7 @@ def on_extended(
 ) -> tuple[dict[str, Any], list[Path]]:
     """`content` on top of the experiments it extends, and the paths of those files.
 
-    location  the file of the content, or the folder where the path in `extends` starts
-
-    Raises InputError, naming `location`, for what cannot be extended.
+    location  the file of the content, or the folder where the path in `extends` starts; messages name it
     """
     return extended(content, location, _located if data_root is None else lambda keys, _: keys)
 
@@ -649,9 +633,7 @@ def from_mapping(
     overrides: Sequence[str] = (),
     files: Sequence[Path] = (),
 ) -> Experiment:
-    """The experiment of a mapping with the keys of a file.
-
-    Relative paths are relative to `root`.
+    """The experiment of a mapping with the keys of a file; relative paths are relative to `root`.
 
     files  those that it extended
 

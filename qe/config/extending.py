@@ -17,15 +17,13 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 
 
 def extended(content: Mapping[str, Any], location: Path, located: Located) -> tuple[Keys, list[Path]]:
-    """The keys of an experiment on top of those it extends.
-
-    Also returns the paths of the extended files, nearest first.
+    """The keys of an experiment on top of those it extends, and the extended files, nearest first.
 
     location  the experiment's own file, or the folder where its paths start
     located   called with the keys of an extended file and its folder
 
-    Raises InputError if there is no such file, if files extend each other in a circle, and if `features`
-    removes what is not there.
+    Raises InputError for files that are not there or extend each other in a circle, and if `features` removes
+    what is not there.
 
     >>> extended({"name": "a"}, Path("a.yaml"), lambda keys, _: keys)
     ({'name': 'a'}, [])
@@ -133,7 +131,7 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
 
 
 def _name(entry: Any) -> str:
-    """The kind of an entry in a list of features; a set has braces, unlike the kind of that name.
+    """The kind of an entry in a list of features; a set has braces.
 
     >>> [_name(entry) for entry in ("lm", {"kind": "lm", "only": ["a"]}, {"set": "tcd45"})]
     ['lm', 'lm', '{set: tcd45}']

@@ -7,10 +7,7 @@ from features.basics.errors import combined_error, quoted
 
 
 def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
-    """Feature configs; a bare name is short for `{kind: NAME}`.
-
-    Raises InputError, naming the file, where `value` is no such list.
-    """
+    """Feature configs; a bare name is short for `{kind: NAME}`. Raises InputError for other values."""
     configs, mistakes = readable_configs(value)
     if mistakes:
         raise combined_error(mistakes, path)
@@ -18,10 +15,7 @@ def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
 
 
 def readable_configs(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
-    """The readable entries of a list of features, and problems of the others.
-
-    A readable entry has a `kind` or a `set`.
-    """
+    """The readable entries of a list of features (a `kind` or a `set`), and problems of the others."""
     if isinstance(value, dict) and value and value.keys() <= {"add", "remove"}:
         return [], ["`features: {add, remove}` changes those of another experiment; name it in `extends`"]
     if not isinstance(value, list) or not value:

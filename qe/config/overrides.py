@@ -16,7 +16,7 @@ def override(content: dict[str, Any], text: str) -> None:
     >>> content
     {'features': [{'kind': 'lm'}], 'label': {'low': 1}}
 
-    Raises InputError for what is not of that form, for entries that a list lacks, and for what no section is.
+    Raises InputError for another form, entries that a list lacks, and what is no section.
     """
     key, given = assigned(text, "key=value", "--set", empty=True)
     value = strict_yaml.parse(given, f"--set {key}")

@@ -26,11 +26,7 @@ class Section(BaseModel):
 
 
 def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> Checked:
-    """The settings of a file.
-
-    Raises InputError with every wrong key: unknown (with the known ones and the nearest), missing, or of a
-    wrong type or value.
-    """
+    """The settings of a file. Raises InputError with every wrong key, and the known ones."""
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -46,8 +46,6 @@ def parse_distribution(value: Any, location: str) -> Distribution:
 def parse_space(space: Mapping[str, Any], location: str) -> dict[str, Distribution]:
     """Parameter -> distribution; the entries of a mapping within are named `parameter.entry`.
 
-    Raises InputError as `parse_distribution` does.
-
     >>> sorted(parse_space({"C": [1, 2], "use": {"lm": [True, False]}}, "selection.space"))
     ['C', 'use.lm']
     """

@@ -31,8 +31,8 @@ def check_study_storage(address: str, location: object = None) -> None:
     address  a database URL, or the path of a journal file
     location what messages call it; default: the address
 
-    Raises InputError for a file of another kind (`check_journal`, `check_database`), for connection strings
-    in libpq's form, and for passwords in options, where messages and reports would show them.
+    Raises InputError also for connection strings in libpq's form, and for passwords in options, which
+    messages and reports would show.
     """
     if ("://" not in address and _LIBPQ.search(address)) or _PASSWORD.search(address):
         raise InputError("is a connection string with options, not a URL", location=location or "the study's "
@@ -48,9 +48,8 @@ def check_study_storage(address: str, location: object = None) -> None:
 def check_journal(path: Path, location: object = None) -> None:
     """Refuses an existing file that is not a journal of Optuna: every whole line must be a record.
 
-    An unfinished last line is accepted behind a record, or if a record begins like that.
-
-    Raises InputError for such a file, one that cannot be read or written, and a lock that nobody releases.
+    An unfinished last line is accepted behind a record, or if a record begins like that. Raises InputError
+    for such a file, one that cannot be read or written, and a lock that nobody releases.
     """
     location = location or path
     if _existing_file(path, location):
@@ -64,9 +63,7 @@ def check_journal(path: Path, location: object = None) -> None:
 def check_database(url: str, tables: Collection[str], location: object = None) -> None:
     """Refuses an SQLite database of another program: it must have these tables, or none.
 
-    Databases of servers are left to their clients.
-
-    Raises InputError also for databases in memory, and for files that are no database.
+    Databases of servers are left to their clients. Raises InputError also for databases in memory.
     """
     from sqlalchemy.engine import make_url  # slow to import
     from sqlalchemy.exc import ArgumentError

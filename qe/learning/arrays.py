@@ -18,9 +18,7 @@ _MAY_BE_UNDEFINED = frozenset({"threshold_", "low_", "high_"})
 def check_estimators(root: BaseEstimator) -> None:
     """Checks an estimator and all within it, before compiled code reads its arrays.
 
-    The check is its own `check_arrays`, or what scikit-learn's code needs.
-
-    Raises Damaged if an array would be read outside of its bounds.
+    It has `check_arrays`, or is of scikit-learn. Raises Damaged if an array would be read outside its bounds.
     """
     for estimator in estimators(root):
         own = getattr(estimator, "check_arrays", None)

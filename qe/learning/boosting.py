@@ -42,9 +42,7 @@ def check_settings(model: Any) -> None:
 
 
 class BoostedTrees(LGBMRegressor):
-    """LGBMRegressor on plain arrays, so that any column name is accepted.
-
-    LightGBM refuses names that hold `,`, `:`, `[` or `"`.
+    """LGBMRegressor on plain arrays: it refuses column names that hold `,`, `:`, `[` or `"`.
 
     early_stopping_round  trees without gain on a fifth of the training rows, drawn by the seed, after which
                           no more are added; then that many are fitted on all rows. 0: `n_estimators` trees
@@ -101,10 +99,7 @@ class BoostedTrees(LGBMRegressor):
     def fit(  # type: ignore[override]  # scikit-learn's arguments, without LightGBM's evaluation sets
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **options: Any
     ) -> Self:
-        """Fits all rows.
-
-        With `early_stopping_round`, the number of trees is the best on held-out rows among them.
-        """
+        """Fits all rows; with `early_stopping_round`, as many trees as are best on held-out ones."""
         if issparse(X):
             raise TypeError("sparse input is not supported; give a dense array")
         weights = None if sample_weight is None else np.asarray(sample_weight)

@@ -15,15 +15,12 @@ _LARGEST_COEFFICIENT = 1.5  # standardised; beyond it two attributes are taken t
 def fit_by_elimination(
     X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], FloatArray, float]:
-    """Least squares of y (n,) on `attributes` of X (n, k), without the useless ones.
+    """Least squares of some `rows` of y (n,) on `attributes` of X (n, k), without the useless ones.
 
-    Fits some `rows`. Returns the attributes that stay, their coefficients and the intercept.
-
-    First, while a standardised coefficient exceeds 1.5, the attribute with the largest goes: it is collinear
-    with another. Then the attribute with the smallest standardised coefficient goes as long as that lowers
-    Akaike's criterion, RSS / RSS_full (n - p) + 2 q, with p and q parameters before and now.
-
-    Constant attributes are left out; a constant y gives a constant model.
+    Returns the attributes that stay, their coefficients and the intercept. First, while a standardised
+    coefficient exceeds 1.5, the attribute with the largest goes: it is collinear with another. Then the one
+    with the smallest goes as long as that lowers Akaike's criterion, RSS / RSS_full (n - p) + 2 q, with p and
+    q parameters before and now. Constant attributes are left out; a constant y gives a constant model.
 
     Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9, the oracle.
     """

@@ -37,9 +37,7 @@ class NameIn:
 
 @dataclass(frozen=True)
 class StrategyIn:
-    """Marks a setting as a strategy: `{kind: NAME, parameter: value, ...}` of a catalogue.
-
-    It is a note in `Annotated[Mapping[str, Any], ...]`.
+    """A note in `Annotated[Mapping[str, Any], ...]`: a strategy, `{kind: NAME, parameter: value}`.
 
     fixed  parameters that it must not have: they are given
     """
@@ -68,8 +66,7 @@ def strategy_mistakes(
 ) -> Iterator[Mistake]:
     """Every mistake in a learner or selector: its name, its parameters, its search space.
 
-    place   where it stands
-    inside  where its parameters stand
+    place   where it stands; `inside`: where its parameters stand
     """
     if kind not in catalogue:
         yield f"{place}.kind", str(catalogue.unknown(kind))
@@ -101,7 +98,7 @@ def takes_weights(catalogue: Catalogue[Any], kind: str) -> bool:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a strategy's estimator takes.
+    """Parameters that a strategy's estimator takes.
 
     hints        parameter -> annotation
     constraints  parameter -> scikit-learn's constraints, of those without an annotation

@@ -11,10 +11,7 @@ from features.core.tree_columns import tree_names, without_trees
 
 
 class BesideTrees(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer of the columns of numbers; columns of trees follow them unchanged.
-
-    A table without numbers passes as it is.
-    """
+    """A transformer of the columns of numbers, if there are any; columns of trees follow them unchanged."""
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer

@@ -252,8 +252,7 @@ class LearningCurve:
 def percentage_slope(rows: Sequence[float], errors: Sequence[float]) -> float:
     """The slope S of error = a rows^b, in %: the share of the error that remains when the rows are doubled.
 
-    S = 10^(b log10(2) + 2) = 100 * 2^b, by least squares of logarithms: 100 if nothing is learned. NaN for
-    fewer than two sizes, and for errors that are not above 0.
+    S = 100 * 2^b by least squares of logarithms; NaN for fewer than two sizes, and errors not above 0.
 
     Source: Bertoldi et al. 2012, equations 1 and 2 (model U).
 
@@ -277,10 +276,7 @@ def learning_curves(
     seed: int = 0,
     progress: Progress = silent,
 ) -> dict[str, LearningCurve]:
-    """Learning curves by name: with and without auxiliary data, if there are any; else one.
-
-    Raises InputError as `learning_curve` does.
-    """
+    """Learning curves by name: with and without auxiliary data, if there are any; else one."""
     variants = {WITH: experiment} if experiment.auxiliary_datasets else {}
     variants[ALONE] = experiment.model_copy(update={"datasets": experiment.datasets[:1]})
     return {
@@ -304,8 +300,8 @@ def learning_curve(
     """Figures of models that learn from `sizes` rows, drawn `draws` times from each fold's training rows.
 
     A larger draw holds the smaller one of the same number; all rows are drawn once. Families that learn from
-    labels learn from the drawn rows only. Rows of other datasets help at every size. Resources may hold the
-    references of all rows: independent translations are parallel text, which is there without any annotation.
+    labels learn from the drawn rows only, rows of other datasets help at every size, and resources may hold
+    the references of all rows.
 
     Raises InputError if a fold has fewer rows than the largest size, or resources hold post-edits.
     """

@@ -148,10 +148,7 @@ class AddedRows:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows to learn from: features, labels and weights.
-
-    The last `n_added` rows are auxiliary data or perturbed translations.
-    """
+    """Rows to learn from; the last `n_added` are auxiliary data or perturbed translations."""
 
     table: pd.DataFrame
     scores: FloatArray
@@ -176,9 +173,8 @@ def join_rows(
 def aligned(table: pd.DataFrame, primary: pd.DataFrame) -> pd.DataFrame:
     """Columns moved and stretched to the mean and deviation that they have in `primary`, NaN aside.
 
-    They are stretched by 1/2 to 2: a column that hardly varies in a few rows of `primary` would otherwise
-    dominate what was learned of its wide range elsewhere, and rows outside the narrow one get any score.
-    A constant column is moved only; one that is undefined throughout, in either table, stays.
+    They are stretched by 1/2 to 2: a column that hardly varies in `primary` would otherwise dominate what was
+    learned of its wide range elsewhere. A constant column is moved only; one undefined throughout stays.
     """
     deviation = table.std(ddof=0).replace(0.0, np.nan)
     factor = (primary.std(ddof=0) / deviation).fillna(1.0).clip(1 / _MAX_STRETCH, _MAX_STRETCH)
@@ -237,10 +233,7 @@ class AuxiliaryReader:
     progress: Progress
 
     def read(self) -> tuple[tuple[Auxiliary, ...], list[str]]:
-        """The auxiliary datasets of the experiment, and a note about each.
-
-        Raises InputError, with its place, if one has no labels, or lacks what the features need.
-        """
+        """The auxiliary datasets, and a note about each. InputError if one lacks labels or columns."""
         result, notes = [], []
         for number, section in enumerate(self.plan.experiment.auxiliary_datasets, start=1):
             place, experiment = f"dataset.{number}", self.plan.experiment

@@ -65,10 +65,7 @@ class AuxiliaryLabels:
     def for_training(
         cls, experiment: Experiment, dataset: Dataset, training: Split, static: Callable[[], pd.DataFrame]
     ) -> "AuxiliaryLabels | None":
-        """None unless the experiment sets `auxiliary_labels`.
-
-        Raises InputError for a dataset that lacks the other label, or has no other.
-        """
+        """None unless the experiment sets `auxiliary_labels`. InputError for data without the other."""
         if not experiment.auxiliary_labels:
             return None
         ((kind, setting),) = experiment.auxiliary_labels.items()
@@ -101,8 +98,8 @@ class AuxiliaryLabels:
     def mixed(self, split: Split, rows: Split | None = None) -> Split:
         """The rows with mixed labels, for families that learn from labels.
 
-        The weight of the second label comes from all `rows`, if the split is a part of them. If rows are
-        weighted by annotators, the weights of the mixture replace them: families know no others.
+        The weight of the second label comes from all `rows`, if the split is a part of them. Weights of the
+        mixture replace those by annotators: families know no others.
         """
         labels, weights = self._mixture(split, self.weight(split if rows is None else rows))
         known = split.annotators is not None and self.experiment.weights == "annotators"

@@ -37,8 +37,7 @@ def train_all(
 ) -> tuple[list[Outcome], list[Board]]:
     """Runs the experiments in turn into `output/NAME`, then ranks them, by dataset and over several datasets.
 
-    `workers` processes search for each. With `resume`, experiments that have a report are trained again only
-    if they changed.
+    With `resume`, experiments that have a report are trained again only if they changed.
     """
     with locked_folder(output, "train", earlier_files=(f"*/{STATE}",)):
         outcomes: list[Outcome] = []

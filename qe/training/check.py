@@ -40,10 +40,7 @@ MAX_POINTS = 1_000_000  # of a grid
 
 
 def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Plan:
-    """The plan of an experiment's file.
-
-    Raises InputError with all mistakes of the file in one list: keys, names, types, ranges.
-    """
+    """The plan of an experiment's file. Raises InputError with all mistakes in one list."""
     try:
         experiment, wrong = experiment_file.draft(path, data_root=data_root, overrides=overrides)
         wrong += [mistake for mistake in mistakes(experiment) if mistake not in wrong]
@@ -55,9 +52,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
 
 
 def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
-    """The checked plan of an experiment.
-
-    There is no other way to a plan, so code that takes one need not check the rules again.
+    """The checked plan of an experiment: code that takes a plan need not check the rules again.
 
     in_memory  whether its dataset is given as an object, so that the section about it does not count
 
@@ -70,7 +65,7 @@ def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
 
 
 def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
-    """What is wrong with an experiment whose keys are right, a line each, with its place."""
+    """The mistakes of an experiment whose keys are right, a line each, with their places."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
         yield from _check_dataset(experiment.dataset, "dataset")
     yield from _check_auxiliary_datasets(experiment)
@@ -385,7 +380,6 @@ class Needed:
     """A program or package, and the place in the experiment that needs it.
 
     absent  what is not installed; empty if nothing
-    remedy  the command that installs it
     """
 
     place: str
@@ -439,7 +433,7 @@ def _languages(section: DatasetSection) -> tuple[str, str] | None:
 
 
 def _programs(experiment: Experiment) -> Iterator[Needed]:
-    """The annotators and MT engines, asked for their version and data where the languages are known."""
+    """Annotators and MT engines, whose version is requested if the languages are known."""
     languages = _languages(experiment.dataset)
     reverse = languages and languages[::-1]
     for side, by in experiment.annotations.items():
@@ -473,7 +467,7 @@ def _installed(
 def without_missing(plan: Plan) -> Plan:
     """The plan without missing annotators and engines, and without features that need them.
 
-    The plan's `omitted` lists them. Raises InputError if nothing that can be trained is left.
+    `omitted` lists them. Raises InputError if nothing that can be trained is left.
     """
     absent = [program for program in _programs(plan.experiment) if program.absent]
     if not absent:

@@ -102,7 +102,7 @@ class Sharing:
     def training_parts(self, fold: int | None) -> list[tuple[Rows, Rows]]:
         """Rows to learn from, and rows that get values by them, for the training rows of one fold.
 
-        fold  None: all rows are training rows. Rows that it holds out are among the last part.
+        fold  None: all rows. Rows that it holds out are among the last part.
         """
         held_out = None if fold is None else self.group_of[fold]
         return [
@@ -135,9 +135,8 @@ class Extraction:
     """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
 
     cross_fit      folds by which the training rows of a fitted extractor get values from models that never
-                   saw them, made like the experiment's (`fold_by`, `block`), unless fits are shared
+                   saw them, unless fits are shared
     compute        runs an extractor that learns nothing; None: in this process
-    clock          measures every family
     part_features  the features with the resources of rows whose texts are in the others'
                    (`features/core/out_of_fold.py`); extractors that learn handle them themselves
     labels         further labels of the same segments, mixed into the one that families learn
@@ -222,10 +221,7 @@ class Extraction:
         return self._joined(static, applied, scoring)
 
     def training_table(self, fitting: Split, folds: Sequence[tuple[Rows, Rows]] = ()) -> pd.DataFrame:
-        """Features of the training rows, with cross-fitted values of fitted families.
-
-        If `folds` share fits, these fits also give the values here.
-        """
+        """Features of the training rows, fitted families cross-fitted, by the fits that `folds` share."""
         sharing = Sharing.of_folds(folds)
         if sharing is None:
             return self.fit_and_score(fitting, fitting.segments.take([]))[0]
@@ -326,8 +322,7 @@ class Extraction:
     ) -> dict[Kind, list[FloatArray | None]]:
         """P(BAD) of the words of a fold's training rows (None: all rows), out of fold.
 
-        The models are those that gave the columns of `folds` (`training_table`), which never saw the rows.
-        Held-out rows of the fold have None.
+        The models are those that gave the columns of `folds`. Held-out rows of the fold have None.
         """
         sharing = Sharing.of_folds(folds)
         if sharing is not None:
@@ -440,7 +435,7 @@ def _source(extractor: Extractor) -> str:
 def cached_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Family:
     """The fitted family in the folder `path`; the result of `fit` is stored there if there is none.
 
-    Without a path nothing is stored. Raises InputError if files are not those that were saved.
+    Raises InputError if files are not those that were saved.
     """
     if path is None:
         return fit()

@@ -27,7 +27,7 @@ def guard_predictions(
 ) -> tuple[Guard | None, FloatArray, FloatArray | None]:
     """The guard, and (repeats, n) out-of-fold and (n,) nested predictions after it, applied fold by fold.
 
-    None, and the predictions unchanged, if the experiment has no guard or too few rows for one.
+    None, and the predictions unchanged, without a guard or with too few rows for one.
     """
     training, experiment, scale = prepared.training, prepared.experiment, prepared.dataset.scale
     if not experiment.guard or len(training) < FEWEST:
@@ -132,10 +132,7 @@ def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -
 def bounds_of(
     prepared: Prepared, model: Model, intervals: Intervals, split: Split, predicted: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """The interval ends (n,) around (n,) predictions of training rows or another split.
-
-    They are infinite if the level needs more rows than a group has.
-    """
+    """Ends (n,) of the intervals around (n,) predictions; infinite if the level needs more rows."""
     column, _ = _groups_and_weights(prepared, split)
     return intervals.reached(numbers(_table(prepared, model, split)), predicted, level, column)
 

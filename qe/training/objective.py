@@ -42,10 +42,9 @@ class CandidateFailed(InputError):
 
 @contextmanager
 def failures_of(candidate: Candidate) -> Iterator[None]:
-    """Raises CandidateFailed if the block fails because of its numbers.
+    """Raises CandidateFailed if the block fails because of its numbers: no convergence, overflow, ...
 
-    Such failures are no convergence, overflow, or parameters that these rows do not allow. Other errors
-    (of settings, of memory, of the code) pass unchanged.
+    Other errors (of settings, of memory, of the code) pass unchanged.
     """
     try:
         yield
@@ -78,13 +77,12 @@ def finite(predicted: FloatArray) -> FloatArray:
 class FoldData:
     """One fold: features and labels of its training rows and of its held-out rows.
 
-    Imputing and scaling depend on no searched parameter, so they are fitted once per fold; a selector once
-    for every choice of its parameters. The last fitted candidate is kept.
+    Imputing and scaling are fitted once per fold, a selector once for every choice of its parameters; the
+    last fitted candidate is kept.
 
     rows           (m,) places of the held-out rows
     training_rows  (n,) places of the training rows among the rows that a kernel's columns are for
     n_added        how many of the last training rows are auxiliary data or perturbed translations
-    clip           see `Candidate`
     """
 
     train: pd.DataFrame
@@ -150,10 +148,7 @@ class FoldData:
         return self._selections[key]
 
     def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
-        """(m,) predictions of the held-out rows, clipped to the label scale.
-
-        Raises CandidateFailed if the numbers are too much for the learner or the selector.
-        """
+        """(m,) predictions of the held-out rows, clipped to the scale. Raises CandidateFailed."""
         _, test = self.prepared(candidate)
         with failures_of(candidate):
             return scale.clip(finite(self.fitted(candidate, seed)(test)))
@@ -214,10 +209,7 @@ class Objective:
         return tuple(float(value) for value in mean)
 
     def predictions(self, candidate: Candidate) -> list[FloatArray]:
-        """Predictions of the held-out rows of every fold; folds run in parallel.
-
-        Those of the best trials of this process are still there. Raises CandidateFailed as a fold does.
-        """
+        """Predictions of the held-out rows of every fold; those of this process's best trials are kept."""
         if (known := self._predictions.get(_name(candidate))) is not None:
             return known[1]
         workers = self.threads or min(len(self.folds), cores())

@@ -30,7 +30,7 @@ class Plan:
 
     @cached_property
     def features(self) -> list[Mapping[str, Any]]:
-        """The settings of every extractor, those of sets one by one."""
+        """Settings of the extractors, those of sets one by one."""
         return list(expand(self.experiment.features))
 
     @cached_property

@@ -51,8 +51,7 @@ def study_history(
     values  (n,) one per trial, NaN for trials without a value (failed, pruned)
     best    (n,) best value so far; None: computed from the values
 
-    Values so bad that they would flatten the rest are drawn at the edge of the plot as triangles. Raises
-    InputError if no trial has a value.
+    Values that would flatten the rest are triangles at the edge. Raises InputError if no trial has a value.
     """
     heights, higher = np.asarray(values, np.float64), direction == "maximize"
     finished = np.isfinite(heights)
@@ -120,8 +119,8 @@ def pareto_front(result: SearchResult) -> Figure:
 def importances(result: SearchResult) -> dict[str, float]:
     """Parameter -> its share of the variance of the first metric (fANOVA), largest first.
 
-    Only trials of the chosen learner and selector count; no shares if they are fewer than 8, or their values
-    do not differ. Source: Hutter, Hoos and Leyton-Brown 2014.
+    Only trials of the chosen learner and selector count; none if they are fewer than 8, or do not differ.
+    Source: Hutter, Hoos and Leyton-Brown 2014.
     """
     trials = _comparable(result)
     if len(trials) < MIN_TRIALS or len({trial.values[0] for trial in trials}) == 1:
@@ -144,10 +143,7 @@ def _comparable(result: SearchResult) -> list[FrozenTrial]:
 
 
 def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
-    """The first metric by the value of each parameter, the most important first; the chosen trial is red.
-
-    shares  the importances, not empty
-    """
+    """The first metric by the value of each parameter of `shares`; the chosen trial is red."""
     trials, metric = _comparable(result), result.metrics[0]
     names = list(shares)[:_MAX_PANELS]
     figure, first = canvas(7.6, 1.6 + 2.4 * len(names))
@@ -176,11 +172,9 @@ def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
 def permutation_importance(
     objective: Objective, best: Candidate, progress: Progress = silent
 ) -> tuple[list[str], FloatArray, FloatArray]:
-    """Permutation importance: the rise in held-out MAE when one column is shuffled.
+    """Names, means and spreads over folds of the rise in held-out MAE when one column is shuffled.
 
-    Returns names, means and spreads over folds. Measured on as many folds, and rows of each, as keep it cheap
-    (at least one fold): fewer rows if the learner predicts slowly, so that the plot does not take longer than
-    the search.
+    Measured on as many folds, and rows of each, as keep it cheap: fewer rows if the learner predicts slowly.
     """
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _MAX_FITS // max(len(names), 1)))]
@@ -269,9 +263,8 @@ def feature_importance(
 ) -> Figure:
     """The `top` features of highest importance, highest first.
 
-    values  (k,) importance per name; undefined ones are not drawn, and the subtitle counts them
+    values  (k,) importance per name; the subtitle counts undefined ones, which are not drawn
     spread  (k,) half-length of each whisker, in the same unit
-    unit    label of the x axis
 
     Raises InputError if names and values differ in number, or nothing is defined.
     """
@@ -305,10 +298,7 @@ def feature_importance(
 
 
 def prediction_figures(output: Path, report: Mapping[str, Any], split: str) -> dict[str, Figure]:
-    """Figures of a finished run: predictions against gold labels, residuals, DeltaAvg by quantiles.
-
-    Raises InputError for a split without labels, or that is not there.
-    """
+    """Figures of a finished run's split. Raises InputError for one without labels, or that is not there."""
     table = pd.read_parquet(output / "predictions.parquet").dropna(subset=["gold", "predicted"])
     rows = table[table["split"] == known_name("split with labels", split, table["split"].unique())]
     gold, predicted = (np.asarray(rows[name], np.float64) for name in ("gold", "predicted"))

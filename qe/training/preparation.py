@@ -87,7 +87,7 @@ class Prepared:
     ) -> tuple[FloatArray, FloatArray | None]:
         """(n,) labels and (n,) weights to learn from of some rows of a split (None: all rows).
 
-        The weights are None if all rows count the same. Auxiliary labels are mixed in if they are set.
+        The weights are None if all count the same. Auxiliary labels are mixed in if they are set.
         """
         rows = np.arange(len(split)) if rows is None else rows
         if self.extraction.labels is not None:
@@ -146,10 +146,7 @@ class Prepared:
         return Fitting.for_fold(self.training, self.auxiliaries, self.training.segments.take([])).split
 
     def fold(self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64]) -> FoldTables:
-        """Features of one fold of the training rows.
-
-        Families that learn from labels are fitted on its training rows and the rows added to them.
-        """
+        """Features of one fold; families that learn are fitted on its training rows and those added."""
         first, scored = self.training.take(train_rows), self.training.take(test_rows).segments
         fitting = Fitting.for_fold(first, self.auxiliaries, scored)
         parts = (self.training.segments, *(each.split.segments for each, _ in fitting.added))
@@ -222,7 +219,6 @@ def prepare(
 
     calibrating  whether the rows that split-conformal intervals need are set aside
     dataset      replaces the one that the experiment's section names
-    clock        measures the features
 
     Raises InputError for data that cannot be used.
     """
@@ -293,7 +289,6 @@ class Features:
     """The extractors with their resources.
 
     part_features  the features with resources built without the texts of each part of the training rows
-    notes          for the report
     """
 
     feature_set: FeatureSet
@@ -305,7 +300,7 @@ class Features:
 def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Features:
     """Loads or builds the resources, and makes the extractors.
 
-    Raises InputError for files that extractors cannot read, and for learners that name unknown features.
+    Raises InputError for files that extractors cannot read, and for unknown features that learners name.
     """
     section, trees = plan.experiment.resources, plan.experiment.trees
     check_files(plan.features)
@@ -331,8 +326,7 @@ def out_of_part_features(
 ) -> tuple[FeatureSet, OutOfFold[FeatureSet]]:
     """The features with the resources of all texts, and with those built without each part.
 
-    Training rows are looked up in resources that were built without the texts of their part. Raises
-    InputError for a family that learns, but cannot look up rows in several resources.
+    Raises InputError for a family that learns, but cannot look up rows in several resources.
     """
     whole = FeatureSet.make(features, texts.complete, trees)
     others = [FeatureSet.make(features, bundle) for bundle in texts.held_out_bundles]

@@ -34,10 +34,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 def read_dataset(
     experiment: Experiment, section: DatasetSection | None = None, place: str = "dataset"
 ) -> Dataset:
-    """Reads the experiment's first dataset, or that of a section, tokenized as `text` sets.
-
-    Raises InputError for unknown keys of the format and for anything that the format finds wrong.
-    """
+    """The experiment's first dataset, or that of a section, tokenized. Raises InputError for its mistakes."""
     section = experiment.dataset if section is None else section
     check_path(section, place)
     options = with_weights(section.format, section.options(), experiment.weights)
@@ -105,10 +102,7 @@ class TrainingRows:
 
 
 def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
-    """The rows of the training splits, divided as the experiment sets.
-
-    Raises InputError if labels are missing, or the data lack what the intervals need.
-    """
+    """The rows of the training splits, divided. Raises InputError for missing labels or columns."""
     experiment, section = plan.experiment, plan.experiment.intervals
     labelled = training = training_split(dataset, experiment)
     corpus, notes = training.segments, list[str]()
@@ -135,10 +129,7 @@ def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
 
 
 def training_split(dataset: Dataset, experiment: Experiment) -> Split:
-    """The rows that are learned from: all of the splits, or as many as `dataset.rows` allows.
-
-    Raises InputError if they have no labels, or labels are undefined.
-    """
+    """The rows that are learned from, at most `dataset.rows`. Raises InputError for undefined labels."""
     split = concatenate([dataset.split(name) for name in experiment.split.train])
     if split.scores is None:
         raise InputError(

@@ -167,10 +167,7 @@ def _by_name(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Seed, versions, and fingerprints of data, features and resources, as JSON values.
-
-    `dataset` is a fingerprint; `parts` has the manifest entries of the resources in use.
-    """
+    """Seed, versions, and fingerprints of data, features and resources (manifest entries `parts`)."""
     return {
         "seed": seed,
         "versions": versions(),
@@ -206,11 +203,7 @@ def on_test(prepared: Prepared, predictions: Mapping[str, FloatArray]) -> dict[s
 
 
 def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] | None:
-    """Mean and standard deviation of each metric over fold seeds; None for one repeat.
-
-    predictions  (repeats, n); the intervals of the report are over segments: the two kinds of variance are
-                 separate
-    """
+    """Mean and standard deviation of each metric over fold seeds, of (repeats, n); None for one repeat."""
     if len(predictions) == 1:
         return None
     by_repeat = [repeat_figures(prepared, row) for row in predictions]
@@ -313,10 +306,7 @@ def model_notes(model: Model, output: Path) -> dict[str, Any]:
 
 
 def equation(model: Model, names: list[str]) -> str:
-    """A linear model as an equation in the features' units, largest effect first.
-
-    Standardisation is undone: coefficient / standard deviation, and the intercept moved accordingly.
-    """
+    """A linear model as an equation in the features' units, standardisation undone, largest effect first."""
     learner = model.pipeline.named_steps["learn"]
     effects = np.ravel(learner.coef_).astype(np.float64)
     coefficients, intercept = effects.copy(), float(np.ravel(learner.intercept_)[0])

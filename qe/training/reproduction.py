@@ -39,8 +39,6 @@ class Reproduction:
     """The outcome of training a run again.
 
     figures      how many were compared
-    differences  those that differ
-    recipe_differences  other differences: data, features, resources, versions
     notes        what could not be done as it was
     """
 
@@ -72,10 +70,7 @@ class Reproduction:
 
 
 def report_of(run: str) -> dict[str, Any]:
-    """The report of a finished run: of its output folder, or of its id in MLflow.
-
-    Raises InputError if there is none.
-    """
+    """The report of a finished run: of its output folder, or its run id in MLflow. InputError without."""
     identity = re.fullmatch(r"(?:runs:/)?([0-9a-f]{32})", run)
     path = fetched(identity[1], "report.json") if identity else Path(run) / "report.json"
     if not path.is_file():

@@ -145,8 +145,8 @@ class Search:
     """A study that tries candidates until a budget of its section is spent; earlier trials count.
 
     A study that was killed continues as if it had not been: running trials are closed as failed, and
-    the same parameters are drawn again. On a `shared` storage other processes work on the same study: only
-    trials whose process has fallen silent are closed, and what is drawn depends on who is faster.
+    the same parameters are drawn again. On a `shared` storage only trials whose process has fallen silent
+    are closed, and what is drawn depends on who is faster.
 
     warm_start  parameters (by their names in the study) to try before anything is drawn
     identity    what the values of trials depend on; a study of another one is refused
@@ -185,9 +185,7 @@ class Search:
     def result(
         self, trial_number: int | None = None, on_trial: OnTrial | None = None, progress: Progress = silent
     ) -> SearchResult:
-        """Searches until a budget is spent.
-
-        trial_number  the number of the trial to take, as reports number them; default: the best
+        """Searches until a budget is spent; `trial_number` chooses another trial than the best.
 
         Raises InputError as `study` does, if more trials fail than `section.failures` allows, if no trial
         could be finished, or none has the number.
@@ -211,7 +209,7 @@ class Search:
     def add_trials(self, progress: Progress = silent) -> Callable[[], list[Finished]]:
         """Adds trials until enough are finished or running; other processes may do the same.
 
-        The function that it returns gives, once all processes have ended, the trials finished since.
+        Returns a function that gives, once all processes have ended, the trials finished since.
         """
         with studies.quiet():
             before = {trial.number for trial in studies.finished(self.study)}
@@ -314,10 +312,7 @@ class Helpers:
 
     @contextmanager
     def working_on(self, address: str) -> Iterator[None]:
-        """The other processes add trials to the study at an address; afterwards, all have ended.
-
-        Raises what one of them raises.
-        """
+        """The other processes add trials to the study at an address; afterwards, all have ended."""
         with restored(THREADS):
             os.environ[THREADS] = str(max(1, cores() // self.workers))
             with WorkerPool(self.workers - 1, _begin, ()) as pool:
@@ -352,7 +347,6 @@ def search_candidates(
 
     journal   the study's file, from which a killed search continues
     shared    whether the study is that of `search.storage`, if the experiment names one
-    trial_number  that of the trial to take; default: the best
     on_trial  called after every trial that this process, or one of its helpers, has finished
     """
     storage = prepared.experiment.search.storage if shared else None
@@ -406,10 +400,7 @@ def identity(prepared: Prepared, space: Space) -> studies.Identity:
 
 
 def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Candidate, Objective]:
-    """The candidate that the study chooses; if there is nothing to search, nothing is fitted.
-
-    The objective's folds are empty then.
-    """
+    """The candidate that the study chooses; with nothing to search nothing is fitted, and folds are empty."""
     objective = objective_of(prepared, [])
     if objective.space.single:
         return objective.space.draw(FixedTrial({})), objective
@@ -420,8 +411,7 @@ def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Can
 def nested_predictions(prepared: Prepared, progress: Progress = silent) -> FloatArray | None:
     """(n,) predictions of the whole procedure: for each outer fold, search on the others, fit, predict.
 
-    None unless `split.outer` is set. Inside an outer fold, the inner folds share the features cross-fitted
-    on its training rows.
+    None unless `split.outer` is set. Inner folds share the features cross-fitted on the outer training rows.
     """
     experiment, training, dataset = prepared.experiment, prepared.training, prepared.dataset
     if experiment.split.outer is None:
@@ -443,10 +433,7 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
 
 
 def gathered(folds: Sequence[FoldData], predictions: Sequence[FloatArray], k: int) -> FloatArray:
-    """(repeats, n) out-of-fold predictions of the training rows, from those of `k` folds per repeat.
-
-    Each comes from a pipeline that was fitted without the row.
-    """
+    """(repeats, n) out-of-fold predictions of the training rows, from those of `k` folds per repeat."""
     n = sum(len(fold.rows) for fold in folds[:k])
     rows: NDArray[np.float64] = np.full((len(folds) // k, n), np.nan)
     for i, (fold, predicted) in enumerate(zip(folds, predictions, strict=True)):
@@ -455,10 +442,7 @@ def gathered(folds: Sequence[FoldData], predictions: Sequence[FloatArray], k: in
 
 
 def objective_of(prepared: Prepared, folds: Sequence[FoldData]) -> Objective:
-    """The objective of an experiment's search on folds.
-
-    Raises InputError for metrics of two classes if the label is a number.
-    """
+    """The objective of an experiment's search. Raises InputError for class metrics of a number."""
     experiment, scale = prepared.experiment, prepared.dataset.scale
     for metric in (*experiment.search.objective, experiment.evaluation.metric):
         if METRICS.get(metric).kind == "classes" and scale.classes is None:

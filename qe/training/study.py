@@ -49,8 +49,7 @@ def quiet() -> Iterator[None]:
 class JournalLock(JournalFileSymlinkLock):
     """Optuna's lock of a journal; an interruption is raised unchanged, with the lock released.
 
-    Optuna's own lock, interrupted while it is acquired or released, tries to release it once more, and that
-    error hides the interruption: a trial fails, and the search continues.
+    Optuna's own, interrupted while it is acquired or released, hides it, and the search goes on.
     """
 
     def acquire(self) -> bool:
@@ -83,8 +82,8 @@ def _lock(path: Path) -> JournalLock:
 def mended(address: str) -> str:
     """Cuts a journal to its last whole line after a crash; a note on the loss, or an empty text.
 
-    Databases repair themselves. The lock keeps writers away: without it, a line that another process has
-    begun would look like damage. Raises InputError if the file cannot be read or written, or is no study.
+    The lock keeps writers away, whose unfinished lines would look like damage. Raises InputError if the file
+    cannot be read or written, or is no study.
     """
     check_study_storage(address)
     path = Path(address)
@@ -123,8 +122,8 @@ def _end_of_lines(path: Path) -> int:
 def storage_at(address: str) -> optuna.storages.BaseStorage:
     """A storage that processes can share: a database URL, or a journal file.
 
-    PostgreSQL serves several machines; a database notices within two minutes that a process was killed.
-    Raises InputError if it cannot be reached, or belongs to another program (`check_study_storage`).
+    A database notices within two minutes that a process was killed. Raises InputError if it cannot be
+    reached, or belongs to another program.
     """
     check_study_storage(address)
     if "://" not in address:
@@ -144,7 +143,7 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:
-    """A journal file, for one or several processes on one machine; it survives a kill at any point.
+    """A journal file, for processes on one machine; it survives a kill at any point.
 
     Raises InputError for a damaged one, and for a file of another kind.
     """
@@ -161,8 +160,8 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
 def claim(study: optuna.Study, identity: Identity, location: object) -> None:
     """Marks a new study as that of an experiment, or checks that it is.
 
-    If several experiments claim a study at the same moment, at most one gets it: each writes its claim first,
-    and then reads the others'. Raises InputError, with the differences, if it belongs to another one.
+    Each of several writes its claim first, then reads the others': at most one gets the study. Raises
+    InputError, with the differences, if it belongs to another one.
     """
     owner = _OWNER + digest(*identity.items())
     owners = _owners(study)
@@ -214,10 +213,7 @@ def ended(study: optuna.Study) -> list[FrozenTrial]:
 
 
 def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, Any]]:
-    """Parameters of the best trials of an earlier run (its output folder) in this space.
-
-    Raises InputError if there is no study.
-    """
+    """Parameters of the best trials of an earlier run (its folder) in this space. InputError without one."""
     file = path / "study.journal"
     if not file.is_file():
         remedy = "name an output folder of qe train"
@@ -334,12 +330,9 @@ def _allows(distribution: BaseDistribution, value: Any) -> bool:
 
 
 def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: SearchSection, total: int) -> str:
-    """Why a search has ended; an empty text while a budget remains.
-
-    Budgets hold for the whole study, however often it was stopped and however many processes work on it.
+    """Why a search has ended; an empty text while a budget remains. Budgets hold for the whole study.
 
     trials  those that ended
-    best    the best of them, if one has a value
     total   how many there are at most
     """
     since = 0 if best is None else sum(trial.number > best.number for trial in trials)
@@ -355,11 +348,8 @@ def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: Sear
 def spent_budget(
     trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int
 ) -> SearchSection:
-    """The section with budgets that end a search at exactly these trials.
-
-    A search that is resumed with smaller budgets has more trials than they allow.
-
-    sign  factor of the first value by which less is better
+    """The section with budgets that end a search at exactly these trials, should it have been resumed
+    with smaller ones.
     """
     for n in range(1, len(trials)):
         best = min(

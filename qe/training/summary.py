@@ -120,8 +120,7 @@ def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
 def verdict(report: Mapping[str, Any]) -> str:
     """The main figure, its best baseline, whether it is better, and what it is good for.
 
-    Figures come from the test split if its labels are known, else from nested cross-validation, else from the
-    folds.
+    It comes from the test split if its labels are known, else nested cross-validation, else the folds.
     """
     section, figure = _main_part(report)
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
@@ -178,13 +177,7 @@ def scores_table(
     *,
     intervals: bool = False,
 ) -> Table:
-    """Systems by metrics: the experiment's first, with 95 % intervals.
-
-    section        part of report.json: the figures of a split, or of folds
-    metric         the experiment's evaluation metric
-    other_metrics  further metrics; for labels of two classes those of classes
-    intervals      whether the other metrics have intervals, too
-    """
+    """Systems by metrics, the experiment's first, with 95 % intervals (of the others with `intervals`)."""
     known = next(iter(section["systems"].values()))
     names = CLASS_METRICS if CLASS_METRICS[0] in known else other_metrics
     rest = [name for name in names if name != metric]
@@ -219,10 +212,7 @@ def differences_table(section: Mapping[str, Any], system: str, metric: str) -> T
 
 
 def front_table(search: Mapping[str, Any]) -> Table:
-    """The trials that no other beats on every objective, best by the first one first.
-
-    search  the part of report.json
-    """
+    """The trials that no other beats on every objective, best by the first one first."""
     metrics = search["objective"]
     kinds = [METRICS.get(metric) for metric in metrics]
     sign = -1 if kinds[0].higher_is_better else 1

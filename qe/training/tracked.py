@@ -116,11 +116,9 @@ def search_logger(run: Run, prepared: Prepared) -> Iterator[OnTrial | None]:
 
 
 def trial_logger(run: Run, metrics: tuple[str, ...]) -> OnTrial:
-    """Logs the progress of a search as stepped metrics, and finished trials as child runs.
+    """Logs a search (`run`) as stepped metrics, and finished trials as child runs.
 
     After the first 30 trials, only those that are the best so far have a run, so that the list stays short.
-
-    run  that of the search; the run of the experiment has final figures
     """
 
     def log(finished: Finished) -> None:
@@ -145,10 +143,7 @@ def trial_logger(run: Run, metrics: tuple[str, ...]) -> OnTrial:
 def register(
     run: Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any] | None]:
-    """Logs the model and registers it.
-
-    Returns the logged model's id, and whether it is the champion now and why.
-    """
+    """Logs the model and registers it. Returns its id, and whether it is the champion now and why."""
     experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
     described = logged_models.Described(
         experiment.name,
@@ -299,10 +294,7 @@ def _log_repeats(run: Run, result: TrainingResult) -> None:
 
 
 def segment_tables(result: TrainingResult, texts: Literal["all", "ids", "none"]) -> dict[str, pd.DataFrame]:
-    """Part of the report -> its segments, largest error first; at most MAX_ROWS of them.
-
-    texts  whether rows have source and translation, or their id only; with `none` there is no table
-    """
+    """Part of the report -> its segments, largest error first; `texts` is what rows show of them."""
     if texts == "none":
         return {}
     prepared = result.prepared
@@ -335,10 +327,7 @@ def _segments(result: TrainingResult, split: Split, predicted: FloatArray) -> pd
 
 
 def figures_table(report: Mapping[str, Any]) -> pd.DataFrame:
-    """One row per figure of each system, baseline and oracle, with 95 % interval and p-value.
-
-    p  of the model's difference to that baseline, corrected
-    """
+    """One row per figure of each system, baseline and oracle, with interval and corrected p-value."""
     rows = []
     for part, name in GROUPS.items():
         section = report[part]

@@ -64,9 +64,7 @@ class Outcome:
     def figures(self, part: str = "cross_validation") -> pd.DataFrame:
         """The scores of the model and of the baselines: a row a system, a column a metric.
 
-        part  `cross_validation`, `nested` or `test`
-
-        Raises InputError if the run has no such part.
+        part  `cross_validation`, `nested` or `test`; InputError if the run has no such part
         """
         section = self.report.get(part)
         if not isinstance(section, dict) or "systems" not in section:
@@ -81,12 +79,7 @@ class Outcome:
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def plots(self, split: str = "train") -> "dict[str, Figure]":
-        """The run's Matplotlib figures of a split; training rows are predicted out of fold.
-
-        split  `train`, or a split with labels
-
-        Raises InputError for a split without labels, or that is not there.
-        """
+        """The run's Matplotlib figures of a split with labels; training rows are predicted out of fold."""
         from qe.training.plots import prediction_figures
 
         return prediction_figures(self.output, self.report, split)
@@ -122,7 +115,7 @@ def train(
     Killed at any point, `resume` continues without losing a finished trial. If the same experiment on the
     same data has finished, nothing is done; `overwrite` does it again, unless `keep_same` is set.
     `dataset` replaces the one that the experiment's section names. `trial` is the number of the trial to
-    fit; default: the best. `workers` processes search, this one included; they try different points.
+    fit; default: the best. `workers` processes search, this one included.
 
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
     holds anything else than a run to continue or to `overwrite`, and while another process trains there.
@@ -205,7 +198,7 @@ def _fit(
 def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
     """Runs trials of the experiment's shared study until it has enough; returns its size.
 
-    Raises InputError if the experiment names no `search.storage` that processes could share.
+    Raises InputError if the experiment names no `search.storage`.
     """
     if plan.experiment.search.storage is None:
         raise InputError(

@@ -68,8 +68,7 @@ def train_without_labels(
 ) -> Unlabelled:
     """Writes `output`/model, a model without figures and intervals, and logs it to MLflow.
 
-    Scores are in standard deviations from the mean of the segments, higher is better: they order
-    translations, and say nothing of any scale of people's.
+    Scores are in standard deviations from the mean of the segments, higher is better.
 
     Raises InputError for fewer than 20 segments, a folder of others, and while another process works there.
     """
@@ -152,13 +151,10 @@ _WORDS: Final = "word_quality_synthetic_word_mean"
 def unlabelled_experiment(
     name: str, columns: Collection[str], parallel: tuple[Path, Path] | None, encoder: str | Path | None = None
 ) -> Experiment:
-    """The experiment with every feature that the given columns and files allow.
+    """The experiment with every feature that the given columns and files allow; InputError if none.
 
-    Features are the mean log-probability of subwords if the table has the decoder's columns, the mean
-    P(BAD) of words if there is parallel text, and the cosine of source and target, centred by language,
-    if there is an encoder.
-
-    Raises InputError if there is none of them.
+    They are the mean log-probability of subwords if the table has the decoder's columns, the mean P(BAD) of
+    words with parallel text, and the cosine of source and target, centred by language, with an encoder.
 
     Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`, `encoder`).
     """

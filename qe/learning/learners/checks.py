@@ -18,10 +18,7 @@ def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray,
 
 
 def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """(n, k) finite float64 features of rows without labels.
-
-    Sets `n_features_in_` and `feature_names_in_`.
-    """
+    """(n, k) finite float64 features of rows without labels. Sets number and names of features."""
     return np.ascontiguousarray(validate_data(estimator, X, dtype=np.float64))
 
 

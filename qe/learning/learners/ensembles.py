@@ -38,10 +38,7 @@ STRONG_AND_DIFFERENT: tuple[Member, ...] = (
 
 
 def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstimator]:
-    """Unfitted estimators; None: the four of the feasibility study.
-
-    Raises InputError for an empty list, a member without `kind`, an unknown learner or parameter.
-    """
+    """Unfitted estimators; None: the four of the feasibility study. Raises InputError for wrong members."""
     if members is None:
         members = STRONG_AND_DIFFERENT
     if not len(members):
@@ -100,10 +97,10 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """(Weighted) mean of the members' predictions.
 
     members   each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net,
-              RBF-SVR and LightGBM
+              RBF-SVR and LightGBM, as in the feasibility study
     weights   one per member, not negative; None: equal
 
-    After fit: `members_`. Source: WMT12 UEdin and DCU-SYMC average; the members are the feasibility study's.
+    Source: WMT12 UEdin and DCU-SYMC average.
     """
 
     def __init__(
@@ -163,9 +160,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
              draw three columns of ten
     repeats  fits, with the seeds `seed`, `seed` + 1, ...
 
-    Takes out the part of an error that comes from the draws of rows and columns alone. A learner without
-    draws (as `lightgbm` is by default), whose second fit predicts what its first does, is kept once. After
-    fit: `members_`, `weights_`.
+    Takes out the part of an error that comes from the draws alone. A learner without draws is kept once.
 
     Source: Breiman 1996 (bagging); without a bootstrap of the rows, the member draws itself.
     """
@@ -217,9 +212,8 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     folds       of the cross-validation, where `validation` is None
     metric      a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
 
-    The parameters found are kept for all columns and rows. After fit: `params_`, `scores_` of the
-    combinations (higher is better), `member_`. Raises InputError for fewer columns than `columns`, and fewer
-    than two rows.
+    After fit: `params_`, `scores_` of the combinations (higher is better), `member_`. Raises InputError for
+    fewer columns than `columns`, and fewer than two rows.
 
     Source: Wu and Zhao 2012 (SJTU at WMT12), sections 4.1 and 4.2: on the baseline's columns, 3/4 to 1/4.
     """

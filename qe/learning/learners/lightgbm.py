@@ -13,10 +13,7 @@ from qe.learning.learner import Learner
 class LightGBM(Learner):
     """Boosted trees; parameters are those of `lightgbm.LGBMRegressor` and of BoostedTrees.
 
-    `objective` is one of them.
-
     Deterministic for one `seed`; one thread by default (`n_jobs`), since folds run in parallel.
-
     Source: Ke et al. 2017.
     """
 

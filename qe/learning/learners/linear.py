@@ -25,9 +25,7 @@ from qe.learning.learners.checks import relative_weights, rows_to_predict, train
 
 @LEARNERS.register("ridge")
 class Ridge(Learner):
-    """Minimises |y - Xw - b|^2 + alpha |w|^2 on standardised features.
-
-    `alpha` is in units of segments.
+    """Minimises |y - Xw - b|^2 + alpha |w|^2 on standardised features; `alpha` is in units of segments.
 
     Deterministic: `seed` is used by the stochastic solvers only. Source: Hoerl and Kennard 1970.
     """
@@ -133,9 +131,7 @@ _TINY = 1e-9
 
 
 class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Logistic curve between the ends of the labels: low + (high - low) / (1 + exp(-(Xw + b))).
-
-    `low` and `high` are the ends of the training labels.
+    """Logistic curve between the ends of the training labels: low + (high - low) / (1 + exp(-(Xw + b))).
 
     C      inverse of the quadratic penalty on w, in units of segments
     folds  of the cross-fitting that the threshold comes from
@@ -192,9 +188,7 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
-    """Threshold between two probabilities that best separates the upper class.
-
-    The criterion is the weighted Matthews correlation.
+    """Threshold of the best weighted Matthews correlation with the upper class.
 
     >>> best_threshold(np.array([False, False, True]), np.array([0.1, 0.2, 0.4]), np.ones(3)).__round__(6)
     0.3

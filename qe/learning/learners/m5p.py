@@ -110,10 +110,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return int((self.feature_ < 0).sum())
 
     def describe(self, feature_names: list[str] | None = None, label: str = "score") -> str:
-        """The tree and the equations of its leaves, as text.
-
-        Names default to those seen in fit, or x0, x1, ...
-        """
+        """The tree and the equations of its leaves, as text; names default to those of fit, or x0, ..."""
         check_is_fitted(self)
         names = feature_names or list(
             getattr(self, "feature_names_in_", (f"x{j}" for j in range(self.n_features_in_)))
@@ -361,13 +358,9 @@ def _partition(column: FloatArray, threshold: float, order: Longs, start: int, e
 
 
 class M5P(Learner):
-    """Trees with linear models in their leaves.
+    """Trees with linear models in their leaves; parameters are those of M5PRegressor.
 
-    `.describe(names)` of the fitted estimator prints them.
-
-    Parameters: those of M5PRegressor (`min_instances`, `pruning`, `smoothing`, `regression_tree`, ...).
-    Features enter unscaled, so that the equations are in the features' own units. Deterministic.
-
+    Features enter unscaled, so that the equations (`.describe(names)`) are in their own units. Deterministic.
     Source: Wang and Witten 1997; the learner of WMT12 SDLLW, TCD and of Soricut and Narsale.
     """
 

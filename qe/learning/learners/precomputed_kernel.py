@@ -110,10 +110,7 @@ def _columns(group: Mapping[str, Any], estimator: BaseEstimator, width: int) -> 
 
 
 class PrecomputedKernel(Learner):
-    """SVR on sums of kernels over feature groups, or on a given kernel.
-
-    KernelSumSvr has the parameters. Deterministic.
-    """
+    """SVR on sums of kernels over feature groups, or on a given kernel; see KernelSumSvr. Deterministic."""
 
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(0.1, 30.0, log=True),

@@ -16,9 +16,7 @@ from qe.learning.learners.checks import relative_weights, training_data
 
 @LEARNERS.register("k_neighbours")
 class KNeighbours(Learner):
-    """Mean label of the nearest training segments.
-
-    The distance is Euclidean on standardised features.
+    """Mean label of the nearest training segments, by Euclidean distance on standardised features.
 
     Parameters: `n_neighbors` (at most the number of training segments), `weights` (`uniform`, `distance`) and
     the others of scikit-learn's KNeighborsRegressor. Deterministic. Source: Cover and Hart 1967; WMT12 DFKI.
@@ -58,9 +56,7 @@ class KernelRidge(Learner):
     """Squared error with a quadratic penalty in a kernel's feature space, labels centred.
 
     Parameters: `alpha`, `gamma`, `kernel` (default `rbf`; also `laplacian`, `polynomial`, ...) and the others
-    of scikit-learn's KernelRidge. Deterministic.
-
-    Source: Saunders et al. 1998.
+    of scikit-learn's KernelRidge. Deterministic. Source: Saunders et al. 1998.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {

@@ -16,7 +16,7 @@ _ROWS: Final = 256  # at a time: their kernel stays in the processor's cache
 
 
 def predicted(model: Any, rows: FloatArray) -> FloatArray:
-    """(n,) what a fitted model predicts for (n, k) rows, the same to some 1e-12 whoever reckons.
+    """(n,) what a fitted model predicts for (n, k) rows.
 
     A row's prediction does not depend on the other rows, to the last bit.
     """
@@ -51,7 +51,6 @@ class SvrLinear(Learner):
     """Epsilon-insensitive linear regression on standardised features.
 
     Parameters: `C`, `epsilon` (in units of the label), and the others of scikit-learn's SVR. Deterministic.
-
     Source: Drucker et al. 1997; WMT12 Loria (linear), UPC.
     """
 
@@ -66,13 +65,10 @@ class SvrLinear(Learner):
 
 @LEARNERS.register("svr_poly")
 class SvrPoly(Learner):
-    """Epsilon-insensitive regression with k(x, z) = (gamma x.z + coef0)^degree.
-
-    Features are standardised.
+    """Epsilon-insensitive regression with k(x, z) = (gamma x.z + coef0)^degree on standardised features.
 
     Parameters: `degree`, `gamma`, `coef0`, `C`, `epsilon`, and the others of scikit-learn's SVR; coef0
     defaults to 1, so that lower degrees take part. Deterministic.
-
     Source: Drucker et al. 1997; WMT12 UU (without its tree kernels).
     """
 
@@ -90,13 +86,10 @@ class SvrPoly(Learner):
 
 @LEARNERS.register("svr_rbf")
 class SvrRbf(Learner):
-    """Epsilon-insensitive regression with k(x, z) = exp(-gamma |x - z|^2).
-
-    Features are standardised.
+    """Epsilon-insensitive regression with k(x, z) = exp(-gamma |x - z|^2) on standardised features.
 
     Parameters: `C`, `gamma` (number, 'scale' or 'auto'), `epsilon` (in units of the label), and the other
     parameters of scikit-learn's SVR. Deterministic: `seed` is not used.
-
     Source: Drucker et al. 1997; the baseline of the WMT12 quality estimation task (findings, Section 6.3).
     """
 

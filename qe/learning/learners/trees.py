@@ -72,10 +72,7 @@ class FlatTrees:
             raise Damaged("a link of the trees leads backwards")
 
     def mean(self, X: FloatArray) -> FloatArray:
-        """(n, c) leaf values averaged over the trees.
-
-        Raises InputError if a link leads nowhere or backwards: the model file is damaged.
-        """
+        """(n, c) leaf values averaged over the trees. Raises InputError for links of a damaged model file."""
         with damage_reported("a forest", Path("the model"), "restore it from a copy, or train it again"):
             self.check_arrays(X.shape[1])
         # scikit-learn compares features in single precision.
@@ -160,9 +157,7 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 @LEARNERS.register("random_forest")
 class RandomForest(Learner):
-    """Mean of trees grown on bootstrap samples.
-
-    Each split tries a random share of the features.
+    """Mean of trees grown on bootstrap samples; each split tries a random share of the features.
 
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
     """

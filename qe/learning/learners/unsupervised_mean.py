@@ -15,9 +15,7 @@ from qe.learning.learners.checks import all_rows, rows_to_predict, training_data
 
 
 class Calibration(BaseEstimator):  # type: ignore[misc]
-    """A rising map from score to label: `linear` or `isotonic`.
-
-    `linear` is least squares and keeps ranks; `isotonic` makes ties.
+    """A rising map from score to label: `linear` (least squares, keeps ranks) or `isotonic` (makes ties).
 
     A line that would fall is made level: calibration never reverses a ranking. After fit: `scores_` and
     `labels_`, the corners of the map; beyond them a line continues and a step function stays level.
@@ -52,9 +50,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Ranks by the arithmetic mean of the features; the labels only set the scale.
-
-    Without labels, the fitted rows get mean 0 and standard deviation 1.
+    """Ranks by the arithmetic mean of the features; labels only set the scale, else mean 0 and deviation 1.
 
     standardise   whether each feature is put on mean 0 and deviation 1 first; without, the features with the
                   widest scale decide

@@ -48,14 +48,10 @@ class KeepAll(Selector):
 
 @SELECTORS.register("correlation")
 class CorrelationPruning(Selector):
-    """Keeps each feature whose |r| with all kept before it is at most `threshold`.
+    """Keeps each feature, in column order, whose |r| with all kept before it is at most `threshold`.
 
-    Features come in column order.
-
-    A constant feature carries nothing and is dropped, unless every feature is constant: then the first
-    stays, since a learner needs a column. The labels are not looked at.
-
-    Source: WMT12 Loria, Algorithm 1, first loop (threshold .999).
+    A constant feature is dropped, unless every feature is constant: then the first stays, since a learner
+    needs a column. Labels are not used. Source: WMT12 Loria, Algorithm 1, first loop (threshold .999).
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.7, 0.999)}

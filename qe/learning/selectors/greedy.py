@@ -25,10 +25,9 @@ _BLOCK = 31  # rows; neighbouring segments share a document
 def splits(
     n: int, folds: int, one_split: bool, validation: float | None = None
 ) -> list[tuple[IntArray, IntArray]]:
-    """(train, held out) rows.
+    """(train, held out) rows: contiguous blocks of up to 31 rows are dealt to `folds` folds.
 
-    Contiguous blocks of up to 31 rows are dealt to `folds` folds; on request only the first fold is made.
-
+    one_split   whether only the first fold is made
     validation  a share: the last rows are held out, and there are no folds
 
     >>> [test.tolist() for _, test in splits(7, 3, one_split=False)]

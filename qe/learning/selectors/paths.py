@@ -86,19 +86,12 @@ _RIDGE = 1e-6  # of the mean diagonal: backward steps start from all features, w
 
 
 class Path(Protocol):
-    """A set of features with its held-out predictions.
-
-    `predictions` of the current set are for the pooled held-out rows (n,); candidates are one change
-    away.
-    """
+    """A set of features with `predictions` (n,) for pooled held-out rows; candidates are one change away."""
 
     predictions: FloatArray
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
-        """(n, k) predictions after changing feature j.
-
-        Columns of features that are not wanted hold any finite values.
-        """
+        """(n, k) predictions after changing feature j; those that are not wanted hold any finite values."""
         ...
 
     def change(self, feature: int) -> None:
