@@ -756,8 +756,7 @@ def _filled(resources: dict[str, Any], dataset: Any) -> Any:
         for name in _PLACEHOLDER.findall(value) if isinstance(value, str) else ():
             if name not in known:
                 raise InputError(
-                    f"{key}: unknown placeholder '{{{name}}}'",
-                    remedy="known: {pair}, {source}, {target}",
+                    f"{key}: unknown placeholder '{{{name}}}'", remedy="known: {pair}, {source}, {target}"
                 )
             if not (source and target):
                 raise InputError(

@@ -4,12 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError
-from qe.config.distributions import (
-    Choice,
-    Distribution,
-    FloatRange,
-    IntRange,
-)
+from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 
 if TYPE_CHECKING:
     import optuna

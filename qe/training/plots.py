@@ -41,10 +41,7 @@ _MAX_VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
 def study_history(
-    values: ArrayLike,
-    best: ArrayLike | None,
-    direction: Literal["maximize", "minimize"],
-    metric: str,
+    values: ArrayLike, best: ArrayLike | None, direction: Literal["maximize", "minimize"], metric: str
 ) -> Figure:
     """The objective per trial, in trial order, and the best value so far.
 

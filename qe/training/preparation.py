@@ -271,10 +271,7 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
         return plan
     annotators_for = load_own("annotations", "treebanks").annotators_for
     segments = next(iter(dataset.splits.values())).segments
-    languages = {
-        "source": segments.source_tokenizer.language,
-        "target": segments.target_tokenizer.language,
-    }
+    languages = {"source": segments.source_tokenizer.language, "target": segments.target_tokenizer.language}
 
     def aligned() -> Bundle:
         section = plan.experiment.resources

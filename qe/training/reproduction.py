@@ -79,12 +79,7 @@ def report_of(run: str) -> dict[str, Any]:
 
 
 def reproduce(
-    run: str,
-    output: Path,
-    *,
-    cache: Path,
-    overrides: Sequence[str] = (),
-    progress: Progress = silent,
+    run: str, output: Path, *, cache: Path, overrides: Sequence[str] = (), progress: Progress = silent
 ) -> Reproduction:
     """Trains a run (`report_of`) again into `output`, untracked, and compares the two reports.
 

@@ -58,12 +58,7 @@ def started(
     """The run of an experiment, as a context manager; it keeps nothing if untracked."""
     if not experiment.tracking.enabled:
         return nullcontext(Untracked())
-    return run_of(
-        experiment.run_name,
-        resume=resume,
-        parent=parent,
-        tags=experiment.tracking.tags,
-    )
+    return run_of(experiment.run_name, resume=resume, parent=parent, tags=experiment.tracking.tags)
 
 
 def batch(experiments: Sequence[Experiment]) -> AbstractContextManager[Run]:

@@ -59,12 +59,7 @@ class Unlabelled:
 
 
 def train_without_labels(
-    experiment: Experiment,
-    segments: Segments,
-    output: Path,
-    *,
-    cache: Path,
-    progress: Progress = silent,
+    experiment: Experiment, segments: Segments, output: Path, *, cache: Path, progress: Progress = silent
 ) -> Unlabelled:
     """Writes `output`/model, a model without figures and intervals, and logs it to MLflow.
 
