@@ -522,11 +522,9 @@ class Experiment(Section):
 
     def inputs(self) -> list[Path]:
         """The files, and the folders read whole, that the experiment names. A dataset's folder is not one."""
-        paths = set(_paths(ResourcesSection))
         sections = [self.resources, *(section.resources for section in self.auxiliary_datasets)]
         named = [section.path for section in self.datasets if section.path.is_file()]
-        for section in sections:
-            named += _leaves({} if section is None else section.model_dump(include=paths), Path)
+        named += _leaves([section.model_dump() for section in sections if section is not None], Path)
         named += [each.treebank for each in self.treebanks if each.treebank is not None]
         named += [Path(path) for feature in self.features for path in _paths_within(feature)]
         return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]

@@ -208,11 +208,6 @@ class Size:
         low, high = np.mean([draw.ci[metric] for draw in self.draws], axis=0)
         return float(low), float(high)
 
-    def span(self, metric: str) -> tuple[float, float]:
-        """Smallest and largest of the draws."""
-        values = self._values(metric)
-        return min(values), max(values)
-
 
 @summarised
 @dataclass(frozen=True, eq=False)

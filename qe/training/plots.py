@@ -40,13 +40,10 @@ _SECONDS, _SHARE = 2.0, 0.05  # CPU seconds that shuffling may take, or this sha
 _MAX_VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
-def study_history(
-    values: ArrayLike, best: ArrayLike | None, direction: Literal["maximize", "minimize"], metric: str
-) -> Figure:
+def study_history(values: ArrayLike, direction: Literal["maximize", "minimize"], metric: str) -> Figure:
     """The objective per trial, in trial order, and the best value so far.
 
     values  (n,) one per trial, NaN for trials without a value (failed, pruned)
-    best    (n,) best value so far; None: computed from the values
 
     Values that would flatten the rest are triangles at the edge. Raises InputError if no trial has a value.
     """
@@ -54,8 +51,7 @@ def study_history(
     finished = np.isfinite(heights)
     if not finished.any():
         raise InputError("no finished trial to plot")
-    running_best = (np.fmax if higher else np.fmin).accumulate(heights)
-    line = running_best if best is None else np.asarray(best, np.float64)
+    line = (np.fmax if higher else np.fmin).accumulate(heights)
     trials = np.arange(1, len(heights) + 1)
     figure, axes = canvas(7.6, 4.4)
     low, high = _history_limits(heights[finished], higher)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -417,10 +417,7 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
         drawn["robustness"] = robustness_plot(result.robustness[1])
     metric = search.metrics[0]
     history = search.history()[metric].to_numpy()
-    direction: Literal["maximize", "minimize"] = (
-        "maximize" if METRICS.get(metric).higher_is_better else "minimize"
-    )
-    drawn["study_history"] = study_history(history, None, direction, metric)
+    drawn["study_history"] = study_history(history, search.objective.directions[0], metric)
     shares = importances(search)
     if shares:
         drawn["search_parameters"] = slices(search, shares)

@@ -50,7 +50,7 @@ def every_figure() -> dict[str, Figure]:
         "residuals": residuals(GOLD, PREDICTED, EFFORT),
         "delta_avg": delta_avg_by_quantiles({"a": [0.5, 0.4], "b": [0.1, 0.0]}, 6),
         "importance": feature_importance(["a", "b"], [0.1, 0.2]),
-        "history": study_history([0.1, 0.3, 0.2], None, "maximize", "DeltaAvg"),
+        "history": study_history([0.1, 0.3, 0.2], "maximize", "DeltaAvg"),
     }
 
 
@@ -169,7 +169,7 @@ def test_undefined_importance_is_counted() -> None:
     ],
 )
 def test_history_draws_the_best_so_far(direction: str, expected: list[float], winner: str) -> None:
-    figure = study_history([np.nan, 0.2, 0.4, 0.3, 0.5], None, direction, "metric")  # type: ignore[arg-type]
+    figure = study_history([np.nan, 0.2, 0.4, 0.3, 0.5], direction, "metric")  # type: ignore[arg-type]
     best = line(figure.axes[0], "best so far")[:, 1]
     assert np.isnan(best[0]) and best[1:].tolist() == expected
     assert winner in texts(figure) and "n = 4 of 5" in texts(figure)
@@ -177,7 +177,7 @@ def test_history_draws_the_best_so_far(direction: str, expected: list[float], wi
 
 def test_history_keeps_hopeless_trials_at_the_edge() -> None:
     values = [*(0.5 + 0.01 * np.arange(20)), -40.0]
-    figure = study_history(values, None, "maximize", "DeltaAvg")
+    figure = study_history(values, "maximize", "DeltaAvg")
     assert "1 beyond the axis" in texts(figure)
     assert figure.axes[0].get_ylim()[0] > -1
 
@@ -195,4 +195,4 @@ def test_empty_input_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no feature importance"):
         feature_importance(["a"], [np.nan])
     with pytest.raises(InputError, match="no finished trial"):
-        study_history([np.nan], None, "minimize", "MAE")
+        study_history([np.nan], "minimize", "MAE")
