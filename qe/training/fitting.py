@@ -1,6 +1,6 @@
 """Fitting: the chosen candidate on all training rows, its guard and intervals, and its predictions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from qe.models.pipeline import Candidate, fit
 from qe.models.pruning import pruned, selection
 from qe.training.preparation import Prepared
 from qe.training.reading import folds_of, group_column, grouping_of, scores_of, weights_of
+
+Scored = Mapping[str, tuple[FloatArray, FloatArray]]  # split -> (n, k) features, (n,) predictions
 
 
 def guard_predictions(
@@ -69,16 +71,19 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
     return pruned(model.described(selection=selected)) if selected else model
 
 
-def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> Companions:
+def score_splits(prepared: Prepared, model: Model) -> Scored:
+    """Features and predictions of every split that was not learned from."""
+    return {name: _score(prepared, model, split) for name, split in prepared.other_splits.items()}
+
+
+def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray, scored: Scored) -> Companions:
     """Intervals, background rows and data profile, from training rows and their (n,) predictions."""
     section, calibration = prepared.experiment.intervals, None
     if prepared.calibration is not None:
-        features, predicted = _scored(prepared, model, prepared.calibration)
+        features, predicted = _score(prepared, model, prepared.calibration)
         column, weights = _groups_and_weights(prepared, prepared.calibration)
         calibration = CalibrationRows(features, predicted, scores_of(prepared.calibration), column, weights)
-    new = None
-    if section.weighted_to is not None:
-        new = _scored(prepared, model, prepared.dataset.split(section.weighted_to))
+    new = None if section.weighted_to is None else scored[section.weighted_to]
     column, weights = _groups_and_weights(prepared, prepared.training)
     return make_companions(
         prepared.training,
@@ -99,7 +104,7 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
     return column, weights_of(split, prepared.experiment) if section.row_weights else None
 
 
-def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
+def _score(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
     table = _table(prepared, model, split)
     return numbers(table), model.judge(split.segments, table)[0]
 
@@ -110,14 +115,14 @@ def _table(prepared: Prepared, model: Model, split: Split) -> pd.DataFrame:
     return prepared.extraction.scored(prepared.fitting, split.segments)[model.feature_set.columns]
 
 
-def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -> dict[str, list[Coverage]]:
+def coverage_of_splits(prepared: Prepared, scored: Scored, intervals: Intervals) -> dict[str, list[Coverage]]:
     """Interval coverage on labelled splits that neither model nor intervals learned from."""
     section, scale = prepared.experiment.intervals, prepared.dataset.scale
     measured = {}
     for name, split in prepared.other_splits.items():
         if name == section.calibration or split.scores is None or not np.isfinite(split.scores).all():
             continue
-        features, predicted = _scored(prepared, model, split)
+        features, predicted = scored[name]
         column, _ = _groups_and_weights(prepared, split)
         bounds = {
             x.level: intervals.reached(features, predicted, x.level, column) for x in intervals.measured
@@ -135,8 +140,3 @@ def bounds_of(
     """Ends (n,) of the intervals around (n,) predictions; infinite if the level needs more rows."""
     column, _ = _groups_and_weights(prepared, split)
     return intervals.reached(numbers(_table(prepared, model, split)), predicted, level, column)
-
-
-def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
-    """Predictions for every split that was not learned from."""
-    return {name: _scored(prepared, model, split)[1] for name, split in prepared.other_splits.items()}

@@ -30,7 +30,7 @@ from qe.training.fitting import (
     coverage_of_splits,
     fit_model,
     guard_predictions,
-    predict_splits,
+    score_splits,
 )
 from qe.training.objective import FoldData
 from qe.training.plan import Plan
@@ -181,10 +181,12 @@ def _fit(
         guard, guarded, nested = guard_predictions(prepared, repeats, nested, progress)
     with clock.part("the model"):
         model = fit_model(prepared, search.best, guard)
-        companions = companions_of(prepared, model, guarded[0])
     with clock.part("predictions of other splits"):
-        predictions = predict_splits(prepared, model)
-        covered = coverage_of_splits(prepared, model, companions.intervals)
+        scored = score_splits(prepared, model)
+        predictions = {name: predicted for name, (_, predicted) in scored.items()}
+    with clock.part("intervals and profile"):
+        companions = companions_of(prepared, model, guarded[0], scored)
+        covered = coverage_of_splits(prepared, scored, companions.intervals)
     with clock.part("words"):
         words = words_of(prepared)
     companions = replace(companions, word_tags=None if words is None else words.learned)
