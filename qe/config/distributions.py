@@ -3,12 +3,31 @@
 They are plain values, without a search library.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from features.basics.errors import InputError
+
+if TYPE_CHECKING:
+    import optuna
 
 
-class Distribution:
+class Distribution(ABC):
     """Base of `FloatRange`, `IntRange` and `Choice`."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[Any, ...]:
+        """The values of a choice, or the limits of a range: if these are allowed, all between are."""
+
+    @abstractmethod
+    def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> Any:
+        """One value for the parameter `name`."""
+
+    def grid(self, name: str) -> list[Any]:
+        """All values, for an exhaustive search. Raises InputError for a continuous range."""
+        raise InputError(f"a grid needs a list of values for '{name}', not a continuous range")
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,13 @@ class FloatRange(Distribution):
         if self.log and self.step is not None:
             raise ValueError("a logarithmic range of real numbers takes no step")
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> float:
+        return trial.suggest_float(name, self.low, self.high, step=self.step, log=self.log)
+
 
 @dataclass(frozen=True)
 class IntRange(Distribution):
@@ -51,6 +77,16 @@ class IntRange(Distribution):
         if self.log and self.step != 1:
             raise ValueError(f"a logarithmic range of whole numbers takes no step, but got step={self.step}")
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> int:
+        return trial.suggest_int(name, self.low, self.high, step=self.step, log=self.log)
+
+    def grid(self, name: str) -> list[int]:
+        return super().grid(name) if self.log else list(range(self.low, self.high + 1, self.step))
+
 
 @dataclass(frozen=True)
 class Choice(Distribution):
@@ -62,6 +98,16 @@ class Choice(Distribution):
         if not choices:
             raise ValueError("a choice needs at least one value")
         object.__setattr__(self, "choices", tuple(choices))
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        return self.choices
+
+    def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> Any:
+        return trial.suggest_categorical(name, self.choices)
+
+    def grid(self, name: str) -> list[Any]:
+        return list(self.choices)
 
 
 def _check(low: float, high: float, log: bool, step: float | None) -> None:

@@ -1,13 +1,10 @@
-"""Search spaces: from the experiment file's words to distributions, and drawing from them."""
+"""Search spaces: from the experiment file's words to distributions."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from features.basics.errors import InputError
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
-
-if TYPE_CHECKING:
-    import optuna
 
 
 def parse_distribution(value: Any, location: str) -> Distribution:
@@ -72,31 +69,3 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
         else:
             result[name] = value
     return result
-
-
-def draw(trial: "optuna.trial.BaseTrial", name: str, distribution: Distribution) -> Any:
-    """One value for the parameter `name`."""
-    if isinstance(distribution, Choice):
-        return trial.suggest_categorical(name, distribution.choices)
-    if isinstance(distribution, IntRange):
-        return trial.suggest_int(
-            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
-        )
-    if isinstance(distribution, FloatRange):
-        return trial.suggest_float(
-            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
-        )
-    raise TypeError(f"unknown distribution {distribution!r}")
-
-
-def grid(space: Mapping[str, Distribution]) -> dict[str, list[Any]]:
-    """The values of every parameter, for an exhaustive search. Raises InputError for a continuous range."""
-    values: dict[str, list[Any]] = {}
-    for name, distribution in space.items():
-        if isinstance(distribution, Choice):
-            values[name] = list(distribution.choices)
-        elif isinstance(distribution, IntRange) and not distribution.log:
-            values[name] = list(range(distribution.low, distribution.high + 1, distribution.step))
-        else:
-            raise InputError(f"a grid needs a list of values for '{name}', not a continuous range")
-    return values

@@ -18,7 +18,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import Mistake, mistakes
 from features.basics.packages import missing
-from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
+from qe.config.distributions import Distribution
 from qe.config.spaces import parse_space
 
 _NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # what scikit-learn takes beside
@@ -145,7 +145,7 @@ class Parameters:
 
     def _drawn_mistakes(self, entry: str, distribution: Distribution, place: str) -> Iterator[Mistake]:
         parameter, _, inner = entry.partition(".")
-        for value in ends(distribution):
+        for value in distribution.ends:
             given = {inner: value} if inner else value
             wrong = list(self.value_mistakes(parameter, given, f"{place}.{parameter}"))
             if wrong:
@@ -166,14 +166,6 @@ class Parameters:
                 made.check_parameters()
             except InputError as error:
                 yield place, str(error)
-
-
-def ends(distribution: Distribution) -> tuple[Any, ...]:
-    """The values of a choice, or the limits of a range: if these are allowed, all between are."""
-    if isinstance(distribution, Choice):
-        return distribution.choices
-    assert isinstance(distribution, FloatRange | IntRange)
-    return distribution.low, distribution.high
 
 
 def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mistake]:

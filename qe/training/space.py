@@ -9,7 +9,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
 from qe.config.distributions import Distribution
 from qe.config.experiment import SearchSection, StrategySection
-from qe.config.spaces import draw, grid, nested, parse_space
+from qe.config.spaces import nested, parse_space
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 
@@ -56,7 +56,7 @@ class Space:
         """Values of every parameter. Raises InputError for a continuous range or several strategies."""
         if len(self.learners) > 1 or len(self.selectors) > 1:
             raise InputError("a grid takes one learner and one selector", location="search.sampler")
-        return grid(self.distributions())
+        return {name: values.grid(name) for name, values in self.distributions().items()}
 
     def most_trials(self, section: SearchSection) -> int:
         """How many candidates a search tries at most; 1 if there is nothing to search."""
@@ -87,4 +87,4 @@ def _values(
     trial: "optuna.trial.BaseTrial", section: StrategySection, catalogue: Catalogue[Any], key: str
 ) -> dict[str, Any]:
     space = _space(section, catalogue, key)
-    return nested({name: draw(trial, f"{section.kind}.{name}", value) for name, value in space.items()})
+    return nested({name: value.draw(trial, f"{section.kind}.{name}") for name, value in space.items()})

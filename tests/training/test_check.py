@@ -16,7 +16,7 @@ from features.core.bundle import known_parts
 from features.core.feature_set import EXTRACTORS
 from qe.config.distributions import Choice
 from qe.learning.learner import LEARNERS
-from qe.learning.parameters import Parameters, constructor, ends, strategy_mistakes
+from qe.learning.parameters import Parameters, constructor, strategy_mistakes
 from qe.learning.selector import SELECTORS
 from qe.resources.settings import settings_of
 from qe.training.check import load, mistakes
@@ -43,7 +43,7 @@ def test_a_strategy_takes_its_defaults_and_what_its_own_space_draws(catalogue: A
     for name, value in constructor(catalogue, kind)().get_params(deep=False).items():
         assert not list(known.value_mistakes(name, value, name))
     for name, distribution in catalogue.get(kind).space.items():
-        for value in ends(distribution):
+        for value in distribution.ends:
             assert not list(known.value_mistakes(name, value, name))
 
 
@@ -155,7 +155,7 @@ def test_from_python_all_is_said_at_once_and_nothing_is_made(tmp_path: Path) -> 
 
 
 def test_a_choice_is_checked_value_by_value() -> None:
-    assert ends(Choice([1, 2, 3])) == (1, 2, 3)
+    assert Choice([1, 2, 3]).ends == (1, 2, 3)
 
 
 @pytest.mark.slow

@@ -24,7 +24,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.config.spaces import draw
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import cross_fit
 from qe.learning.learners.linear import LogisticRegressor, PolynomialRegressor, best_threshold
@@ -69,7 +68,7 @@ def test_contract_class(name: str) -> None:
     assert all(type(trusted) is str for trusted in learner.trusted_types)
     accepted = learner.estimator(seed=1).get_params()
     trial = optuna.trial.FixedTrial({k: next(iter(_values(d))) for k, d in learner.space.items()})
-    drawn = {name: draw(trial, name, values) for name, values in learner.space.items()}
+    drawn = {name: values.draw(trial, name) for name, values in learner.space.items()}
     assert set(drawn) == set(learner.space) <= set(accepted)
     learner.estimator(seed=1, **drawn)
 
