@@ -32,7 +32,6 @@ _SCALES: Final[Mapping[str, LabelScale]] = {
 }
 _NAMES: Final = {"hter": "HTER of the post-edits", "da": "direct assessments"}
 _PARTS: Final = 5  # of the rows, by which `auto` chooses
-_RULE: Final = "one standard error, by all rows of the fold"
 _PENALTY: Final = 0.1  # of its ridge regressions, per row: between the labels' noise and its features
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from features.core.feature_set import expand, parts_needed, variant
 from features.core.tree_columns import make_trees
-from qe.config.distributions import Distribution
 from qe.config.experiment import IN_MEMORY, Experiment
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
@@ -44,11 +43,6 @@ class Plan:
         named = self.experiment.annotators.items()
         return {side: name for side, name in named if side != "pseudo_reference"}
 
-    @cached_property
-    def searched(self) -> dict[str, Distribution]:
-        """Parameter, by its name in the study -> its distribution."""
-        return self.space.distributions()
-
     @property
     def space(self) -> Space:
         """The search space."""
@@ -75,7 +69,7 @@ class Plan:
             "outer": made.split.outer,
             "selectors": [each.kind for each in made.selection],
             "learners": [each.kind for each in made.learner],
-            "searched": list(self.searched),
+            "searched": list(self.space.distributions()),
             "trials": self.trials,
             "objective": list(made.search.objective),
             "metric": made.evaluation.metric,

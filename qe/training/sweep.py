@@ -36,15 +36,12 @@ def settings_of(sweep: Sequence[str], max_runs: int = MAX_RUNS) -> list[Setting]
         values[key] = range(int(span[1]), int(span[2]) + 1) if span else _values(key, listed)
         if not values[key]:
             raise InputError(f"--each {key}={listed} has no value", remedy="give VALUE,VALUE or FIRST..LAST")
-    # The number comes first: a list of all runs might not fit into memory.
-    if (size := math.prod(map(_length, values.values()))) > max_runs:
+    # The number comes first: a list of all runs might not fit into memory; len() of a range is limited.
+    lengths = (v.stop - v.start if isinstance(v, range) else len(v) for v in values.values())
+    if (size := math.prod(lengths)) > max_runs:
         remedy = "give fewer values, or a larger --max-runs"
         raise InputError(f"--each makes {size:,} runs, more than {max_runs:,}", remedy=remedy)
     return [dict(zip(values, map(str, point), strict=True)) for point in product(*values.values())]
-
-
-def _length(values: Sequence[Any]) -> int:
-    return values.stop - values.start if isinstance(values, range) else len(values)  # len() is limited
 
 
 def _values(key: str, listed: str) -> list[str]:
