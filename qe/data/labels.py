@@ -26,11 +26,9 @@ _BATCH = 1000  # segments labelled at a time
 
 
 def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
-    """(n,) HTER: edits from translation to post-edit, per post-edit word; lower is better.
-
-    Not cut off at 1 (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit.
-
-    Source: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
+    """(n,) HTER: edits from translation to post-edit, per post-edit word; lower is better. Not cut off at 1
+    (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit. Source: Snover et
+    al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
     """
     return ter(target.lower(), post_edit.lower()).rates
 
@@ -69,9 +67,8 @@ class PostEditLabels:
         return counts
 
     def table(self, ids: Sequence[str]) -> pd.DataFrame:
-        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums.
-
-        HTER is NaN for an empty post-edit, rates where the side they are divided by is empty.
+        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums. HTER
+        is NaN for an empty post-edit, rates where the side they are divided by is empty.
         """
         rates = self.errors.rates()
         columns: dict[str, Any] = {
@@ -127,11 +124,9 @@ def _joined(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
 def from_post_edits(
     target: Sequence[str], post_edit: Sequence[str], language: str, progress: Progress = silent
 ) -> PostEditLabels:
-    """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
-
-    Typographic characters are not normalised: replacing them counts as an edit.
-
-    Raises InputError for a language without base forms, and texts that are too long.
+    """Labels of n raw translations by their post-edits, both tokenised and lower-cased here. Typographic
+    characters are not normalised: replacing them counts as an edit. Raises InputError for a language without
+    base forms, and texts that are too long.
     """
     refuse_long(target, "translation")
     refuse_long(post_edit, "post-edit")
@@ -157,9 +152,8 @@ def check_output(path: Path) -> None:
 
 
 def save_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty.
-
-    Raises InputError for a name of another kind, or a path that cannot be written.
+    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty. Raises
+    InputError for a name of another kind, or a path that cannot be written.
     """
     check_output(path)
     kind = path.name.removesuffix(".gz")
