@@ -112,7 +112,6 @@ class DataReport:
     provenance: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
-        """JSON values."""
         return asdict(self)
 
 
@@ -175,7 +174,6 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def describe(split: Split, scale: LabelScale) -> SplitReport:
-    """The description of one split."""
     segments = split.segments
     given = None if split.scores is None else split.scores[~np.isnan(split.scores)]
     texts = {"source": segments.source, "target": segments.target}

@@ -111,7 +111,6 @@ class Dataset:
         return cls(name, splits, scale, notes=tuple(reading.notes))
 
     def files(self, path: Path) -> list[Path]:
-        """The files of the dataset at `path` that were read."""
         places = [(path / name, Path(name)) for name in self.provenance]
         return [next((place for place in pair if place.is_file()), pair[0]) for pair in places]
 
@@ -120,5 +119,4 @@ class Dataset:
         return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))
 
     def summary(self) -> Table:
-        """Splits with their segments and labels."""
         return table_by("qe.data.report_tables.dataset_table", self)

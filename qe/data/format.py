@@ -135,7 +135,6 @@ def option_errors(name: str, options: Mapping[str, Any]) -> Iterator[InputError]
 
 
 def page(names: Iterable[str] = FORMATS.names) -> str:
-    """Markdown: a section for each format."""
     return "\n\n".join(_section(name, FORMATS.get(name)) for name in names) + "\n"
 
 

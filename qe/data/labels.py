@@ -43,7 +43,6 @@ class PostEditLabels:
 
     @classmethod
     def concatenate(cls, batches: Sequence["PostEditLabels"]) -> "PostEditLabels":
-        """Batches one after the other."""
         edits = {
             f.name: _joined([getattr(batch.edits, f.name) for batch in batches]) for f in fields(TerEdits)
         }

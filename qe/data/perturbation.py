@@ -33,7 +33,6 @@ class Texts:
 
     @cached_property
     def target_words(self) -> tuple[str, ...]:
-        """The distinct words of all targets, sorted."""
         return tuple(sorted({word for text in self.target for word in words(text)}))
 
 
@@ -61,7 +60,6 @@ PERTURBATIONS: Catalogue[Perturbation] = Catalogue("qe.data.perturbations", Pert
 
 
 def names(effect: Effect | None = None) -> tuple[str, ...]:
-    """The known perturbations, or those of one effect."""
     return tuple(n for n in PERTURBATIONS.names if effect in (None, PERTURBATIONS.get(n).effect))
 
 

@@ -58,7 +58,6 @@ class PublicDataset:
 
 
 def names() -> tuple[str, ...]:
-    """The datasets that can be fetched."""
     return tuple(_catalogue())
 
 

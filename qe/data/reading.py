@@ -46,13 +46,11 @@ class Column:
         return len(self.texts)
 
     def take(self, rows: Sequence[int]) -> "Column":
-        """Some of the cells."""
         absent = frozenset(i for i, row in enumerate(rows) if row in self.absent)
         texts, lines = [self.texts[row] for row in rows], [self.lines[row] for row in rows]
         return replace(self, texts=texts, lines=lines, absent=absent)
 
     def location(self, row: int) -> str:
-        """`file:line` of a cell."""
         return f"{self.path}:{self.unit}{self.lines[row]}"
 
 
@@ -293,7 +291,6 @@ def equal_lengths(columns: Mapping[str, Column]) -> None:
 
 
 def known_keys(names: Mapping[str, Any], known_names: Sequence[str], location: str) -> None:
-    """Raises InputError for unknown keys."""
     unknown = [key for key in names if key not in known_names]
     if unknown:
         raise InputError(

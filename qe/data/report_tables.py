@@ -65,7 +65,6 @@ def _labelled(split: Split) -> list[str]:
 
 
 def splits_table(splits: Mapping[str, SplitReport]) -> Table:
-    """One column per split."""
     every = list(splits.values())
     rows: dict[str, list[str]] = {
         "segments": [count(s.segments) for s in every],
@@ -84,7 +83,6 @@ def splits_table(splits: Mapping[str, SplitReport]) -> Table:
 
 
 def histogram_table(title: str, edges: tuple[float, ...], counts: tuple[int, ...]) -> Table:
-    """Number of labels in each bin, with bars."""
     columns = [Column("from"), Column("to"), Column("segments"), Column("", "bar", drop=1)]
     rows = [
         [general(low, 3), general(high, 3), count(n), "█" * round(_BAR * n / max(counts))]
@@ -137,5 +135,4 @@ def _summary(summary: ValueSummary) -> str:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Counts with their nouns in one line."""
     return ", ".join(f"{count(n)} {name}s" for name, n in counts.items())

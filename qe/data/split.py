@@ -43,7 +43,6 @@ class LabelScale:
         return 1.0 if self.higher_is_better else -1.0
 
     def clip(self, values: FloatArray) -> FloatArray:
-        """Values moved into the range."""
         return np.clip(values, self.low, self.high)
 
 
@@ -96,7 +95,6 @@ class Split:
         return [(name, value) for name, value in columns if value is not None]
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Split":
-        """These rows of every column, in this order."""
         index = np.asarray(rows, np.int64)
         taken: dict[str, Any] = {
             name: column[index] if isinstance(column, np.ndarray) else tuple(column[i] for i in index)

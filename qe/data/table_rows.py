@@ -78,7 +78,6 @@ class Layout:
         return {key: value for key, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """Raises InputError for impossible settings."""
         if self.kind is not None and self.kind not in ALL_KINDS:
             raise unknown_name("kind of table", self.kind, ALL_KINDS)
         if self.decimal is not None and self.decimal not in DECIMALS:
@@ -174,7 +173,6 @@ HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Rows in lists of `size`, the last one shorter."""
     batch: list[Item] = []
     for row in rows:
         batch.append(row)
@@ -295,7 +293,6 @@ class Input(ABC):
 
     @property
     def types(self) -> Types:
-        """Column -> its type in Parquet, in order."""
         return {name: pa.string() for name in self.columns or ()}
 
     @abstractmethod
@@ -332,7 +329,6 @@ def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a table. Raises InputError as `Input.rows` does."""
     return open_input([path]).rows()
 
 
@@ -445,7 +441,6 @@ class JsonInput(Input):
 
     @cached_property
     def types(self) -> Types:
-        """From one reading of the file: a type that all values of a key have, otherwise text."""
         kinds: dict[str, set[pa.DataType | None]] = {}
         for row, _ in self.rows():
             for name, value in row.items():

@@ -51,7 +51,6 @@ class TagFile:
 
     @property
     def segments(self) -> IntArray:
-        """(t,) the segment of every tag."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def parts(self, layout: Layout) -> "dict[str, TagFile]":

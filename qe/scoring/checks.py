@@ -47,7 +47,6 @@ class Knowledge:
 
     @classmethod
     def from_model(cls, model: Model) -> Self:
-        """The languages of a model, and its lexicon if it has one."""
         bundle = model.bundle
         part = bundle.part(_PART) if bundle is not None and _PART in bundle.manifest["parts"] else None
         source, target = (tokenizer.language for tokenizer in model.tokenizers)
@@ -456,12 +455,10 @@ class Flags(Checks):
 
     @classmethod
     def from_model(cls, model: Model) -> Self:
-        """All flags, with the languages and the lexicon of a model."""
         return cls.from_knowledge(Knowledge.from_model(model))
 
     @classmethod
     def from_knowledge(cls, knowledge: Knowledge) -> Self:
-        """All flags that this knowledge is enough for."""
         return cls.make(
             knowledge, {name: kind.flag for name, kind in CHECKS.items() if kind.flag is not None}
         )

@@ -33,7 +33,6 @@ class Document:
             self.total += score
 
     def row(self, name: str) -> dict[str, Any]:
-        """Row of the table of documents; without a score if no segment has one."""
         mean = self.total / self.scored if self.scored else None
         return {"document": name, "score": mean, "segments": self.segments, "scored": self.scored}
 
@@ -76,7 +75,6 @@ class DocumentIds:
         return cls(table, lines=path)
 
     def __iter__(self) -> Iterator[str]:
-        """The document of each row; empty if the row names none."""
         if self.lines is not None:
             yield from read_lines(self.lines)
             return

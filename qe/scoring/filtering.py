@@ -95,7 +95,6 @@ class Threshold:
     column: str = "score"
 
     def reasons(self, rows: Sequence[Row]) -> list[str]:
-        """Why each row does not pass, or an empty string."""
         if self.scorer is None:
             return [self._verdict(self._read(columns), "") for columns, _ in rows]
         outputs = self.scorer.score(rows).rows if rows else []

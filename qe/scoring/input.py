@@ -149,11 +149,9 @@ class Piped:
         return self.path / f"stdout.{kind}"
 
     def write(self, output: Path) -> None:
-        """Copy the output to standard output."""
         with output.open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer, _BLOCK)
         sys.stdout.buffer.flush()
 
     def display_path(self, path: Path) -> str:
-        """A path as the user knows it."""
         return str(DASH) if path.parent == self.path else str(path)

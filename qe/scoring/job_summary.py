@@ -53,7 +53,6 @@ class ScoringModel:
 
     @cached_property
     def name(self) -> str:
-        """The name in model.json."""
         return description.read_unverified(self.folder).name
 
     @property
@@ -62,7 +61,6 @@ class ScoringModel:
         return f"{'/'.join(self.version or (self.name,))} {self.identity[:12]}"
 
     def to_json(self) -> dict[str, Any]:
-        """Name, fingerprint, name and version in the registry, and the key of the signature."""
         registered, version = self.version or (None, None)
         return {
             "named": self.user_name,
@@ -134,7 +132,6 @@ class ScoredFile:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """Numbers of rows by outcome."""
         values = {name: getattr(self, name) for name in ("rows", "scored", "reused", "repeated", "unchanged")}
         return {**values, "reasons": dict(self.reasons)}
 
@@ -150,13 +147,11 @@ class ScoredFile:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only."""
         values: dict[str, Any] = _codec().dump_python(self)
         return values
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
-        """Inverse of `to_json`, with changes."""
         return replace(_codec().validate_python(content), **changes)
 
 
@@ -251,13 +246,11 @@ class Tally:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only."""
         routed = {name: part.to_json() for name, part in self.routed.items()}
         return {**vars(self), "counts": self.counts and self.counts.to_json(), "routed": routed}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Inverse of `to_json`."""
         counters = {name: Counter(content[name]) for name in ("reasons", "actions", "flagged")}
         counts = content["counts"]
         routed = {name: cls.from_json(part) for name, part in content["routed"].items()}
@@ -346,7 +339,6 @@ class JobSummary:
     parallel: bool = False
 
     def content(self, result: ScoredFile) -> dict[str, Any]:
-        """The whole summary, as JSON holds it."""
         ended = datetime.now(UTC)
         content = {
             "kind": KIND,
@@ -390,7 +382,6 @@ def described_inputs(
 
 
 def default_place(scored: Path) -> Path:
-    """The default path of a scored file's summary."""
     return scored.with_name(f"{scored.name}.json")
 
 
@@ -405,7 +396,6 @@ def check_place(place: Path) -> None:
 
 
 def is_summary(path: Path) -> bool:
-    """Whether a file is the summary of a scoring job."""
     try:
         content = read_json("the summary", path, _AGAIN)
     except InputError:

@@ -291,18 +291,15 @@ class Work:
     safe: bool = False
 
     def use(self, earlier_scores: EarlierScores) -> None:
-        """Look scores up before they are computed."""
         assert isinstance(self.scorer, Scorer)
         self.scorer.earlier_scores = earlier_scores
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the output."""
         return self.scorer.output_columns if self.kept_columns is None else self.kept_columns.columns
 
     @property
     def types(self) -> Types:
-        """Types of the columns that are kept from the input."""
         return {} if self.kept_columns is None else self.kept_columns.column_types
 
     def scored(
@@ -321,11 +318,9 @@ class Work:
         return rows, Tally.from_batch(scored)
 
     def encoded(self, rows: Sequence[Output]) -> bytes:
-        """Rows as the bytes of a piece of the output."""
         return row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
-        """The piece of a chunk."""
         rows, tally = self.scored(batch, [self.names.view(row) for row in batch], number * self.chunk)
         return _Piece(self.encoded(rows), tally)
 

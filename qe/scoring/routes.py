@@ -40,7 +40,6 @@ class Route:
         )
 
     def covers(self, narrower: "Route") -> bool:
-        """Whether the route takes all rows of a narrower one."""
         return self.values.items() <= narrower.values.items()
 
 
@@ -68,12 +67,10 @@ def read_routes(path: Path) -> list[Route]:
 
 
 def columns_of(routes: Sequence[Route]) -> tuple[str, ...]:
-    """The columns that routes depend on, in order."""
     return tuple(dict.fromkeys(column for route in routes for column in route.values))
 
 
 def fingerprint_of(routes: Sequence[Route], identities: Sequence[str]) -> str:
-    """A fingerprint of routes and of the models that they lead to."""
     return digest(
         [(sorted(one.values.items()), identity) for one, identity in zip(routes, identities, strict=True)]
     )
@@ -113,12 +110,10 @@ class Routes:
 
     @property
     def folders(self) -> list[Path]:
-        """The folders of the models."""
         return [one.model.folder for one in self.destinations]
 
     @property
     def identity(self) -> str:
-        """A fingerprint of all models and of what leads to them."""
         routes = [one.route for one in self.destinations]
         return fingerprint_of(routes, [one.model.identity for one in self.destinations])
 
@@ -136,21 +131,17 @@ class Routes:
         )
 
     def identified(self, identity: str) -> "Routes":
-        """These routes: every destination has the identity of its model."""
         assert identity == self.identity
         return self
 
     def maker(self, identity: str) -> "Routes":
-        """The routes as summaries describe them."""
         return self.identified(identity)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as `ScoringModel.to_json`; `routes` has the models."""
         models = {one.route.name: one.model.to_json() for one in self.destinations}
         return {**self._metadata(models), "named": str(self.path)}
 
     def in_table(self) -> Mapping[str, Any]:
-        """The same as `ScoringModel.in_table`."""
         return self._metadata({one.route.name: dict(one.model.in_table()) for one in self.destinations})
 
     def _metadata(self, routes: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +174,6 @@ class Router:
 
     @property
     def title(self) -> str:
-        """Name of the routes in messages."""
         return f"the routes of {self.source.path}"
 
     @property
@@ -193,12 +183,10 @@ class Router:
 
     @property
     def identity(self) -> str:
-        """A fingerprint of all models."""
         return self.source.identity
 
     @property
     def recipe(self) -> str:
-        """The same as `Scorer.recipe`."""
         return digest(self.identity, [scorer.recipe for scorer in self.scorers])
 
     @property
@@ -208,21 +196,17 @@ class Router:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The same as `Scorer.headers`; of several models, the first that knows one."""
         return {name: header for scorer in reversed(self.scorers) for name, header in scorer.headers.items()}
 
     @property
     def lacking(self) -> Mapping[str, str]:
-        """The same as `Scorer.lacking`, of any model."""
         return {kind: reason for scorer in self.scorers for kind, reason in scorer.lacking.items()}
 
     @property
     def output_columns(self) -> tuple[str, ...]:
-        """The same as `Scorer.output_columns`."""
         return self.scorers[0].output_columns
 
     def profiles(self) -> Mapping[str, Profile | None]:
-        """How the training data of each route's model look."""
         return {route.name: one.profile for route, one in zip(self.routes, self.scorers, strict=True)}
 
     def columns(self) -> tuple[str, ...]:
@@ -231,7 +215,6 @@ class Router:
         return tuple(dict.fromkeys((*of_models, *columns_of(self.routes))))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
-        """The same as `Scorer.score`."""
         rows = [_with_id(row, number) for number, row in enumerate(rows, start + 1)]
         no_route = f"no route for its {' and '.join(columns_of(self.routes))}"
         nothing = dict.fromkeys(self.output_columns)

@@ -92,7 +92,6 @@ def _json_line(row: Mapping[str, Any]) -> bytes:
 
 
 def header(columns: Sequence[str], kind: Kind, end: str = "\n") -> bytes:
-    """The header of a table, as bytes."""
     if kind == "jsonl":
         return b""
     return encode([dict(zip(columns, columns, strict=True))], columns, kind, end=end)
@@ -281,16 +280,13 @@ class KeptColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the output, in order."""
         return (*self.types, *self.added.values())
 
     @property
     def column_types(self) -> Types:
-        """Types of all columns of the output."""
         return {**self.types, **types_of(self.added)}
 
     def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-        """The row of the output."""
         stays = {name: self._converted(name, value) for name, value in row.items()}
         nothing = {} if self.kind == "jsonl" else dict.fromkeys(self.types)
         new = {header: output[name] for name, header in self.added.items() if header not in stays}

@@ -124,7 +124,6 @@ class Options:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The settings as a table's metadata holds them."""
         return {
             "interval": self.level,
             "explain": self.explain,
@@ -208,12 +207,10 @@ class Scorer:
 
     @property
     def title(self) -> str:
-        """Name of the model in messages."""
         return f"the model '{self.model.name}'"
 
     @property
     def identity(self) -> str:
-        """The model's fingerprint."""
         return self.model.identity or ""
 
     @property
@@ -223,12 +220,10 @@ class Scorer:
 
     @property
     def languages(self) -> tuple[str, str]:
-        """The languages of source and target."""
         return languages_of(self.model)
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Name of a column -> its header in the training data."""
         return training_headers(self.model)
 
     @property
@@ -237,12 +232,10 @@ class Scorer:
         return {} if self.flags is None else self.flags.lacking
 
     def profiles(self) -> Mapping[str, Profile | None]:
-        """For several models: how the training data of each look."""
         return {}
 
     @property
     def output_columns(self) -> tuple[str, ...]:
-        """The columns of its rows."""
         return self.options.columns_with(() if self.words is None else self.words.names)
 
     def columns(self) -> tuple[str, ...]:
@@ -336,7 +329,6 @@ class Scorer:
 
 
 def languages_of(model: Model) -> tuple[str, str]:
-    """The languages of source and target."""
     source, target = model.tokenizers
     return source.language, target.language
 

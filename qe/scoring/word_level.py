@@ -54,12 +54,10 @@ class WordLevel:
 
     @property
     def tagged(self) -> tuple[Kind, ...]:
-        """The kinds of places that are tagged."""
         return () if self.learned is None else tuple(kind for kind in TAGS if kind in self.learned.places)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of `columns`, in order."""
         target = tuple(TAGS[kind] for kind in self.tagged if kind != "source")
         spans = ("spans",) if "word" in self.tagged else ()
         source = ("source_tokens", "source_bad", "source_tags") if "source" in self.tagged else ()

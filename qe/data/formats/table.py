@@ -84,7 +84,6 @@ class Table(Format):
 
     @property
     def layout(self) -> Layout:
-        """How the files of the tables are written."""
         return Layout(
             self.kind,
             CsvOptions(self.delimiter, self.quoting, self.encoding),

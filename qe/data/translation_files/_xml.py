@@ -116,7 +116,6 @@ class Document:
         return cls(path, text.encode("utf-8"), codec)
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
-        """The file with the edits made, in its encoding."""
         pieces, done = [], 0
         for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
             pieces += [self.content[done : edit.start], edit.text.encode("utf-8")]

@@ -105,12 +105,10 @@ class TranslationFile:
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
-        """The segments as rows of a table."""
         return [segment.row for segment in self.segments]
 
     @cached_property
     def header(self) -> list[str]:
-        """The columns of the rows."""
         return list(
             dict.fromkeys(["id", "source", "target", *(name for row in self.rows for name in row.texts)])
         )

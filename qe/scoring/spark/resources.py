@@ -54,7 +54,6 @@ class Executors:
     _archives: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def __call__(self, feature_set: FeatureSet, i: int, segments: Segments) -> FloatArray:
-        """(n, k) features of extractor i."""
         key = segments.fingerprint
         if key not in self._blocks:
             self._blocks = {key: self._computed(feature_set, segments)}

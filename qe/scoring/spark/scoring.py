@@ -48,7 +48,6 @@ class ScoredTable:
     not_checked: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only."""
         values = ScoredFile(**vars(self)).to_json()
         return {name: values[name] for name in vars(self)}
 
@@ -295,7 +294,6 @@ def _scored(
     settings: tuple[Any, ...],
     tallies: Any,
 ) -> Iterator[pa.RecordBatch]:
-    """The output of a partition, as locally; its counts are added when all of it is made."""
     from pyspark import TaskContext
 
     work, tally = Work(_loaded(*model), *settings), Tally()

@@ -172,7 +172,6 @@ def ship_folder(session: Any, folder: Path) -> str:
 
 
 def shipped(name: str) -> Path:
-    """Path of a shipped folder on this executor."""
     from pyspark import SparkFiles
 
     return Path(SparkFiles.get(name))
