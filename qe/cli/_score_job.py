@@ -35,13 +35,12 @@ from qe.scoring.job_summary import (
     Condition,
     JobSummary,
     ScoredFile,
-    ScoringModel,
     check_place,
     default_place,
     failures,
 )
 from qe.scoring.jobs import score_file
-from qe.scoring.routes import Destination, Routes
+from qe.scoring.routes import Destination, Routes, ScoringModel
 from qe.scoring.row_formats import kind_of
 from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options, languages_of
 

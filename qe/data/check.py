@@ -1,6 +1,5 @@
 """Describes a dataset and reports everything that is wrong with it."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from features.text.scripts import seems_without_blanks, without_blanks
 from qe.config.overrides import override
 from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS, make_format
-from qe.data.judges import MAX_DIFFERENCE, judged_labels, krippendorff_alpha, weighted_kappa
+from qe.data.judges import MAX_DIFFERENCE, judged_labels, krippendorff_alpha, weighted_kappa, weighted_means
 from qe.data.reading import Reading
 from qe.data.repeated import keys as repeated_keys
 from qe.data.repeated import overlaps
@@ -243,22 +242,16 @@ def _deviation(split: Split, judges: FloatArray) -> float | None:
     if split.scores is None:
         return None
     weights = np.ones_like(judges) if split.weights is None else split.weights
-    weights = np.where(np.isnan(judges), 0.0, weights)
-    totals = weights.sum(axis=1)
-    there = totals > 0
-    means = (np.nan_to_num(judges) * weights).sum(axis=1)[there] / totals[there]
-    distances = np.abs(means - split.scores[there])
+    judged = (np.isfinite(judges) & (weights > 0)).any(axis=1)
+    means = weighted_means(judges[judged], weights[judged])
+    distances = np.abs(means - split.scores[judged])
     distances = distances[~np.isnan(distances)]
     return float(distances.max()) if len(distances) else None
 
 
-def _pairwise(scores_a: FloatArray, scores_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    there = ~(np.isnan(scores_a) | np.isnan(scores_b))
-    return scores_a[there], scores_b[there]
-
-
 def _pearson(scores_a: FloatArray, scores_b: FloatArray) -> float | None:
-    scores_a, scores_b = _pairwise(scores_a, scores_b)
+    both = ~(np.isnan(scores_a) | np.isnan(scores_b))
+    scores_a, scores_b = scores_a[both], scores_b[both]
     if len(scores_a) < 2 or scores_a.std() == 0 or scores_b.std() == 0:
         return None
     return float(np.corrcoef(scores_a, scores_b)[0, 1])
@@ -302,10 +295,8 @@ def _unsplit(split: Split) -> Iterator[str]:
 def _contradictions(split: Split) -> int:
     if split.scores is None:
         return 0
-    pairs = list(zip(split.segments.source, split.segments.target, strict=True))
     scores: dict[tuple[str, str], set[float]] = {}
-    repeated = {pair for pair, count in Counter(pairs).items() if count > 1}
-    for pair, score in zip(pairs, split.scores.tolist(), strict=True):
-        if pair in repeated:
-            scores.setdefault(pair, set()).add(score)
+    columns = zip(split.segments.source, split.segments.target, split.scores.tolist(), strict=True)
+    for source, target, score in columns:
+        scores.setdefault((source, target), set()).add(score)
     return sum(len(values) > 1 for values in scores.values())

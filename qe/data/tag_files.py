@@ -3,7 +3,6 @@
 OK and BAD, or P(BAD), one line per segment; rows of `qe score --tokens`; submissions to WMT tasks.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 from features.storage.files import read_lines
 from qe.data.records import Record, check_one_system, first_record_line, named_fields, places, read_records
+from qe.data.table_rows import json_rows
 from qe.display.summary import summarised
 
 Layout = Literal["tags", "words", "gaps", "source"]
@@ -115,7 +115,11 @@ def read_scored(path: Path, layout: Layout) -> TagFile:
     """P(BAD), and tags if there are any, from the JSONL rows of `qe score --tokens`. Raises InputError for
     lines that are no such rows, and rows that were not scored.
     """
-    rows = [_scored(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+    rows = []
+    for number, (row, reason) in enumerate(json_rows(read_lines(path)), start=1):
+        if reason:
+            raise InputError(reason, location=f"{path}:{number}")
+        rows.append((row, f"{path}:{number}"))
     if not rows:
         raise InputError("no rows", location=path)
     if layout == "tags":
@@ -130,17 +134,6 @@ def read_scored(path: Path, layout: Layout) -> TagFile:
 
 
 _Cell = tuple[float, str]  # P(BAD), and the tag, or nothing
-
-
-def _scored(line: str, path: Path, number: int) -> tuple[dict[str, Any], str]:
-    location = f"{path}:{number}"
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise InputError(f"not valid JSON ({error})", location=location) from None
-    if not isinstance(row, dict):
-        raise InputError("not a JSON object", location=location)
-    return row, location
 
 
 def _column(row: tuple[dict[str, Any], str], layout: str) -> list[_Cell]:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,58 +22,17 @@ from qe.display import output_schemas
 from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA
 from qe.display.summary import summarised
-from qe.models import description
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.versions import versions
 from qe.scoring.checks import kinds_of
-from qe.scoring.scorer import Batch
+from qe.scoring.routes import Router, Routes, ScoringModel
+from qe.scoring.scorer import Batch, Scorer
 
 KIND = "scoring job"
 METADATA = b"qe"  # key of a Parquet file's own metadata
 _AGAIN = "score the file again, or remove it"
 _IN_TABLES = ("recipe", "rows", "scored", "reasons", "actions", "flagged")
 _UNSCORED: Final = re.compile(r"unscored\s*>\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)(%?)")
-
-
-@dataclass(frozen=True)
-class ScoringModel:
-    """A model that is known before a job begins.
-
-    user_name  as the user wrote it
-    identity   its fingerprint: SHA-256 of its model.json, which holds those of all its files
-    version    (name, version) in the registry, if it was named by it
-    signed_by  the public key that the model was verified with
-    """
-
-    user_name: str
-    folder: Path
-    identity: str
-    version: tuple[str, str] | None = None
-    signed_by: Path | None = None
-
-    @cached_property
-    def name(self) -> str:
-        return description.read_unverified(self.folder).name
-
-    @property
-    def label(self) -> str:
-        """Value of the column `model`: name, version in the registry, first digits of the fingerprint."""
-        return f"{'/'.join(self.version or (self.name,))} {self.identity[:12]}"
-
-    def to_json(self) -> dict[str, Any]:
-        registered, version = self.version or (None, None)
-        return {
-            "named": self.user_name,
-            "name": self.name,
-            "registered": registered,
-            "version": version,
-            "fingerprint": self.identity,
-            "signed_by": None if self.signed_by is None else sha256(self.signed_by),
-        }
-
-    def in_table(self) -> Mapping[str, Any]:
-        """Metadata for a table: without the user's name, so that equal jobs give equal bytes."""
-        return {name: value for name, value in self.to_json().items() if name != "named"}
 
 
 @dataclass(frozen=True)
@@ -160,18 +119,6 @@ def _codec() -> TypeAdapter[ScoredFile]:
     return TypeAdapter(ScoredFile)
 
 
-class Reporter(Protocol):
-    """The part of a scorer that turns counts into a result."""
-
-    @property
-    def profile(self) -> Profile | None: ...
-
-    @property
-    def lacking(self) -> Mapping[str, str]: ...
-
-    def profiles(self) -> Mapping[str, Profile | None]: ...
-
-
 @dataclass(frozen=True)
 class Tally:
     """Counts of output rows, which add up.
@@ -223,7 +170,7 @@ class Tally:
     def drift(self, profile: Profile | None) -> DriftReport | None:
         return None if profile is None or self.counts is None else profile.report(self.counts)
 
-    def result(self, scorer: Reporter, **attributes: Any) -> ScoredFile:
+    def result(self, scorer: Scorer | Router, **attributes: Any) -> ScoredFile:
         """The result of a job whose rows these are; with other attributes."""
         parts = {
             name: (self.routed.get(name, Tally()), profile) for name, profile in scorer.profiles().items()
@@ -307,17 +254,6 @@ def failures(
     yield from filter(None, (condition.failed(rows, scored, drift) for condition in conditions))
 
 
-class Maker(Protocol):
-    """A model, or several by routes, as summaries describe it."""
-
-    @property
-    def identity(self) -> str: ...
-
-    def to_json(self) -> dict[str, Any]: ...
-
-    def in_table(self) -> Mapping[str, Any]: ...
-
-
 @dataclass(frozen=True)
 class JobSummary:
     """The part of a summary that is known before a job begins.
@@ -329,7 +265,7 @@ class JobSummary:
     parallel  whether the files are two parallel texts
     """
 
-    model: Maker
+    model: ScoringModel | Routes
     inputs: Sequence[Path]
     output: Path
     options: Mapping[str, Any]

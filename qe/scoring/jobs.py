@@ -30,9 +30,9 @@ from qe.models.model import Model
 from qe.scoring import row_formats
 from qe.scoring.earlier import EarlierScores, PreviousJob
 from qe.scoring.input import check_unread, files_of, open_all
-from qe.scoring.job_summary import METADATA, JobSummary, ScoredFile, ScoringModel, Tally, table_metadata
+from qe.scoring.job_summary import METADATA, JobSummary, ScoredFile, Tally, table_metadata
 from qe.scoring.naming import Names
-from qe.scoring.routes import Router, Routes
+from qe.scoring.routes import Router, Routes, ScoringModel
 from qe.scoring.row_formats import KeptColumns
 from qe.scoring.scorer import Options, Output, Scorer, training_headers
 
@@ -98,6 +98,8 @@ def score_file(
         check_outside(output, folder)
     check_unread(output, source)
     scorer = models.load()
+    if isinstance(models, _OneModel):
+        models = replace(models, identity=scorer.identity)
     table_layout = replace(layout or Layout(), languages=scorer.languages)
     table = open_all(source, table_layout, files)
     given_names = Names(columns or {}, None if layout is None else layout.decimal)
@@ -151,7 +153,8 @@ def score_file(
         )
         metadata = None
         if kind == "parquet":
-            model = models.maker(scorer.identity) if job_summary is None else job_summary.model
+            model = models if isinstance(models, Routes) else ScoringModel("", models.folder, scorer.identity)
+            model = model if job_summary is None else job_summary.model
             choices = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
             choices |= scorer.options.metadata
             metadata = {METADATA: table_metadata(model.in_table(), files, len(source) == 2, choices, result)}
@@ -174,14 +177,8 @@ class _OneModel:
     def folders(self) -> list[Path]:
         return [self.folder]
 
-    def maker(self, identity: str) -> ScoringModel:
-        return ScoringModel("", self.folder, identity)
-
     def load(self) -> Scorer:
         return Scorer.load(self.folder, self.options or Options(), identity=self.identity)
-
-    def identified(self, identity: str) -> "_OneModel":
-        return replace(self, identity=identity)
 
 
 _Models = _OneModel | Routes
@@ -382,7 +379,7 @@ def _in_processes(
     scorer, waiting = work.scorer, _Waiting()
     has_earlier = isinstance(scorer, Scorer) and scorer.earlier_scores is not None
     settings = (work.kind, work.chunk, work.names, work.kept_columns, work.safe)
-    start = (models.identified(scorer.identity), job.earlier_scores if has_earlier else None, settings)
+    start = (models, job.earlier_scores if has_earlier else None, settings)
     try:
         with WorkerPool(workers, Worker.start, start) as pool:
             for number, batch in todo:

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
-from features.storage.files import digest
+from features.storage.files import digest, sha256
 from qe.data.table_rows import Row
+from qe.models import description
 from qe.models.drift import Profile
-from qe.scoring.job_summary import ScoringModel
 from qe.scoring.scorer import Batch, Options, Output, Scorer
 
 _FORM = "a list of routes, such as `- {pair: en-de, domain: legal, model: models:/legal@champion}`"
@@ -93,6 +94,47 @@ def _route(entry: Any, location: str, folder: Path) -> Route:
 
 
 @dataclass(frozen=True)
+class ScoringModel:
+    """A model that is known before a job begins.
+
+    user_name  as the user wrote it
+    identity   its fingerprint: SHA-256 of its model.json, which holds those of all its files
+    version    (name, version) in the registry, if it was named by it
+    signed_by  the public key that the model was verified with
+    """
+
+    user_name: str
+    folder: Path
+    identity: str
+    version: tuple[str, str] | None = None
+    signed_by: Path | None = None
+
+    @cached_property
+    def name(self) -> str:
+        return description.read_unverified(self.folder).name
+
+    @property
+    def label(self) -> str:
+        """Value of the column `model`: name, version in the registry, first digits of the fingerprint."""
+        return f"{'/'.join(self.version or (self.name,))} {self.identity[:12]}"
+
+    def to_json(self) -> dict[str, Any]:
+        registered, version = self.version or (None, None)
+        return {
+            "named": self.user_name,
+            "name": self.name,
+            "registered": registered,
+            "version": version,
+            "fingerprint": self.identity,
+            "signed_by": None if self.signed_by is None else sha256(self.signed_by),
+        }
+
+    def in_table(self) -> Mapping[str, Any]:
+        """Metadata for a table: without the user's name, so that equal jobs give equal bytes."""
+        return {name: value for name, value in self.to_json().items() if name != "named"}
+
+
+@dataclass(frozen=True)
 class Destination:
     """A route with its model, and the options of scoring."""
 
@@ -129,13 +171,6 @@ class Routes:
             [one.route for one in self.destinations],
             [loaded[one.model.folder, one.options] for one in self.destinations],
         )
-
-    def identified(self, identity: str) -> "Routes":
-        assert identity == self.identity
-        return self
-
-    def maker(self, identity: str) -> "Routes":
-        return self.identified(identity)
 
     def to_json(self) -> dict[str, Any]:
         models = {one.route.name: one.model.to_json() for one in self.destinations}
