@@ -226,7 +226,7 @@ def _writer(
 
             yield write
         return
-    columns = KeptColumns.make(table, added, kind_of(output[0]), "id")
+    columns = KeptColumns.make(table.types, added, kind_of(output[0]), "id", table.path)
     mark, end = (b"", b"\n") if isinstance(table, ParquetInput) else line_form(table.path)
     with (
         atomic_file(output[0]) as temporary,

@@ -105,7 +105,9 @@ def score_file(
     given_names = Names(columns or {}, None if layout is None else layout.decimal)
     names = given_names.completed(scorer.columns(), table.headers, scorer.headers, table.path)
     names.check(scorer.columns(), table.columns, table.path, scorer.title)
-    kept = KeptColumns.make(table, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
+    kept, added = None, scorer.output_columns
+    if keep:
+        kept = KeptColumns.make(table.types, added, kind, names.header("id"), table.path, suffix)
     work = Work(scorer, kind, chunk, names, kept, safe)
     previous = None
     if earlier_output is not None:
@@ -319,16 +321,13 @@ class Work:
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
         rows, tally = self.scored(batch, [self.names.view(row) for row in batch], number * self.chunk)
-        return _Piece(self.encoded(rows), tally)
+        return self.encoded(rows), tally
 
 
-@dataclass(frozen=True)
-class _Piece:
-    content: bytes
-    tally: Tally
+_Piece = tuple[bytes, Tally]  # the content and the counts of a chunk
 
 
-class Worker:
+class _Worker:
     work: Work
 
     @classmethod
@@ -381,12 +380,12 @@ def _in_processes(
     settings = (work.kind, work.chunk, work.names, work.kept_columns, work.safe)
     start = (models, job.earlier_scores if has_earlier else None, settings)
     try:
-        with WorkerPool(workers, Worker.start, start) as pool:
+        with WorkerPool(workers, _Worker.start, start) as pool:
             for number, batch in todo:
                 if job.has(number):
                     yield len(batch), False
                     continue
-                waiting[pool.submit(Worker.piece, number, batch)] = number, len(batch)
+                waiting[pool.submit(_Worker.piece, number, batch)] = number, len(batch)
                 if len(waiting) >= 2 * workers:
                     yield from _collect(waiting, job)
             while waiting:
@@ -495,11 +494,12 @@ class _Job:
 
     def store(self, number: int, piece: _Piece) -> None:
         path = self._path(number)
-        counts = json.dumps(piece.tally.to_json()).encode()
+        content, tally = piece
+        counts = json.dumps(tally.to_json()).encode()
         try:
-            for file, content in ((path.with_suffix(".json"), counts), (path, piece.content)):
+            for file, written in ((path.with_suffix(".json"), counts), (path, content)):
                 with atomic_file(file) as temporary:
-                    temporary.write_bytes(content)
+                    temporary.write_bytes(written)
         except InputError as error:
             stays = self.is_unfinished
             raise InputError(

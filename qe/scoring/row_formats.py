@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, Self, cast
+from typing import IO, Any, Literal, Self, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -240,16 +240,6 @@ def _plain(text: str) -> str:
     return text.replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
-class TypedSource(Protocol):
-    """An input: its file, and its columns with their types in Parquet."""
-
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def types(self) -> Types: ...
-
-
 @dataclass(frozen=True)
 class KeptColumns:
     """Columns that a table keeps from its input (with their types), and the added columns behind them.
@@ -266,16 +256,15 @@ class KeptColumns:
 
     @classmethod
     def make(
-        cls, source: TypedSource, added: Sequence[str], kind: Kind, id_header: str, suffix: str = ""
+        cls, types: Types, added: Sequence[str], kind: Kind, id_header: str, location: Path, suffix: str = ""
     ) -> Self:
         """All columns of an input, and `added` ones, whose headers end in `suffix`. Raises InputError for an
         added header that the input has, and for a column that the kind of the output cannot hold.
         """
-        types = source.types
         new = [name for name in added if name != "id" or id_header not in types]
-        headers = added_headers(new, types, suffix, source.path)
+        headers = added_headers(new, types, suffix, location)
         for name in types:
-            _check_writable(name, types[name], kind, source.path)
+            _check_writable(name, types[name], kind, location)
         return cls(types, headers, kind)
 
     @property

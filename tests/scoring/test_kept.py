@@ -104,7 +104,8 @@ def test_parquet_keeps_its_types(demo_model: Path, tmp_path: Path) -> None:
 def test_jsonl_becomes_a_table_with_the_types_that_its_values_share(tmp_path: Path) -> None:
     rows = ['{"a": 1, "b": 1, "c": true, "d": null}', '{"a": 2, "b": 2.5, "e": [1, "\\ud800"]}']
     (tmp_path / "in.jsonl").write_text("\n".join(rows) + "\n")
-    kept = KeptColumns.make(open_input([tmp_path / "in.jsonl"]), ("id", "score", "reason"), "parquet", "id")
+    source = open_input([tmp_path / "in.jsonl"])
+    kept = KeptColumns.make(source.types, ("id", "score", "reason"), "parquet", "id", source.path)
     assert {name: str(of) for name, of in kept.types.items()} == {
         "a": "int64", "b": "string", "c": "bool", "d": "string", "e": "string",
     }  # fmt: skip

@@ -32,31 +32,49 @@ _NOUNS = ("de", "lb")  # languages that write every noun with a capital
 _TRIES = 20
 
 
-@PERTURBATIONS.register("copy_of_source")
-class CopyOfSource(Perturbation):
-    """The source as the translation: output of a system that translates nothing."""
+class DestroyingPerturbation(Perturbation):
+    """The translation is worthless afterwards."""
 
     effect = "destroying"
+
+
+class LocalPerturbation(Perturbation):
+    """One place of the translation is wrong afterwards."""
+
+    effect = "wrong in one place"
+
+
+class HarmlessPerturbation(Perturbation):
+    """The translation is as good afterwards."""
+
+    effect = "harmless"
+
+
+class ReportedPerturbation(Perturbation):
+    """Opinions differ on the translation afterwards."""
+
+    effect = "reported"
+
+
+@PERTURBATIONS.register("copy_of_source")
+class CopyOfSource(DestroyingPerturbation):
+    """The source as the translation: output of a system that translates nothing."""
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return texts.source[row]
 
 
 @PERTURBATIONS.register("digits_only")
-class DigitsOnly(Perturbation):
+class DigitsOnly(DestroyingPerturbation):
     """One number of up to four digits for each word of the translation."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return " ".join(str(draw.randrange(10_000)) for _ in words(texts.target[row]))
 
 
 @PERTURBATIONS.register("emoji_only")
-class EmojiOnly(Perturbation):
+class EmojiOnly(DestroyingPerturbation):
     """One emoji for each word of the translation; half of the rows repeat one throughout."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         known = draw.choice(_EMOJI) if draw.random() < 0.5 else _EMOJI
@@ -64,10 +82,8 @@ class EmojiOnly(Perturbation):
 
 
 @PERTURBATIONS.register("foreign")
-class Foreign(Perturbation):
+class Foreign(DestroyingPerturbation):
     """A sentence that is in neither of the two languages."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         own = (texts.source_language, texts.target_language)
@@ -75,10 +91,8 @@ class Foreign(Perturbation):
 
 
 @PERTURBATIONS.register("half_dropped")
-class HalfDropped(Perturbation):
+class HalfDropped(DestroyingPerturbation):
     """Words drawn at random are gone; the others keep their order."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         units = words(texts.target[row])
@@ -87,10 +101,8 @@ class HalfDropped(Perturbation):
 
 
 @PERTURBATIONS.register("marks_appended")
-class MarksAppended(Perturbation):
+class MarksAppended(DestroyingPerturbation):
     """20 to 80 times the same mark, with or without blanks between."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         mark = draw.choice((".", "!", "?", ",", "-", " .", " !", " ?", " ,"))
@@ -98,13 +110,11 @@ class MarksAppended(Perturbation):
 
 
 @PERTURBATIONS.register("mojibake")
-class Mojibake(Perturbation):
+class Mojibake(DestroyingPerturbation):
     """UTF-8 or UTF-16 read as a one-byte encoding: `aÃ±o` for `año`.
 
     Pure ASCII is the same in UTF-8, so that only UTF-16 changes it.
     """
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         text = texts.target[row]
@@ -115,10 +125,8 @@ class Mojibake(Perturbation):
 
 
 @PERTURBATIONS.register("one_word_repeated")
-class OneWordRepeated(Perturbation):
+class OneWordRepeated(DestroyingPerturbation):
     """A word drawn from all translations, as often as the translation has words."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         units = words(texts.target[row])
@@ -126,10 +134,8 @@ class OneWordRepeated(Perturbation):
 
 
 @PERTURBATIONS.register("other_segment")
-class OtherSegment(Perturbation):
+class OtherSegment(DestroyingPerturbation):
     """A translation of about the same length, drawn from the other rows."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         size = len(words(texts.target[row]))
@@ -139,20 +145,16 @@ class OtherSegment(Perturbation):
 
 
 @PERTURBATIONS.register("punctuation_only")
-class PunctuationOnly(Perturbation):
+class PunctuationOnly(DestroyingPerturbation):
     """One mark for each word of the translation, such as `. , ! - .`."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return " ".join(draw.choice(".,;:!?-") for _ in words(texts.target[row]))
 
 
 @PERTURBATIONS.register("shuffled")
-class Shuffled(Perturbation):
+class Shuffled(DestroyingPerturbation):
     """All words in a random order; rows of fewer than three words stay."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         units = words(texts.target[row])
@@ -161,10 +163,8 @@ class Shuffled(Perturbation):
 
 
 @PERTURBATIONS.register("swapped")
-class Swapped(Perturbation):
+class Swapped(DestroyingPerturbation):
     """Source and translation are exchanged."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return texts.source[row]
@@ -174,10 +174,8 @@ class Swapped(Perturbation):
 
 
 @PERTURBATIONS.register("tail_repeated")
-class TailRepeated(Perturbation):
+class TailRepeated(DestroyingPerturbation):
     """The last five words are repeated ten times, as by a decoder that loops."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         units = words(texts.target[row])
@@ -185,10 +183,8 @@ class TailRepeated(Perturbation):
 
 
 @PERTURBATIONS.register("third_replaced")
-class ThirdReplaced(Perturbation):
+class ThirdReplaced(DestroyingPerturbation):
     """Words drawn at random become words drawn from all translations."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         units = words(texts.target[row])
@@ -198,23 +194,19 @@ class ThirdReplaced(Perturbation):
 
 
 @PERTURBATIONS.register("three_times")
-class ThreeTimes(Perturbation):
+class ThreeTimes(DestroyingPerturbation):
     """The whole translation, repeated twice behind itself."""
-
-    effect = "destroying"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return " ".join([texts.target[row]] * 3)
 
 
 @PERTURBATIONS.register("name_replaced")
-class NameReplaced(Perturbation):
+class NameReplaced(LocalPerturbation):
     """One capitalised word within the sentence becomes another name.
 
     German stays as it is, because all its nouns are capitalised.
     """
-
-    effect = "wrong in one place"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         text = texts.target[row]
@@ -227,10 +219,8 @@ class NameReplaced(Perturbation):
 
 
 @PERTURBATIONS.register("negation_dropped")
-class NegationDropped(Perturbation):
+class NegationDropped(LocalPerturbation):
     """One negator of the translation is left out; languages without a list of negators stay."""
-
-    effect = "wrong in one place"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         pattern = NEGATORS.get(texts.target_language)
@@ -245,10 +235,8 @@ class NegationDropped(Perturbation):
 
 
 @PERTURBATIONS.register("number_changed")
-class NumberChanged(Perturbation):
+class NumberChanged(LocalPerturbation):
     """One digit of the translation becomes another one."""
-
-    effect = "wrong in one place"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         text = texts.target[row]
@@ -261,10 +249,8 @@ class NumberChanged(Perturbation):
 
 
 @PERTURBATIONS.register("space_before_stop")
-class SpaceBeforeStop(Perturbation):
+class SpaceBeforeStop(HarmlessPerturbation):
     """`word .` for `word.`; a stop that stands apart is not joined to its word, another token."""
-
-    effect = "harmless"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         text = texts.target[row].rstrip()
@@ -274,20 +260,16 @@ class SpaceBeforeStop(Perturbation):
 
 
 @PERTURBATIONS.register("trailing_blank")
-class TrailingBlank(Perturbation):
+class TrailingBlank(HarmlessPerturbation):
     """One blank more at the end."""
-
-    effect = "harmless"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return texts.target[row] + " "
 
 
 @PERTURBATIONS.register("typographic_quotes")
-class TypographicQuotes(Perturbation):
+class TypographicQuotes(HarmlessPerturbation):
     """Straight quotes and apostrophes become “these” and ’; the meaning stays."""
-
-    effect = "harmless"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         opened: str = regex.sub(r'(?<!\S)"', "“", texts.target[row])
@@ -295,20 +277,16 @@ class TypographicQuotes(Perturbation):
 
 
 @PERTURBATIONS.register("unicode_nfd")
-class UnicodeNfd(Perturbation):
+class UnicodeNfd(HarmlessPerturbation):
     """Letters and their accents as separate characters (NFD); it looks the same."""
-
-    effect = "harmless"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return unicodedata.normalize("NFD", texts.target[row])
 
 
 @PERTURBATIONS.register("html_tags")
-class HtmlTags(Perturbation):
+class HtmlTags(ReportedPerturbation):
     """Every fifth word, drawn at random, stands between `<b>` and `</b>`."""
-
-    effect = "reported"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         units = texts.target[row].split()
@@ -318,10 +296,8 @@ class HtmlTags(Perturbation):
 
 
 @PERTURBATIONS.register("upper_case")
-class UpperCase(Perturbation):
+class UpperCase(ReportedPerturbation):
     """The whole translation in capitals."""
-
-    effect = "reported"
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         return texts.target[row].upper()

@@ -91,7 +91,8 @@ def score_table(
                     location=table.name,
                     remedy="convert it to Parquet, or leave out either --keep or --engine spark",
                 )
-            kept = KeptColumns.make(table, scorer.output_columns, kind, names.header(ID), suffix)
+            added, location = scorer.output_columns, Path(table.name)
+            kept = KeptColumns.make(table.types, added, kind, names.header(ID), location, suffix)
         elif table.columns is not None and not table.is_text:
             read = {names.header(name) for name in (ID, *needed)}
             table = replace(table, columns=[name for name in table.columns if name in read])
@@ -145,10 +146,6 @@ class Table:
     columns: list[str] | None
     headers: list[str]
     types: Types
-
-    @property
-    def path(self) -> Path:
-        return Path(self.name)
 
     @property
     def is_text(self) -> bool:
