@@ -63,9 +63,9 @@ def test_blocks_and_documents_stay_together() -> None:
     [
         ({"n": 0, "folds": 2}, "2 folds need at least 2 segments, but there are 0"),
         ({"n": 3, "folds": 5}, "5 folds need at least 5 segments, but there are 3"),
-        ({"n": 100, "folds": 5, "by": "block"}, "blocks of 31 segments, but there are 4"),
-        ({"n": 4, "folds": 3, "by": "document", "documents": list("aabb")}, "documents, but there are 2"),
-        ({"n": 4, "folds": 2, "by": "document"}, "no document ids"),
+        ({"n": 100, "folds": 5, "scheme": "block"}, "blocks of 31 segments, but there are 4"),
+        ({"n": 4, "folds": 3, "scheme": "document", "documents": list("aabb")}, "documents, but there are 2"),
+        ({"n": 4, "folds": 2, "scheme": "document"}, "no document ids"),
         ({"n": 4, "folds": 1}, "at least 2 folds"),
     ],
 )
