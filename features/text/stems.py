@@ -88,6 +88,15 @@ def base_forms(words: Iterable[str], language: str) -> list[str]:
     return [str(simplemma.lemmatize(word, language)).lower() for word in words]
 
 
+def has_base_forms(language: str) -> bool:
+    """Whether `base_forms` knows a language.
+
+    >>> has_base_forms("es"), has_base_forms("zh"), has_base_forms("gu")
+    (True, True, False)
+    """
+    return without_blanks(language) or language in _languages()
+
+
 def _languages() -> Collection[str]:
     from simplemma.strategies.dictionaries import dictionary_factory  # a tenth of a second: for those who ask
 

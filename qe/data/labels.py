@@ -15,7 +15,7 @@ from features.basics.text_limits import refuse_long
 from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
 from features.edits.ter import TerEdits, ter
 from features.storage.files import atomic_file, check_writable
-from features.text.stems import base_form_tokens, base_forms
+from features.text.stems import base_form_tokens, has_base_forms
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
@@ -36,10 +36,14 @@ def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
 @summarised
 @dataclass(frozen=True, eq=False)
 class PostEditLabels:
-    """Edits from n translations to their post-edits, and the class of every wrong word."""
+    """Edits from n translations to their post-edits, and the class of every wrong word.
+
+    Classes need base forms: without them (`has_classes` is False) counts and rates of classes are NaN.
+    """
 
     edits: TerEdits
     errors: ClassErrors
+    has_classes: bool = True
 
     @classmethod
     def concatenate(cls, batches: Sequence["PostEditLabels"]) -> "PostEditLabels":
@@ -55,7 +59,7 @@ class PostEditLabels:
             )
             for column in (_joined(words), np.append(0, np.cumsum(_joined(lengths))))
         ]
-        return cls(TerEdits(**edits), ClassErrors(*sides))
+        return cls(TerEdits(**edits), ClassErrors(*sides), all(batch.has_classes for batch in batches))
 
     def counts(self, blocks: bool = False) -> np.ndarray[Any, np.dtype[np.int64]]:
         """(n, 5) errors by class: extra words in the translation, the other classes in the post-edit."""
@@ -69,19 +73,27 @@ class PostEditLabels:
         """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums. HTER
         is NaN for an empty post-edit, rates where the side they are divided by is empty.
         """
-        rates = self.errors.rates()
+        words, blocks, rates = self._by_class()
         columns: dict[str, Any] = {
             "id": list(ids),
             "hter": self.edits.rates,
             "edits": self.edits.edits,
             "target_words": self.errors.hypothesis_lengths,
             "post_edit_words": self.errors.reference_lengths,
-            **_columns_by_name(CLASSES, self.counts()),
-            **_columns_by_name([f"{name}_blocks" for name in CLASSES], self.counts(blocks=True)),
+            **_columns_by_name(CLASSES, words),
+            **_columns_by_name([f"{name}_blocks" for name in CLASSES], blocks),
             **_columns_by_name([*RATES, *(f"b{name}" for name in RATES)], rates),
             **_columns_by_name(SUMS, rate_sums(rates)),
         }
         return pd.DataFrame(columns)
+
+    def _by_class(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray]:
+        """(n, 5) wrong words, (n, 5) blocks and (n, 10) rates."""
+        columns = self.counts(), self.counts(blocks=True), self.errors.rates()
+        if self.has_classes:
+            return columns
+        words, blocks, rates = (np.full(values.shape, np.nan) for values in columns)
+        return words, blocks, rates
 
     def corpus(self) -> dict[str, Any]:
         """All segments together, as JSON values.
@@ -91,13 +103,14 @@ class PostEditLabels:
                         translation, per word of it (for `blocks`: block_rates)
         hter            all edits by all words of the post-edits
         """
-        rates = self.errors.corpus_rates()
+        counts, blocks, _ = self._by_class()
+        rates = self.errors.corpus_rates() if self.has_classes else np.full(2 * len(CLASSES), np.nan)
         words = int(self.edits.reference_lengths.sum())
         edits = int(self.edits.edits.sum())
         return {
-            "counts": _numbers(CLASSES, self.counts().sum(axis=0)),
+            "counts": _numbers(CLASSES, counts.sum(axis=0)),
             "rates": _numbers(CLASSES, rates[:5]),
-            "blocks": _numbers(CLASSES, self.counts(blocks=True).sum(axis=0)),
+            "blocks": _numbers(CLASSES, blocks.sum(axis=0)),
             "block_rates": _numbers(CLASSES, rates[5:]),
             "sums": _numbers(SUMS, rate_sums(rates[None])[0]),
             "hter": edits / words if words else None,
@@ -123,20 +136,24 @@ def _joined(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
 def from_post_edits(
     target: Sequence[str], post_edit: Sequence[str], language: str, progress: Progress = silent
 ) -> PostEditLabels:
-    """Labels of n raw translations by their post-edits, both tokenised and lower-cased here. Typographic
-    characters are not normalised: replacing them counts as an edit. Raises InputError for a language without
-    base forms, and texts that are too long.
+    """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
+
+    Typographic characters are not normalised: replacing them counts as an edit. Classes of errors are
+    undefined in a language without base forms.
+
+    Raises InputError for texts that are too long.
     """
     refuse_long(target, "translation")
     refuse_long(post_edit, "post-edit")
     tokenizer = Tokenizer(language, normalise=False)
-    base_forms((), language)  # refuses before any work is done
+    has_classes = has_base_forms(language)
     parts = []
     for low in range(0, max(len(target), 1), _BATCH):
         rows = slice(low, low + _BATCH)
         left, right = (tokenizer.tokens(texts[rows]).lower() for texts in (target, post_edit))
-        base = base_form_tokens(left, language), base_form_tokens(right, language)
-        parts.append(PostEditLabels(ter(left, right), class_errors(left, base[0], right, base[1])))
+        base = [base_form_tokens(side, language) if has_classes else side for side in (left, right)]
+        errors = class_errors(left, base[0], right, base[1])
+        parts.append(PostEditLabels(ter(left, right), errors, has_classes))
         progress("comparing translations and post-edits", min(low + _BATCH, len(target)), len(target))
     return PostEditLabels.concatenate(parts)
 

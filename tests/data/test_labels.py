@@ -179,9 +179,18 @@ def test_typographic_changes_are_edits() -> None:
     assert from_post_edits(['"a"'], ["“a”"], "es").corpus()["hter"] > 0
 
 
-def test_language_without_base_forms() -> None:
-    with pytest.raises(InputError, match=r"no base forms for the language 'eu'; known: .*, es,"):
-        from_post_edits(["a"], ["a"], "eu")
+@pytest.mark.parametrize(
+    "language",
+    ["gu", "ta", "te", "mr", "ne", "si", "ko", "ps", "vi", "ur", "bn", "hr", "sr", "az", "uz", "kk", "eu",
+     "ha", "mt", "af", "zu"],
+)  # fmt: skip
+def test_a_language_without_base_forms_has_hter_and_no_classes(language: str) -> None:
+    labels = from_post_edits(["a b c", "a"], ["a b d", "a"], language)
+    table, corpus = labels.table(["x", "y"]), labels.corpus()
+    assert table["hter"].tolist() == [pytest.approx(1 / 3), 0] and corpus["hter"] == 0.25
+    undefined = table.drop(columns=["id", "hter", "edits", "target_words", "post_edit_words"])
+    assert len(undefined.columns) == 25 and undefined.isna().all(axis=None)
+    assert {*corpus["counts"].values(), *corpus["block_rates"].values(), *corpus["sums"].values()} == {None}
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.edits.class_errors import CLASSES, Labels, class_errors
 from features.edits.edit_categories import WORD_CLASSES, word_groups
+from features.text.stems import base_forms
 from features.text.tokens import Tokens, ratio
 from qe.data.labels import RATES, from_post_edits
 from qe.data.reading import Reading
@@ -68,6 +69,7 @@ def error_frequencies(
             for system, lines in translations.items()
         ]
         return Frequencies(tuple(translations), names, np.stack(by_class), BY_WORD_CLASS)
+    base_forms((), language)  # refuses before any work is done
     values = [
         from_post_edits(lines, reference, language, progress).errors.rates()
         for lines in translations.values()
