@@ -1,26 +1,30 @@
 """CorpusIndex: one side's distinct segments, ready for exact nearest-neighbour search."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
 
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.storage.arrays import rising, typed, within
-from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import encode
 from features.text.tokens import Tokens, rows_of
-from features.text.vocabulary import Vocabulary
-from qe_papers.resources._nearest import Ints, Longs, distinct_rows, frequent_counts, nearest_batch, postings
-from qe_papers.resources._nearest_characters import SpelledSegments
+from features.text.vocabulary import UNK, Vocabulary
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 
 _SLICE = 64  # segments that a thread searches for at a time
+_FIRST_ROUND = 512  # segments, about, whose distance is computed before looking at the bounds again
+_GROWTH = 4  # of a round to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,38 +51,33 @@ class CorpusIndexBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "CorpusIndex":
         stage, text = f"indexing the {self.side} side", corpus.side(self.side)
-        progress(stage, 0, 3)
+        progress(stage, 0, 2)
         vocabulary, ids = encode(text.lower())
-        offsets = np.asarray(text.offsets, np.int64)
-        rows = distinct_rows(ids, offsets)
-        chosen_offsets, chosen_places = rows_of(offsets, rows)
-        chosen = ids[chosen_places]
-        progress(stage, 1, 3)
-        counted = frequent_counts(chosen, chosen_offsets)
-        progress(stage, 2, 3)
-        places, segments, counts = postings(chosen, chosen_offsets, len(vocabulary))
-        progress(stage, 3, 3)
+        progress(stage, 1, 2)
+        rows = _distinct_rows(ids, text.offsets)
+        offsets, places = rows_of(np.asarray(text.offsets, np.int64), rows)
+        progress(stage, 2, 2)
+        settings = {**self.settings, "segments": len(rows)}
         return CorpusIndex(
-            vocabulary,
-            chosen,
-            chosen_offsets,
-            counted,
-            places,
-            segments,
-            counts,
-            settings={**self.settings, "segments": len(rows)},
-            corpus_fingerprint=corpus.fingerprint,
+            vocabulary, ids[places], offsets, settings=settings, corpus_fingerprint=corpus.fingerprint
         )
+
+
+def _distinct_rows(ids: Ints, offsets: Longs) -> Longs:
+    """One row for every distinct non-empty text, by length, then in their order."""
+    first: dict[bytes, int] = {}
+    for row, (low, high) in enumerate(pairwise(offsets.tolist())):
+        if high > low:
+            first.setdefault(ids[low:high].tobytes(), row)
+    rows = np.fromiter(first.values(), np.int64, len(first))
+    return rows[np.argsort(np.diff(offsets)[rows], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusIndex(Resource):
-    """The distinct lower-cased segments by length, and where each word occurs.
+    """The distinct lower-cased segments by length.
 
     ids, offsets  the segments, shortest first
-    counted       (64, segments) how often each of the 64 most frequent words occurs, 255 at most
-    places        (rarer words + 1,) offsets into `segments` and `counts`: where each rarer word occurs,
-                  and how often there
     """
 
     parts: ClassVar[Parts] = {
@@ -90,10 +89,6 @@ class CorpusIndex(Resource):
     vocabulary: Vocabulary
     ids: Ints
     offsets: Longs
-    counted: NDArray[np.uint8]
-    places: Longs
-    segments: Ints
-    counts: NDArray[np.uint8]
 
     def check_arrays(self) -> None:
         typed("ids", self.ids, np.int32, None)
@@ -101,59 +96,108 @@ class CorpusIndex(Resource):
         rising("offsets", self.offsets, 0, len(self.ids), strictly=True)
         rising("lengths of the segments", np.diff(self.offsets), None, None)
         within("ids", self.ids, 0, len(self.vocabulary))
-        # Bounds on distances come from these counts, and room is made by the bounds.
-        frequent = frequent_counts(self.ids, self.offsets)
-        expected = frequent, *postings(self.ids, self.offsets, len(self.vocabulary))
-        for name, counts in zip(("counted", "places", "segments", "counts"), expected, strict=True):
-            typed(name, getattr(self, name), counts.dtype, *counts.shape)
-            if not np.array_equal(getattr(self, name), counts):
-                raise Damaged(f"`{name}` is not that of the segments")
-
-    @cached_property
-    def _letters(self) -> tuple[Ints, Longs]:
-        return _code_points(self.vocabulary.words)
-
-    @cached_property
-    def _by_characters(self) -> SpelledSegments:
-        return SpelledSegments.build(self.vocabulary.words, self.ids, self.offsets)
 
     def nearest(self, tokens: Tokens, *, by_characters: bool = False) -> Nearest:
         """The nearest corpus segments by words, exactly; slices of the batch on all cores. Words that the
         corpus lacks equal none of its words. Character edits are those into that segment;
-        `by_characters`: the least of all segments, exactly, which takes about 180 times as long.
+        `by_characters`: the least of all segments, exactly, which takes about 180 times as long. No bound on
+        the distance of characters helps much: those that two sentences of a language share leave the least
+        distance far above every bound.
         """
         lowered = tokens.lower()
-        queries = lowered.ids_in(self.vocabulary)
-        letters = _code_points(lowered.types)
-        starts = range(0, len(tokens), _SLICE)
-        parts = list(
-            side_by_side(lambda start: self._slice(lowered, queries, letters, start, by_characters), starts)
-        )
-        nearest = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
-        return Nearest(nearest[:, 0], nearest[:, 1], nearest[:, 2])
+        ids, offsets = lowered.ids_in(self.vocabulary), lowered.offsets
+        result = np.full((len(tokens), 3), -1, np.int64)
 
-    def _slice(
-        self, lowered: Tokens, queries: Ints, letters: tuple[Ints, Longs], start: int, by_characters: bool
-    ) -> Longs:
-        offsets = np.asarray(lowered.offsets[start : start + _SLICE + 1], np.int64)
-        nearest = np.full((len(offsets) - 1, 3), -1, np.int64)
-        longest, n = int(np.diff(offsets).max()), len(self.offsets) - 1
-        small = longest < 2**8 and self.offsets[-1] - self.offsets[-2] < 2**15
-        shared, bound = (
-            np.zeros(n, np.uint8 if small else np.int32),
-            np.zeros(n, np.int16 if small else np.int32),
-        )
-        corpus = (self.ids, self.offsets, self.counted, self.places, self.segments, self.counts)
-        nearest_batch(
-            queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, bound, nearest
-        )
-        if by_characters:
-            for row in np.flatnonzero(np.diff(offsets)):
-                text = " ".join(lowered.words(start + int(row)))
-                nearest[row, 1] = self._by_characters.distance(text, int(nearest[row, 1]))
-        return nearest
+        def search(start: int) -> None:
+            for row in range(start, min(start + _SLICE, len(tokens))):
+                if offsets[row + 1] > offsets[row]:
+                    text = " ".join(lowered.words(row))
+                    nearest, edits = self._nearest(ids[offsets[row] : offsets[row + 1]])
+                    characters = Levenshtein.distance(text, self._text(nearest))
+                    if by_characters:
+                        characters = self._least_characters(text, characters)
+                    result[row] = edits, characters, len(text)
+
+        list(side_by_side(search, range(0, len(tokens), _SLICE)))
+        return Nearest(*result.T)
+
+    def _nearest(self, query: Ints) -> tuple[int, int]:
+        """(row, edits) of the nearest segment. The distance of two texts is at least the length of the longer
+        one minus the words they share (as bags); segments are compared in ascending order of that bound.
+        """
+        bounds = np.maximum(self._lengths, len(query)) - self._shared(query)
+        totals = np.concatenate(([0], np.cumsum(np.bincount(bounds))))
+        words, symbols = np.unique(query, return_inverse=True)
+        symbol_of = np.zeros(len(self.vocabulary), np.uint32)  # 0: a word that the query lacks
+        symbol_of[words[words != UNK]] = np.flatnonzero(words != UNK) + 1
+        text = _as_text(symbols.astype(np.uint32) + 1)
+        nearest, best, low, size = 0, max(len(query), int(self._lengths[-1])) + 1, 0, _FIRST_ROUND
+        while low < min(best, len(totals) - 1):
+            high = max(int(np.searchsorted(totals, totals[low] + size, side="right")) - 1, low + 1)
+            rows = np.flatnonzero((bounds >= low) & (bounds < min(high, best)))
+            if len(rows):
+                offsets, places = rows_of(self.offsets, rows)
+                corpus = _as_text(symbol_of[self.ids[places]])
+                texts = [corpus[a:b] for a, b in pairwise(offsets.tolist())]
+                edits = cdist([text], texts, scorer=Levenshtein.distance, score_cutoff=best, dtype=np.int32)[
+                    0
+                ]
+                place = np.lexsort((rows, bounds[rows], edits))[0]
+                if edits[place] < best:
+                    nearest, best = int(rows[place]), int(edits[place])
+            low, size = high, size * _GROWTH
+        return nearest, best
+
+    @cached_property
+    def _lengths(self) -> Ints:
+        return np.diff(self.offsets).astype(np.int32)
+
+    def _shared(self, query: Ints) -> Ints:
+        """(segments,) how many words of the query each segment has, each as often as both have it."""
+        keys, starts, segments = self._occurrences
+        words, counts = np.unique(query[query != UNK], return_counts=True)
+        shared = np.zeros(len(self._lengths), np.int32)
+        for nth in range(counts.max(initial=0)):
+            wanted = nth * len(self.vocabulary) + words[counts > nth].astype(np.int64)
+            places = np.searchsorted(keys, wanted)
+            known = keys[np.minimum(places, len(keys) - 1)] == wanted
+            for place in places[known].tolist():
+                shared[segments[starts[place] : starts[place + 1]]] += 1
+        return shared
+
+    @cached_property
+    def _occurrences(self) -> tuple[Longs, Longs, Ints]:
+        """Keys of nth occurrences of words (n * size of the vocabulary + word), ascending; the segments that
+        have such an occurrence are segments[starts[k]:starts[k + 1]].
+        """
+        words, offsets = np.asarray(self.ids, np.int64), np.asarray(self.offsets)
+        segments = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+        order = np.lexsort((segments, words))
+        words, segments = words[order], segments[order]
+        places = np.arange(len(words))
+        first = np.append(True, (np.diff(words) != 0) | (np.diff(segments) != 0))[: len(words)]
+        keys = (places - np.maximum.accumulate(np.where(first, places, 0))) * len(self.vocabulary) + words
+        order = np.argsort(keys, kind="stable")
+        distinct, starts = np.unique(keys[order], return_index=True)
+        return distinct, np.append(starts, len(keys)), segments[order]
+
+    def _text(self, row: int) -> str:
+        ids = self.ids[self.offsets[row] : self.offsets[row + 1]].tolist()
+        return " ".join(self.vocabulary.words[i] for i in ids)
+
+    @cached_property
+    def _texts(self) -> tuple[list[str], Longs]:
+        """The segments as characters, shortest first, and their lengths."""
+        texts = sorted(map(self._text, range(len(self.offsets) - 1)), key=len)
+        return texts, np.fromiter(map(len, texts), np.int64, len(texts))
+
+    def _least_characters(self, text: str, best: int) -> int:
+        texts, lengths = self._texts
+        first, last = np.searchsorted(lengths, [len(text) - best + 1, len(text) + best])
+        near = texts[first:last]
+        distances = cdist([text], near, scorer=Levenshtein.distance, score_cutoff=best, dtype=np.int32)
+        return int(distances.min(initial=best))
 
 
-def _code_points(words: Sequence[str]) -> tuple[Ints, Longs]:
-    ids = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32) + np.int32(1)
-    return ids, np.cumsum([0, *map(len, words)], dtype=np.int64)
+def _as_text(symbols: NDArray[np.uint32]) -> str:
+    return symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
