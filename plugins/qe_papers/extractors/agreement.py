@@ -7,11 +7,8 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
+from features.text.annotation import Annotated
+from qe_papers.families import AnnotationFamily, Measure
 from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
@@ -25,43 +22,6 @@ RELATIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 PHRASE: Final = ("determiner", "adjective")  # those inside noun phrases
 _NESTED: Final = frozenset({"nmod", "appos", "conj"})  # phrases inside noun phrases
-
-
-@dataclass(frozen=True)
-class Agreement(Extractor):
-    """Pairs of words that disagree in person, number or gender: how many, and what share. The share is of
-    comparable pairs.
-
-    sides  those that are looked at; the paper's: target
-
-    A pair is comparable in a category if both words have it; two values of one word (`Gender=Fem,Masc`) agree
-    with either. Nouns are of the third person. Coordinated subjects are not compared, for their number is
-    that of no word; nor are relative pronouns. `verb_any` is every disagreement of a subject with its verb,
-    `phrase_any` of a word with its noun. `subject_any` is the paper's: clauses whose subject disagrees with
-    its verb or predicate, or has a determiner or adjective in its phrase that disagrees with its noun or
-    pronoun. Its denominator is the number of clauses with any comparable pair. Shares are NaN without a
-    comparable pair: everywhere, where the annotation has no FEATS.
-
-    Raises InputError for words without a part of speech or a head.
-    """
-
-    plain: ClassVar[str] = "whether words agree in number, gender and person"
-
-    sides: Sides = "target"
-
-    @property
-    def columns(self) -> tuple[Column[BothSides["Pairs"]], ...]:
-        return tuple(columns_of("agreement", MEASURES, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, read(segments, self.sides, lambda side: list(map(pairs, parsed(side)))))
 
 
 @dataclass(frozen=True)
@@ -149,11 +109,12 @@ def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterat
 def _agree(word: Word, head: Word, categories: Sequence[str]) -> dict[str, bool]:
     """Category -> whether both words agree in it, for categories that both have.
 
-    >>> from qe_papers.syntax import features_of
-    >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
-    ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])
-    >>> _agree(one, other, ("Person", "Gender", "Number"))
-    {'Gender': False, 'Number': False}
+        >>> from features.text.annotation import Annotated
+    from qe_papers.syntax import features_of
+        >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
+        ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])
+        >>> _agree(one, other, ("Person", "Gender", "Number"))
+        {'Gender': False, 'Number': False}
     """
     result = {}
     for category in categories:
@@ -226,4 +187,28 @@ def _measures() -> Iterator[Measure[Pairs]]:
     yield Measure("subject_any_share", f"share of {what}", _WLV, "share", _share_of_clauses)
 
 
-MEASURES: Final = tuple(_measures())
+@dataclass(frozen=True)
+class Agreement(AnnotationFamily):
+    """Pairs of words that disagree in person, number or gender: how many, and what share. The share is of
+    comparable pairs.
+
+    sides  those that are looked at; the paper's: target
+
+    A pair is comparable in a category if both words have it; two values of one word (`Gender=Fem,Masc`) agree
+    with either. Nouns are of the third person. Coordinated subjects are not compared, for their number is
+    that of no word; nor are relative pronouns. `verb_any` is every disagreement of a subject with its verb,
+    `phrase_any` of a word with its noun. `subject_any` is the paper's: clauses whose subject disagrees with
+    its verb or predicate, or has a determiner or adjective in its phrase that disagrees with its noun or
+    pronoun. Its denominator is the number of clauses with any comparable pair. Shares are NaN without a
+    comparable pair: everywhere, where the annotation has no FEATS.
+
+    Raises InputError for words without a part of speech or a head.
+    """
+
+    plain: ClassVar[str] = "whether words agree in number, gender and person"
+
+    stem = "agreement"
+    measures = tuple(_measures())
+
+    def read(self, annotated: Annotated) -> list[Pairs]:
+        return list(map(pairs, parsed(annotated)))

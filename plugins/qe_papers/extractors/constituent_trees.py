@@ -7,13 +7,9 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
 from features.syntax.trees import Trees
 from features.text.annotation import Annotated
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.families import AnnotationFamily, Measure, Sides
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 and table 5"
@@ -30,37 +26,6 @@ TAGS: Final[Mapping[str, tuple[str, ...]]] = {
     "comma": (",", "Fc", "fc"), "dot": (".", "Fp", "fp"),
 }  # fmt: skip
 _WHOLE: Final = frozenset({"CC", "cc", ",", "Fc", "fc", ".", "Fp", "fp"})  # tags that must be these
-
-
-@dataclass(frozen=True)
-class ConstituentTrees(Extractor):
-    """Width, depth, phrases and tags of constituents' trees: of each side, difference and ratio.
-
-    sides  those that have trees
-
-    Everything is NaN of a text that the parser has no tree for; a text of several sentences has one tree,
-    whose root is above theirs. Labels are those of the Penn Treebank and of CESS (AnCora).
-
-    Raises InputError for a text that was not parsed.
-    """
-
-    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
-
-    sides: Sides = "both"
-
-    @property
-    def columns(self) -> tuple[Column[BothSides["Tree"]], ...]:
-        return tuple(columns_of("tree", MEASURES, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, read(segments, self.sides, trees_of))
 
 
 @dataclass(frozen=True)
@@ -148,4 +113,24 @@ def _measures() -> Sequence[Measure[Tree]]:
     )  # fmt: skip
 
 
-MEASURES: Final = _measures()
+@dataclass(frozen=True)
+class ConstituentTrees(AnnotationFamily):
+    """Width, depth, phrases and tags of constituents' trees: of each side, difference and ratio.
+
+    sides  those that have trees
+
+    Everything is NaN of a text that the parser has no tree for; a text of several sentences has one tree,
+    whose root is above theirs. Labels are those of the Penn Treebank and of CESS (AnCora).
+
+    Raises InputError for a text that was not parsed.
+    """
+
+    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
+
+    sides: Sides = "both"
+
+    stem = "tree"
+    measures = _measures()
+
+    def read(self, annotated: Annotated) -> list[Tree]:
+        return trees_of(annotated)

@@ -6,48 +6,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
+from features.text.annotation import Annotated
+from qe_papers.families import AnnotationFamily, Measure
 from qe_papers.syntax import Word, parsed
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 # What a determiner can belong to; so can it to an infinitive (`el hacer`).
 _HEADS: Final = frozenset({"NOUN", "PROPN", "PRON", "NUM", "ADJ", "SYM", "X"})
-
-
-@dataclass(frozen=True)
-class DanglingDeterminers(Extractor):
-    """Determiners whose head is no noun and no substitute for one: number, and share of determiners.
-
-    sides  those that are looked at; the paper's: target
-
-    A parser gives every word a head: where a determiner's noun is not there, a verb, an adposition or another
-    determiner. The share is NaN without determiners.
-
-    Raises InputError for words without a part of speech or a head.
-    """
-
-    plain: ClassVar[str] = "articles without a noun"
-
-    sides: Sides = "target"
-
-    @property
-    def columns(self) -> tuple[Column[BothSides[Sequence[Word]]], ...]:
-        return tuple(columns_of("determiners", MEASURES, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        texts: BothSides[Sequence[Word]] = read(segments, self.sides, parsed)
-        return block(self.columns, texts)
 
 
 def is_dangling(words: Sequence[Word], place: int) -> bool:
@@ -72,7 +37,25 @@ def _share(words: Sequence[Word]) -> float:
     return _dangling(words) / determiners if determiners else np.nan
 
 
-MEASURES: Final = (
-    Measure("dangling", "determiners whose head is no noun", _WLV, "words", _dangling),
-    Measure("dangling_share", "share of determiners whose head is no noun", _WLV, "share", _share),
-)
+@dataclass(frozen=True)
+class DanglingDeterminers(AnnotationFamily):
+    """Determiners whose head is no noun and no substitute for one: number, and share of determiners.
+
+    sides  those that are looked at; the paper's: target
+
+    A parser gives every word a head: where a determiner's noun is not there, a verb, an adposition or another
+    determiner. The share is NaN without determiners.
+
+    Raises InputError for words without a part of speech or a head.
+    """
+
+    plain: ClassVar[str] = "articles without a noun"
+
+    stem = "determiners"
+    measures = (
+        Measure("dangling", "determiners whose head is no noun", _WLV, "words", _dangling),
+        Measure("dangling_share", "share of determiners whose head is no noun", _WLV, "share", _share),
+    )
+
+    def read(self, annotated: Annotated) -> list[list[Word]]:
+        return parsed(annotated)

@@ -7,47 +7,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
 from features.text.annotation import Annotated
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.families import AnnotationFamily, Measure, Sides
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _OWN: Final = "this project: shape of the dependencies"
 _NO_HEAD: Final = -1
-
-
-@dataclass(frozen=True)
-class DependencyTrees(Extractor):
-    """Width, depth, distances and leaves of dependency trees. Of each side, their difference and ratio.
-
-    sides  those that have dependencies
-
-    Everything is NaN of a text without words.
-
-    Raises InputError for words without heads, or heads that go in a circle.
-    """
-
-    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
-
-    sides: Sides = "both"
-
-    @property
-    def columns(self) -> tuple[Column[BothSides["Heads"]], ...]:
-        return tuple(columns_of("dependency", MEASURES, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, read(segments, self.sides, heads_of))
 
 
 @dataclass(frozen=True)
@@ -119,11 +85,32 @@ def _to_the_right(tree: Heads) -> float:
     return float(np.mean(inner)) if inner else np.nan
 
 
-MEASURES: Final = (
-    Measure("width", "words at the widest level of the dependencies", _WLV, "nodes", _width, ratio=True),
-    Measure("depth", "heads above the word that has most", _WLV, "nodes", _depth, ratio=True),
-    Measure("roots", "words without a head", _OWN, "nodes", _roots),
-    Measure("distance", "mean distance of words from heads; NaN without any", _OWN, "mean words", _distance),
-    Measure("leaves", "share of words without dependants", _OWN, "share", _leaves),
-    Measure("to_the_right", "share of dependants after their heads", _OWN, "share", _to_the_right),
-)  # fmt: skip
+@dataclass(frozen=True)
+class DependencyTrees(AnnotationFamily):
+    """Width, depth, distances and leaves of dependency trees. Of each side, their difference and ratio.
+
+    sides  those that have dependencies
+
+    Everything is NaN of a text without words.
+
+    Raises InputError for words without heads, or heads that go in a circle.
+    """
+
+    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
+
+    sides: Sides = "both"
+
+    stem = "dependency"
+    measures = (
+        Measure("width", "words at the widest level of the dependencies", _WLV, "nodes", _width, ratio=True),
+        Measure("depth", "heads above the word that has most", _WLV, "nodes", _depth, ratio=True),
+        Measure("roots", "words without a head", _OWN, "nodes", _roots),
+        Measure(
+            "distance", "mean distance of words from heads; NaN without any", _OWN, "mean words", _distance
+        ),
+        Measure("leaves", "share of words without dependants", _OWN, "share", _leaves),
+        Measure("to_the_right", "share of dependants after their heads", _OWN, "share", _to_the_right),
+    )
+
+    def read(self, annotated: Annotated) -> list[Heads]:
+        return heads_of(annotated)

@@ -3,58 +3,22 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.syntax.phrase_units import ENTITY_NAMES, OTHER
 from features.text.annotation import Annotated
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read, sides_of
+from qe_papers.families import AnnotationFamily, BothSides, Measure, Sides, sides_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _UEDIN: Final = "Buck 2012 (UEdin), section 3.2"
 _OWN: Final = "this project: entities of one side on the other"
 
 TYPES: Final = ("person", "organisation", "location", OTHER)
-
-
-@dataclass(frozen=True)
-class Entities(Extractor):
-    """Entities by type, differences, entities also on the other side, and their presence.
-
-    sides  those that have entities
-
-    An entity is on the other side word for word if its lower-cased words follow each other there. On two
-    sides with entities, `shared_types` is the share of entities that have one of their type on the other
-    side, each once. Shares are NaN without an entity.
-
-    Raises InputError for words without an entity tag.
-    """
-
-    plain: ClassVar[str] = "names and numbers in source and translation"
-
-    sides: Sides = "both"
-
-    @property
-    def columns(self) -> tuple[Column["_Batch"], ...]:
-        counted = (
-            column.with_preparation(_by_side) for column in columns_of("entities", MEASURES, self.sides)
-        )
-        return (*counted, *_across(self.sides), *_indicators(self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, _Batch(segments, read(segments, self.sides, entities_of)))
 
 
 @dataclass(frozen=True)
@@ -157,7 +121,36 @@ def _has(batch: _Batch, side: str, kind: str) -> FloatArray:
     return batch.entities.values(side, lambda entities: _count(entities, kind) > 0)
 
 
-MEASURES: Final[tuple[Measure[Named], ...]] = (
-    *(Measure(f"{t}", f"entities of type {t}", _WLV, "words", partial(_count, kind=t)) for t in TYPES),
-    Measure("all", "entities", _WLV, "words", _total),
-)
+@dataclass(frozen=True)
+class Entities(AnnotationFamily):
+    """Entities by type, differences, entities also on the other side, and their presence.
+
+    sides  those that have entities
+
+    An entity is on the other side word for word if its lower-cased words follow each other there. On two
+    sides with entities, `shared_types` is the share of entities that have one of their type on the other
+    side, each once. Shares are NaN without an entity.
+
+    Raises InputError for words without an entity tag.
+    """
+
+    plain: ClassVar[str] = "names and numbers in source and translation"
+
+    sides: Sides = "both"
+
+    stem = "entities"
+    measures = (
+        *(Measure(f"{t}", f"entities of type {t}", _WLV, "words", partial(_count, kind=t)) for t in TYPES),
+        Measure("all", "entities", _WLV, "words", _total),
+    )
+
+    @property
+    def columns(self) -> Sequence[Column[Any]]:
+        counted = (column.with_preparation(_by_side) for column in super().columns)
+        return (*counted, *_across(self.sides), *_indicators(self.sides))
+
+    def read(self, annotated: Annotated) -> list[Named]:
+        return entities_of(annotated)
+
+    def prepared(self, segments: Segments) -> _Batch:
+        return _Batch(segments, super().prepared(segments))

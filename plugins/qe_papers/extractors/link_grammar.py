@@ -3,65 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
+from features.core.columns import Column
 from features.text.annotation import Annotated
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.families import AnnotationFamily, Measure, Sides, columns_of
 
 FIGURES: Final = ("linkages", "unused", "cost", "length")  # comments `link_grammar_...` of the annotation
 
 _DCU: Final = "Rubino et al. 2012 (DCU-SYMC), section 3.2 (there the precision grammar of XLE)"
 _BINARY: Final = f"{_DCU}, footnote 5, which prints no limit"
 _OWN: Final = "this project: what the program says of its best linkage"
-
-
-@dataclass(frozen=True)
-class LinkGrammar(Extractor):
-    """Number of linkages; unused words, cost and length of the best one. They come from
-    `annotators/en+link-grammar`.
-
-    sides     those that the program was asked about; it parses English
-    below     limits: a column each says whether there are fewer linkages
-    timed_out  whether a text may be without figures, as one that the program gave up on: all is NaN but a
-              column that marks it; otherwise it is an error, because it looks like a text that was not parsed
-
-    The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
-    at the ends of a text can be among the unused words, so that these can be more than the text has. In a
-    text without words, everything is NaN.
-
-    Raises InputError for a text without figures, or with figures that the program cannot have given.
-    """
-
-    renamed: ClassVar[Mapping[str, str]] = {"given_up": "timed_out"}
-    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
-
-    sides: Sides = "source"
-    below: Sequence[Count] = ()
-    timed_out: bool = False
-
-    @property
-    def columns(self) -> tuple[Column[BothSides["Linkage"]], ...]:
-        measures = (*MEASURES, *_below(self.below), *((GIVEN_UP,) if self.timed_out else ()))
-        return tuple(columns_of("link_grammar", measures, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        linkages = partial(linkages_of, timed_out=self.timed_out)
-        return block(self.columns, read(segments, self.sides, linkages))
 
 
 @dataclass(frozen=True)
@@ -167,3 +123,38 @@ MEASURES: Final[Sequence[Measure[Linkage]]] = (
     Measure("length_by_word", f"{_LENGTH}, by word", _OWN, "words", partial(_by_word, measure=_length)),
 )
 GIVEN_UP: Final = Measure("given_up", "1 if the program gave the text up, else 0", _OWN, "0 or 1", _timed_out)
+
+
+@dataclass(frozen=True)
+class LinkGrammar(AnnotationFamily):
+    """Number of linkages; unused words, cost and length of the best one. They come from
+    `annotators/en+link-grammar`.
+
+    sides     those that the program was asked about; it parses English
+    below     limits: a column each says whether there are fewer linkages
+    timed_out  whether a text may be without figures, as one that the program gave up on: all is NaN but a
+              column that marks it; otherwise it is an error, because it looks like a text that was not parsed
+
+    The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
+    at the ends of a text can be among the unused words, so that these can be more than the text has. In a
+    text without words, everything is NaN.
+
+    Raises InputError for a text without figures, or with figures that the program cannot have given.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {"given_up": "timed_out"}
+    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
+
+    sides: Sides = "source"
+    below: Sequence[Count] = ()
+    timed_out: bool = False
+
+    stem = "link_grammar"
+
+    @property
+    def columns(self) -> Sequence[Column[Any]]:
+        measures = (*MEASURES, *_below(self.below), *((GIVEN_UP,) if self.timed_out else ()))
+        return tuple(columns_of(self.stem, measures, self.sides))
+
+    def read(self, annotated: Annotated) -> list[Linkage]:
+        return linkages_of(annotated, self.timed_out)

@@ -1,6 +1,5 @@
 """How probable a parser finds the trees of a segment, and how many it has to choose from."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -8,45 +7,10 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
 from features.text.annotation import Annotated
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
+from qe_papers.families import AnnotationFamily, Measure, Sides
 
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)"
-
-
-@dataclass(frozen=True)
-class ParseProbabilities(Extractor):
-    """Log-likelihood of the best parse; number, confidence and spread of the n best.
-
-    sides  those that have parses
-
-    An annotator that was trained with `n_best=100` gives so many at most; with one, the spread is 0 and the
-    best is sure. Everything but `plain` is NaN of a text without a tree, and of one that only the plain
-    grammar has a tree for: its probabilities are not comparable.
-
-    Raises InputError for a text that was not parsed, or whose parse has no probabilities.
-    """
-
-    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
-
-    sides: Sides = "both"
-
-    @property
-    def columns(self) -> tuple[Column[BothSides["Parses"]], ...]:
-        return tuple(columns_of("parse", MEASURES, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, read(segments, self.sides, parses_of))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +101,27 @@ MEASURES: Final = (
     Measure("entropy", "entropy of the n best parses", _DFKI, "nat", _entropy),
     Measure("plain", "1 if only the plain grammar has a tree", "this project", "share", _plain),
 )
+
+
+@dataclass(frozen=True)
+class ParseProbabilities(AnnotationFamily):
+    """Log-likelihood of the best parse; number, confidence and spread of the n best.
+
+    sides  those that have parses
+
+    An annotator that was trained with `n_best=100` gives so many at most; with one, the spread is 0 and the
+    best is sure. Everything but `plain` is NaN of a text without a tree, and of one that only the plain
+    grammar has a tree for: its probabilities are not comparable.
+
+    Raises InputError for a text that was not parsed, or whose parse has no probabilities.
+    """
+
+    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
+
+    sides: Sides = "both"
+
+    stem = "parse"
+    measures = MEASURES
+
+    def read(self, annotated: Annotated) -> list[Parses]:
+        return parses_of(annotated)

@@ -7,15 +7,11 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
 from features.basics.errors import unknown_name
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
 from features.syntax.trees import Trees
 from features.text.annotation import Annotated
-from qe_papers.differences import BothSides, Measure, Sides, annotations_of, columns_of, read
 from qe_papers.extractors.constituent_trees import PHRASES, is_phrase
+from qe_papers.families import AnnotationFamily, Measure
 from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
 PRONOMINAL, OTHER, DROPPED = "pronominal", "other", "dropped"
@@ -24,61 +20,7 @@ _PRONOUNS: Final = ("PRP", "p")  # tags that begin so, of the Penn Treebank and 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (by constituents)"
 
 
-@dataclass(frozen=True)
-class Subjects(Extractor):
-    """Clauses with a finite verb by their subject: a pronoun, another word or a clause, none.
-
-    sides  those that are looked at; the paper's: target
-    parser  `dependencies`; or `constituents`, as the paper: verb phrases in no other, by the nearest
-           noun phrase before them in the same phrase; it is a pronoun if all its words are tagged so
-
-    By dependencies, relative pronouns are other subjects, and imperatives have none that could be dropped:
-    they do not count. Needs parts of speech, morphology (FEATS) and dependencies; where nothing is known of
-    verb forms, there is no clause. By constituents, labels are those of the Penn Treebank and of CESS
-    (AnCora), whose phrases of infinitives and gerunds are none of verbs; everything is NaN without a tree.
-    Shares are NaN without a clause.
-
-    Raises InputError for words without a part of speech or a head, and for a text that was not parsed.
-    """
-
-    renamed: ClassVar[Mapping[str, str]] = {"by": "parser"}
-    plain: ClassVar[str] = "what the subjects of the clauses are"
-
-    sides: Sides = "target"
-    parser: Literal["dependencies", "constituents"] = "dependencies"
-
-    def __post_init__(self) -> None:
-        if self.parser not in ("dependencies", "constituents"):
-            raise unknown_name("subjects by", self.parser, ("dependencies", "constituents"))
-
-    @property
-    def columns(self) -> tuple[Column[BothSides["Kinds"]], ...]:
-        return tuple(columns_of("subjects", MEASURES, self.sides))
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def requires(self) -> tuple[str, ...]:
-        return annotations_of(self.sides)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(
-            self.columns,
-            read(segments, self.sides, _kinds_before if self.parser == "constituents" else _kinds),
-        )
-
-
 Kinds = Sequence[str] | None  # the kind of subject of every clause of a text; None: nothing is known
-
-
-def _kinds(side: Annotated) -> list[Kinds]:
-    return list(map(kinds, parsed(side)))
-
-
-def _kinds_before(side: Annotated) -> list[Kinds]:
-    trees = Trees.from_brackets(side.parses, side.location, plain=True)
-    return [kinds_before(trees, i) for i in range(len(trees))]
 
 
 def kinds_before(trees: Trees, i: int) -> Kinds:
@@ -151,18 +93,47 @@ def _share(clauses: Kinds, kind: str) -> float:
     return clauses.count(kind) / len(clauses) if clauses else np.nan
 
 
-def _measures() -> Sequence[Measure[Kinds]]:
-    made: list[Measure[Kinds]] = []
+def _measures() -> Iterator[Measure[Kinds]]:
     for kind, what in (
         (PRONOMINAL, "clauses whose subject is a pronoun"),
         (OTHER, "clauses whose subject is another word or a clause"),
         (DROPPED, "clauses without a subject"),
     ):
-        made += [
-            Measure(kind, what, _WLV, "words", partial(_count, kind=kind)),
-            Measure(f"{kind}_share", f"share of {what}", _WLV, "share", partial(_share, kind=kind)),
-        ]
-    return made
+        yield Measure(kind, what, _WLV, "words", partial(_count, kind=kind))
+        yield Measure(f"{kind}_share", f"share of {what}", _WLV, "share", partial(_share, kind=kind))
 
 
-MEASURES: Final = _measures()
+@dataclass(frozen=True)
+class Subjects(AnnotationFamily):
+    """Clauses with a finite verb by their subject: a pronoun, another word or a clause, none.
+
+    sides  those that are looked at; the paper's: target
+    parser  `dependencies`; or `constituents`, as the paper: verb phrases in no other, by the nearest
+           noun phrase before them in the same phrase; it is a pronoun if all its words are tagged so
+
+    By dependencies, relative pronouns are other subjects, and imperatives have none that could be dropped:
+    they do not count. Needs parts of speech, morphology (FEATS) and dependencies; where nothing is known of
+    verb forms, there is no clause. By constituents, labels are those of the Penn Treebank and of CESS
+    (AnCora), whose phrases of infinitives and gerunds are none of verbs; everything is NaN without a tree.
+    Shares are NaN without a clause.
+
+    Raises InputError for words without a part of speech or a head, and for a text that was not parsed.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {"by": "parser"}
+    plain: ClassVar[str] = "what the subjects of the clauses are"
+
+    parser: Literal["dependencies", "constituents"] = "dependencies"
+
+    def __post_init__(self) -> None:
+        if self.parser not in ("dependencies", "constituents"):
+            raise unknown_name("subjects by", self.parser, ("dependencies", "constituents"))
+
+    stem = "subjects"
+    measures = tuple(_measures())
+
+    def read(self, annotated: Annotated) -> list[Kinds]:
+        if self.parser == "dependencies":
+            return list(map(kinds, parsed(annotated)))
+        trees = Trees.from_brackets(annotated.parses, annotated.location, plain=True)
+        return [kinds_before(trees, i) for i in range(len(trees))]

@@ -1,14 +1,16 @@
-"""Columns of both sides of a segment and their difference: one entry per text measure."""
+"""Families of columns: functions of a prepared batch, or measures of both sides of a segment."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.text.annotation import Annotated
 from features.text.tokens import ratio
@@ -54,20 +56,6 @@ def sides_of(sides: Sides) -> tuple[str, ...]:
     return ("source", "target") if sides == "both" else (sides,)
 
 
-def read(segments: Segments, sides: Sides, measure: Callable[[Annotated], Sequence[Text]]) -> BothSides[Text]:
-    """What `of` reads of the annotations of the sides."""
-    return BothSides(**{side: measure(getattr(segments, f"{side}_annotated")) for side in sides_of(sides)})
-
-
-def annotations_of(sides: Sides) -> tuple[str, ...]:
-    """The columns that hold the annotations of the sides.
-
-    >>> annotations_of("target")
-    ('annotation_target',)
-    """
-    return tuple(f"annotation_{side}" for side in sides_of(sides))
-
-
 def columns_of(
     stem: str, measures: Sequence[Measure[Text]], sides: Sides
 ) -> Iterator[Column[BothSides[Text]]]:
@@ -100,3 +88,56 @@ def _difference(pair: BothSides[Text], measure: Callable[[Text], float]) -> Floa
 
 def _ratio(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArray:
     return ratio(pair.values("target", measure), pair.values("source", measure))
+
+
+class ColumnFamily(Extractor):
+    """A family whose columns are functions of a batch that it prepares."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[Column[Any]]:
+        """The columns, in order."""
+
+    @abstractmethod
+    def prepared(self, segments: Segments) -> Any:
+        """The batch that the columns are computed from."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(self.columns)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return block(self.columns, self.prepared(segments))
+
+
+@dataclass(frozen=True)
+class AnnotationFamily(ColumnFamily):
+    """Measures of annotated texts: of each side, and of both the difference and ratio.
+
+    Attributes
+    ----------
+    stem : str
+        How names of its columns begin.
+    measures : sequence of Measure
+        What is measured of a text that `read` gives.
+    """
+
+    stem: ClassVar[str]
+    measures: ClassVar[Sequence[Measure[Any]]] = ()
+
+    sides: Sides = "target"
+
+    @abstractmethod
+    def read(self, annotated: Annotated) -> Sequence[Any]:
+        """(n,) what the measures look at, of the texts of a side."""
+
+    @property
+    def columns(self) -> Sequence[Column[Any]]:
+        return tuple(columns_of(self.stem, self.measures, self.sides))
+
+    def requires(self) -> tuple[str, ...]:
+        return tuple(f"annotation_{side}" for side in sides_of(self.sides))
+
+    def prepared(self, segments: Segments) -> Any:
+        annotated = {side: getattr(segments, f"{side}_annotated") for side in sides_of(self.sides)}
+        return BothSides(**{side: self.read(texts) for side, texts in annotated.items()})
