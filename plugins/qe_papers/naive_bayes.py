@@ -58,13 +58,7 @@ class NaiveBayes:
 
     @classmethod
     def tuned(
-        cls,
-        words: Tokens,
-        evidence: FloatArray,
-        right: Flags,
-        bins: int,
-        grid: Sequence[float],
-        folds: int,
+        cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, grid: Sequence[float], folds: int
     ) -> tuple[Self, FloatArray]:
         """The same, with the smoothing of the grid that each criterion makes the fewest errors with.
 

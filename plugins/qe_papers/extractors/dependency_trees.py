@@ -71,7 +71,7 @@ def _roots(tree: Heads) -> float:
     return tree.heads.count(_NO_HEAD) if tree.heads else np.nan
 
 
-def _distance(tree: Heads) -> float:
+def _mean(tree: Heads) -> float:
     distances = [abs(head - place) for place, head in enumerate(tree.heads) if head != _NO_HEAD]
     return float(np.mean(distances)) if distances else np.nan
 
@@ -105,9 +105,7 @@ class DependencyTrees(AnnotationFamily):
         Measure("width", "words at the widest level of the dependencies", _WLV, "nodes", _width, ratio=True),
         Measure("depth", "heads above the word that has most", _WLV, "nodes", _depth, ratio=True),
         Measure("roots", "words without a head", _OWN, "nodes", _roots),
-        Measure(
-            "distance", "mean distance of words from heads; NaN without any", _OWN, "mean words", _distance
-        ),
+        Measure("distance", "mean distance of words from heads; NaN without any", _OWN, "mean words", _mean),
         Measure("leaves", "share of words without dependants", _OWN, "share", _leaves),
         Measure("to_the_right", "share of dependants after their heads", _OWN, "share", _to_the_right),
     )

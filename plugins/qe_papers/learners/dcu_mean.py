@@ -80,10 +80,7 @@ class DcuMean(Learner):
         "gamma": FloatRange(1e-4, 0.3, log=True),
         "output": Choice(["most_likely", "expected"]),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe_papers.learners.dcu_mean.ClassifierMean",
-        *TRUSTED_TYPES,
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.dcu_mean.ClassifierMean", *TRUSTED_TYPES)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return ClassifierMean(**{"seed": seed, **params})

@@ -80,10 +80,7 @@ class CorpusIndex(Resource):
     ids, offsets  the segments, shortest first
     """
 
-    parts: ClassVar[Parts] = {
-        "source_index": {"side": "source"},
-        "target_index": {"side": "target"},
-    }
+    parts: ClassVar[Parts] = {"source_index": {"side": "source"}, "target_index": {"side": "target"}}
     builder = CorpusIndexBuilder
 
     vocabulary: Vocabulary

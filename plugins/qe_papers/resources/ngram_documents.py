@@ -161,12 +161,7 @@ class NgramDocuments(Resource):
             "ngrams": list(trie.sizes),
         }
         return cls(
-            vocabulary,
-            trie,
-            counts,
-            documents,
-            settings=settings,
-            corpus_fingerprint=tokens.fingerprint,
+            vocabulary, trie, counts, documents, settings=settings, corpus_fingerprint=tokens.fingerprint
         )
 
     @property

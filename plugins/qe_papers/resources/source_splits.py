@@ -35,10 +35,7 @@ class SourceSplitsBuilder(Builder):
         place = vocabulary.lookup(words.types)
         codes = np.unique(_codes(place[words.ids[at]], place[words.ids[at + 1]], len(vocabulary)))
         return SourceSplits(
-            vocabulary=vocabulary,
-            codes=codes,
-            settings=self.settings,
-            corpus_fingerprint=corpus.fingerprint,
+            vocabulary=vocabulary, codes=codes, settings=self.settings, corpus_fingerprint=corpus.fingerprint
         )
 
 

@@ -46,10 +46,7 @@ class Truecaser(Resource):
     ('cat', 'and', 'Ann', 'saw')
     """
 
-    parts: ClassVar[Parts] = {
-        "source_truecaser": {"side": "source"},
-        "target_truecaser": {"side": "target"},
-    }
+    parts: ClassVar[Parts] = {"source_truecaser": {"side": "source"}, "target_truecaser": {"side": "target"}}
     builder = TruecaserBuilder
 
     spellings: tuple[str, ...]

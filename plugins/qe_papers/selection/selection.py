@@ -187,11 +187,7 @@ def _folds(translations: Translations, folds: int, seed: int) -> list[Fold]:
 
 
 def _outputs(
-    extraction: Extraction,
-    splits: Sequence[Split],
-    statistics: FloatArray,
-    agreement: FloatArray,
-    fold: Fold,
+    extraction: Extraction, splits: Sequence[Split], statistics: FloatArray, agreement: FloatArray, fold: Fold
 ) -> tuple[Outputs, Outputs]:
     train, held_out = fold
     tables = [extraction.fold(split, train, held_out) for split in splits]

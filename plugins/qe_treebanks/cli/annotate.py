@@ -182,12 +182,7 @@ def project(
 
 
 @app.command()
-def evaluate(
-    annotator: Path,
-    task: str,
-    gold: list[Path],
-    json: bool = False,
-) -> None:
+def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -> None:
     """Measures an annotator on files that it was not trained from; words as the files have them.
 
     pos: shares of right tags. dependencies: attachment scores, punctuation counted. Both twice: by syntactic
