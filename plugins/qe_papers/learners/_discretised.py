@@ -1,5 +1,6 @@
 """Regression by classification: labels rounded to intervals."""
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -47,6 +48,7 @@ Classifier = Literal["naive_bayes", "k_neighbours", "svm", "logistic", "tree", "
 Output = Literal["expected", "most_likely"]
 
 
+@dataclass(repr=False, eq=False)
 class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of labels rounded to multiples of `interval`.
 
@@ -62,19 +64,11 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
     """
 
-    def __init__(
-        self,
-        classifier: Classifier = "naive_bayes",
-        interval: Positive = 0.5,
-        output: Output = "expected",
-        classifier_params: dict[str, Any] | None = None,
-        seed: Seed = 0,
-    ) -> None:
-        self.classifier = classifier
-        self.interval = interval
-        self.output = output
-        self.classifier_params = classifier_params
-        self.seed = seed
+    classifier: Classifier = "naive_bayes"
+    interval: Positive = 0.5
+    output: Output = "expected"
+    classifier_params: dict[str, Any] | None = None
+    seed: Seed = 0
 
     def check_parameters(self) -> None:
         """Raises InputError for parameters that the classifier does not take."""

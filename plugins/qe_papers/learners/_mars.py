@@ -39,6 +39,7 @@ class Hinge:
 Term = tuple[Hinge, ...]  # the product of its hinges; () is the constant
 
 
+@dataclass(repr=False, eq=False)
 class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Sum of products of hinges max(0, x - t) and max(0, t - x). Pairs are added forward and pruned backward
     by GCV.
@@ -57,21 +58,12 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Friedman 1991; defaults, centred knots and collinearity tolerance as in the R package earth.
     """
 
-    def __init__(
-        self,
-        max_degree: Count = 1,
-        max_terms: Count | None = None,
-        penalty: NotNegative | None = None,
-        threshold: NotNegative = 0.001,
-        minspan: Annotated[int, Ge(0)] | None = None,
-        endspan: Annotated[int, Ge(0)] | None = None,
-    ) -> None:
-        self.max_degree = max_degree
-        self.max_terms = max_terms
-        self.penalty = penalty
-        self.threshold = threshold
-        self.minspan = minspan
-        self.endspan = endspan
+    max_degree: Count = 1
+    max_terms: Count | None = None
+    penalty: NotNegative | None = None
+    threshold: NotNegative = 0.001
+    minspan: Annotated[int, Ge(0)] | None = None
+    endspan: Annotated[int, Ge(0)] | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)

@@ -1,6 +1,7 @@
 """Mean of three classifiers of rounded labels."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from qe.learning.learners.checks import rows_to_predict, training_data
 from qe_papers.learners._discretised import TRUSTED_TYPES, Classifier, DiscretisedRegressor, Output
 
 
+@dataclass(repr=False, eq=False)
 class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Mean of an RBF-SVM, naive Bayes and a random forest as classifiers. Each classifies labels rounded to
     `interval`.
@@ -25,21 +27,12 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 DCU-SYMC, Section 4.1.
     """
 
-    def __init__(
-        self,
-        C: Positive = 1.0,
-        gamma: Positive | Literal["scale", "auto"] = "scale",
-        n_estimators: Count = 10,
-        interval: Positive = 1.0,
-        output: Output = "most_likely",
-        seed: Seed = 0,
-    ) -> None:
-        self.C = C
-        self.gamma = gamma
-        self.n_estimators = n_estimators
-        self.interval = interval
-        self.output = output
-        self.seed = seed
+    C: Positive = 1.0
+    gamma: Positive | Literal["scale", "auto"] = "scale"
+    n_estimators: Count = 10
+    interval: Positive = 1.0
+    output: Output = "most_likely"
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

@@ -1,6 +1,7 @@
 """RBF support vector regression whose features are scaled by their importance."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from qe.learning.learners.checks import relative_weights, rows_to_predict, train
 from qe.learning.learners.svr import predicted
 
 
+@dataclass(repr=False, eq=False)
 class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """SVR on X * w, with w = floor + (1 - floor) (importance / largest importance)^power.
 
@@ -34,27 +36,15 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
     Source: own; feasibility study on WMT12.
     """
 
-    def __init__(
-        self,
-        importance: Literal["elastic_net", "lightgbm", "both"] = "elastic_net",
-        alpha: NotNegative = 0.05,
-        l1_ratio: Share = 0.3,
-        power: NotNegative = 1.2,
-        floor: Share = 0.15,
-        C: Positive = 1.0,
-        gamma_scale: Positive = 0.2,
-        epsilon: NotNegative = 0.2,
-        seed: Seed = 0,
-    ) -> None:
-        self.importance = importance
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.power = power
-        self.floor = floor
-        self.C = C
-        self.gamma_scale = gamma_scale
-        self.epsilon = epsilon
-        self.seed = seed
+    importance: Literal["elastic_net", "lightgbm", "both"] = "elastic_net"
+    alpha: NotNegative = 0.05
+    l1_ratio: Share = 0.3
+    power: NotNegative = 1.2
+    floor: Share = 0.15
+    C: Positive = 1.0
+    gamma_scale: Positive = 0.2
+    epsilon: NotNegative = 0.2
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ _GROUP = 32  # networks that one thread trains at once; whole vectors of any pro
 _VALUES = 1 << 20  # activations at once in prediction (8 MB)
 
 
+@dataclass(repr=False, eq=False)
 class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Mean of networks with one hidden layer of tanh units. They differ in their random initialisation.
 
@@ -35,23 +37,13 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 UEdin, Section 4.1 (500 networks, consensus by averaging); Kingma and Ba 2015.
     """
 
-    def __init__(
-        self,
-        n_members: Count = 20,
-        hidden: Count = 10,
-        epochs: Count = 40,
-        batch_size: Count = 64,
-        learning_rate: Positive = 0.005,
-        weight_decay: NotNegative = 0.01,
-        seed: Seed = 0,
-    ) -> None:
-        self.n_members = n_members
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.seed = seed
+    n_members: Count = 20
+    hidden: Count = 10
+    epochs: Count = 40
+    batch_size: Count = 64
+    learning_rate: Positive = 0.005
+    weight_decay: NotNegative = 0.01
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

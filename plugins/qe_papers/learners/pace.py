@@ -3,6 +3,7 @@ all others.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ _WIDTH = 3.0  # of the intervals that the mixture is fitted on, to both sides of
 _SMALLEST = 1e-9  # part of its length that a column must add to the ones before it
 
 
+@dataclass(repr=False, eq=False)
 class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression by effects (pace regression). Effects are least-squares coefficients in orthogonal
     directions, divided by the standard deviation of the error.
@@ -37,8 +39,7 @@ class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     default is `empirical_bayes`; WMT12 TCD, section 4.1.
     """
 
-    def __init__(self, estimator: Improvement = "empirical_bayes") -> None:
-        self.estimator = estimator
+    estimator: Improvement = "empirical_bayes"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

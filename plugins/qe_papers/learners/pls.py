@@ -1,6 +1,7 @@
 """Partial least squares regression."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 
+@dataclass(repr=False, eq=False)
 class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """PLS1: `n_components` orthogonal directions of largest covariance with the label. Fewer components are
     built where the features span fewer dimensions, or the label is fitted exactly: `n_components_` says
@@ -21,8 +23,7 @@ class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Wold et al. 2001.
     """
 
-    def __init__(self, n_components: Count = 4) -> None:
-        self.n_components = n_components
+    n_components: Count = 4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

@@ -1,6 +1,7 @@
 """Mean of one learner on those random feature sets that beat the baseline."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_me
 from qe.learning.parameters import StrategyIn
 
 
+@dataclass(repr=False, eq=False)
 class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Mean of members fitted on the baseline and on random feature sets. A random set is the baseline with
     `share` of the other columns.
@@ -33,21 +35,12 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 UEdin, section 4.2.
     """
 
-    def __init__(
-        self,
-        member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None,
-        baseline: Count = 1,
-        sets: Count = 20,
-        share: Share = 0.5,
-        folds: Folds = 5,
-        seed: Seed = 0,
-    ) -> None:
-        self.member = member
-        self.baseline = baseline
-        self.sets = sets
-        self.share = share
-        self.folds = folds
-        self.seed = seed
+    member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None
+    baseline: Count = 1
+    sets: Count = 20
+    share: Share = 0.5
+    folds: Folds = 5
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

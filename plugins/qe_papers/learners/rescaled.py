@@ -1,6 +1,7 @@
 """Predictions stretched to the ends of the scale."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_me
 from qe.learning.parameters import StrategyIn
 
 
+@dataclass(repr=False, eq=False)
 class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A member's predictions, stretched to the range low .. high. low + (high - low) (S - S_min) / (S_max -
     S_min) for predictions S, cut to low .. high.
@@ -31,19 +33,11 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 DCU-SYMC, equation 1.
     """
 
-    def __init__(
-        self,
-        member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        folds: Folds = 5,
-        seed: Seed = 0,
-    ) -> None:
-        self.member = member
-        self.low = low
-        self.high = high
-        self.folds = folds
-        self.seed = seed
+    member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None
+    low: float | None = None
+    high: float | None = None
+    folds: Folds = 5
+    seed: Seed = 0
 
     def check_parameters(self) -> None:
         """Raises InputError unless low < high."""

@@ -46,6 +46,7 @@ class Setting:
         return SVR(C=self.C, gamma=self.gamma, epsilon=self.epsilon, cache_size=500)
 
 
+@dataclass(repr=False, eq=False)
 class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """RBF-SVR tuned on several grids, with a moderate number of support vectors. Among the best settings, it
     takes one that has neither many nor few support vectors.
@@ -76,31 +77,17 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Soricut et al. 2012 (SDL Language Weaver at WMT12), section 3.3.
     """
 
-    def __init__(
-        self,
-        C: Range = (1.0, 16.0),
-        gamma: Range = (0.00138, 0.1),
-        epsilon: Range = (0.0078, 0.5),
-        steps: Annotated[Sequence[Positive], MinLen(1)] = (3.0, 2.5, 2.0, 1.5),
-        folds: Folds = 10,
-        validation: Inner = 0.1665,
-        metric: Annotated[str, NameIn(METRICS)] = "mae",
-        tolerance: NotNegative = 0.01,
-        support: Share = 0.5,
-        label_sign: float = 1.0,
-        seed: Seed = 0,
-    ) -> None:
-        self.C = C
-        self.gamma = gamma
-        self.epsilon = epsilon
-        self.steps = steps
-        self.folds = folds
-        self.validation = validation
-        self.metric = metric
-        self.tolerance = tolerance
-        self.support = support
-        self.label_sign = label_sign
-        self.seed = seed
+    C: Range = (1.0, 16.0)
+    gamma: Range = (0.00138, 0.1)
+    epsilon: Range = (0.0078, 0.5)
+    steps: Annotated[Sequence[Positive], MinLen(1)] = (3.0, 2.5, 2.0, 1.5)
+    folds: Folds = 10
+    validation: Inner = 0.1665
+    metric: Annotated[str, NameIn(METRICS)] = "mae"
+    tolerance: NotNegative = 0.01
+    support: Share = 0.5
+    label_sign: float = 1.0
+    seed: Seed = 0
 
     def check_parameters(self) -> None:
         """Raises InputError unless low <= high."""

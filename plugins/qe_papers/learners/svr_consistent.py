@@ -1,6 +1,7 @@
 """Support vector regression that drops training rows it cannot fit, then trains again."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ _LEAST = 2  # rows that there must be to train on
 _AT_BOUND = 1 - 1e-6
 
 
+@dataclass(repr=False, eq=False)
 class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """An SVR, trained again without inconsistent rows until there are none.
 
@@ -31,17 +33,10 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Joachims 1999, SVM-light's option `-i 1`; WMT12 UPC-2 (findings, section 6.3).
     """
 
-    def __init__(
-        self,
-        kernel: Literal["linear", "rbf"] = "linear",
-        C: Positive = 1.0,
-        epsilon: NotNegative = 0.5,
-        gamma: Positive = 0.02,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.gamma = gamma
+    kernel: Literal["linear", "rbf"] = "linear"
+    C: Positive = 1.0
+    epsilon: NotNegative = 0.5
+    gamma: Positive = 0.02
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

@@ -1,6 +1,7 @@
 """Support vector regression with a polynomial kernel on features and tree kernels on parses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKern
 Rows = NDArray[np.int64]
 
 
+@dataclass(repr=False, eq=False)
 class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """SVR on a kernel of features plus tree kernels. k(x, z) = p(x, z) + tree_weight * (sum over columns of
     trees of their normalised tree kernel).
@@ -48,29 +50,16 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 UU, Section 3; defaults of SVM-light-TK, which normalises both kernels (Moschitti 2006).
     """
 
-    def __init__(
-        self,
-        tree_weight: NotNegative = 0.05,
-        degree: Count = 2,
-        gamma: Positive = 1.0,
-        coef0: NotNegative = 1.0,
-        normalise: bool = True,
-        C: Positive = 4.0,
-        epsilon: NotNegative = 0.1,
-        partial: Sequence[str] = ("dependencies_*",),
-        decay: Part = 0.4,
-        depth_decay: Part = 0.4,
-    ) -> None:
-        self.tree_weight = tree_weight
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.normalise = normalise
-        self.C = C
-        self.epsilon = epsilon
-        self.partial = partial
-        self.decay = decay
-        self.depth_decay = depth_decay
+    tree_weight: NotNegative = 0.05
+    degree: Count = 2
+    gamma: Positive = 1.0
+    coef0: NotNegative = 1.0
+    normalise: bool = True
+    C: Positive = 4.0
+    epsilon: NotNegative = 0.1
+    partial: Sequence[str] = ("dependencies_*",)
+    decay: Part = 0.4
+    depth_decay: Part = 0.4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.gamma <= 0 or self.coef0 < 0:

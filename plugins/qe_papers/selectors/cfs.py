@@ -1,6 +1,7 @@
 """Correlation-based feature selection."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from qe.learning.selectors.checks import correlations, training_data
 Subset = tuple[int, ...]
 
 
+@dataclass(repr=False, eq=False)
 class CorrelationBased(Selector):
     """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff). Its features correlate with the label,
     not with each other. r_cf is the mean |r| of its k features with the label, r_ff their mean |r| with
@@ -34,11 +36,8 @@ class CorrelationBased(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"search": Choice(["best_first", "greedy_stepwise"])}
 
-    def __init__(
-        self, search: Literal["best_first", "greedy_stepwise"] = "best_first", stale: Count = 5
-    ) -> None:
-        self.search = search
-        self.stale = stale
+    search: Literal["best_first", "greedy_stepwise"] = "best_first"
+    stale: Count = 5
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)

@@ -1,6 +1,7 @@
 """Features that another selector keeps in most folds."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from qe.learning.selectors.checks import SelectorConfig, correlations, never_emp
 from qe.learning.selectors.greedy import splits
 
 
+@dataclass(repr=False, eq=False)
 class FoldFrequency(Selector):
     """Runs a selector in every fold; keeps features that a share of the folds keep. The selector is fitted
     on the training part of the fold. Where none is left, the most frequent one stays (the most correlated
@@ -34,12 +36,9 @@ class FoldFrequency(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"frequency": FloatRange(0.5, 1.0)}
 
-    def __init__(
-        self, selector: SelectorConfig | None = None, folds: Folds = 10, frequency: Share = 0.9
-    ) -> None:
-        self.selector = selector
-        self.folds = folds
-        self.frequency = frequency
+    selector: SelectorConfig | None = None
+    folds: Folds = 10
+    frequency: Share = 0.9
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)

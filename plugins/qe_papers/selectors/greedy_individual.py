@@ -1,6 +1,7 @@
 """The features that do best alone."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from qe.learning.selectors.greedy import Judge, splits
 from qe.learning.selectors.paths import Parts, estimator_of, forward_path, predictions_of
 
 
+@dataclass(repr=False, eq=False)
 class GreedyIndividual(Selector):
     """Ranks features by the metric of a model on each alone; keeps the first `n_features`. After fit:
     `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets, combinations)
@@ -45,25 +47,14 @@ class GreedyIndividual(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 250, log=True)}
 
-    def __init__(
-        self,
-        n_features: Count | None = None,
-        metric: MetricName = "mae",
-        folds: Folds = 10,
-        learner: LearnerConfig | None = None,
-        label_sign: float = 1.0,
-        validation: Inner | None = None,
-        step: Count = 1,
-        grid: Mapping[str, Sequence[Any]] | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.metric = metric
-        self.folds = folds
-        self.learner = learner
-        self.label_sign = label_sign
-        self.validation = validation
-        self.step = step
-        self.grid = grid
+    n_features: Count | None = None
+    metric: MetricName = "mae"
+    folds: Folds = 10
+    learner: LearnerConfig | None = None
+    label_sign: float = 1.0
+    validation: Inner | None = None
+    step: Count = 1
+    grid: Mapping[str, Sequence[Any]] | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         self.check_parameters()

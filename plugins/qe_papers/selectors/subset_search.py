@@ -31,6 +31,7 @@ _CHUNK = 4096  # subsets between fresh starts, so that rounding does not add up
 _MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
 
 
+@dataclass(repr=False, eq=False)
 class SubsetSearch(Selector):
     """Scores models on all subsets (`exhaustive`), or near the best found (`beam`). The beam grows the best
     subsets of each size by one feature, and tries dropping each feature again. After fit: `score_` of the
@@ -72,35 +73,19 @@ class SubsetSearch(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"vote": Choice([1, 64])}
 
-    def __init__(
-        self,
-        search: Literal["auto", "exhaustive", "beam"] = "auto",
-        metric: Literal["mae", "rmse", "delta_avg"] = "delta_avg",
-        folds: Folds = 5,
-        one_split: bool = False,
-        width: Count = 8,
-        max_features: Count = 20,
-        vote: Count = 1,
-        alpha: NotNegative = 1.0,
-        label_sign: float = 1.0,
-        n_jobs: Threads = 1,
-        learner: LearnerConfig | None = None,
-        validation: Inner | None = None,
-        second: Sequence[str] = (),
-    ) -> None:
-        self.search = search
-        self.metric = metric
-        self.folds = folds
-        self.one_split = one_split
-        self.width = width
-        self.max_features = max_features
-        self.vote = vote
-        self.alpha = alpha
-        self.label_sign = label_sign
-        self.n_jobs = n_jobs
-        self.learner = learner
-        self.validation = validation
-        self.second = second
+    search: Literal["auto", "exhaustive", "beam"] = "auto"
+    metric: Literal["mae", "rmse", "delta_avg"] = "delta_avg"
+    folds: Folds = 5
+    one_split: bool = False
+    width: Count = 8
+    max_features: Count = 20
+    vote: Count = 1
+    alpha: NotNegative = 1.0
+    label_sign: float = 1.0
+    n_jobs: Threads = 1
+    learner: LearnerConfig | None = None
+    validation: Inner | None = None
+    second: Sequence[str] = ()
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
