@@ -39,7 +39,7 @@ from qe.systems.documents import (
     evaluate_documents,
 )
 from qe.systems.mt_metrics.ngrams import Bleu
-from qe_papers.selection.bleu_model import BleuModel, segment_bleu, without_reference
+from qe_papers.selection.chooser import BleuModel, segment_bleu, without_reference
 from qe_papers.selection.selection import Translations, make_extraction
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -26,7 +26,7 @@ from qe.systems.documents import (
 )
 from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.texts import Texts
-from qe_papers.selection.bleu_model import (
+from qe_papers.selection.chooser import (
     MATCHED,
     REFERENCE_LENGTH,
     BleuModel,

@@ -1,1 +1,6 @@
-"""Ways to choose among the outputs of several MT systems; one per file."""
+"""Ways to choose among the outputs of several MT systems."""
+
+NAMES = {
+    "linear": ("classification", "gain", "log_linear", "ranking"),
+    "bleu": ("lambdamart", "regression"),
+}

@@ -108,9 +108,9 @@ def select(
     from qe.systems.metric_options import metric
     from qe.systems.mt_metrics.ngrams import Bleu
     from qe.systems.texts import TOKENIZATIONS
+    from qe_papers.selection.files import selection_tables
     from qe_papers.selection.selection import applied, make_extraction
     from qe_papers.selection.selection import select as run
-    from qe_papers.selection.selection_tables import selection_tables
 
     if tokenize not in TOKENIZATIONS:
         raise unknown_name("tokenization", tokenize, TOKENIZATIONS)

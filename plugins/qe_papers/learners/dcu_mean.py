@@ -12,7 +12,7 @@ from features.basics.hints import Count, Positive, Seed
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import rows_to_predict, training_data
-from qe_papers.learners._discretised import TRUSTED_TYPES, Classifier, DiscretisedRegressor, Output
+from qe_papers.learners.discretised import TRUSTED_TYPES, Classifier, DiscretisedRegressor, Output
 
 
 @dataclass(repr=False, eq=False)

@@ -1,13 +1,155 @@
 """Classification of labels rounded to intervals."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, unknown_name
+from features.basics.hints import Positive, Seed
 from qe.config.distributions import Choice, Distribution
 from qe.learning.learner import Learner
-from qe_papers.learners._discretised import TRUSTED_TYPES, DiscretisedRegressor
+from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+from qe.learning.learners.trees import FlatTrees
+from qe.learning.parameters import estimator_mistakes
+
+# Trees and forests are kept as arrays.
+TRUSTED_TYPES = (
+    "qe_papers.learners.discretised.DiscretisedRegressor",
+    "sklearn.linear_model._logistic.LogisticRegression",
+    "sklearn.naive_bayes.GaussianNB",
+    "sklearn.neighbors._classification.KNeighborsClassifier",
+    "sklearn.svm._classes.SVC",
+)
+_MAKERS: dict[str, type[BaseEstimator]] = {
+    "naive_bayes": GaussianNB,
+    "k_neighbours": KNeighborsClassifier,
+    "svm": SVC,
+    "logistic": LogisticRegression,
+    "tree": DecisionTreeClassifier,
+    "forest": RandomForestClassifier,
+}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "naive_bayes": {},
+    "k_neighbours": {"n_neighbors": 10, "algorithm": "brute"},
+    "svm": {"C": 1.0, "cache_size": 500},
+    "logistic": {"C": 0.1, "max_iter": 1000},
+    "tree": {"min_samples_leaf": 10},
+    "forest": {"n_estimators": 100, "min_samples_leaf": 2},
+}
+
+Classifier = Literal["naive_bayes", "k_neighbours", "svm", "logistic", "tree", "forest"]
+Output = Literal["expected", "most_likely"]
+
+
+@dataclass(repr=False, eq=False)
+class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of labels rounded to multiples of `interval`.
+
+    classifier          `naive_bayes`, `k_neighbours`, `svm`, `logistic`, `tree` or `forest`
+    interval            width of a class, in label units
+    output              `expected` (sum of class times probability) or `most_likely`
+    classifier_params   parameters of the scikit-learn classifier, by its own names
+
+    Halves are rounded up (2.5 to 3), as Weka's Java does. Where no feature varies, the class frequencies
+    answer. The probabilities of the SVM are the softmax of its one-versus-rest decision values: it has none
+    . After fit: `classes_` in label units, `frequencies_`.
+
+    Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
+    """
+
+    classifier: Classifier = "naive_bayes"
+    interval: Positive = 0.5
+    output: Output = "expected"
+    classifier_params: dict[str, Any] | None = None
+    seed: Seed = 0
+
+    def check_parameters(self) -> None:
+        """Raises InputError for parameters that the classifier does not take."""
+        given = self.classifier_params or {}
+        wrong = estimator_mistakes(_MAKERS[self.classifier], given, "classifier_params")
+        if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
+            raise InputError(listed)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if self.output not in ("expected", "most_likely"):
+            raise unknown_name("output", self.output, ("expected", "most_likely"))
+        X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
+        steps = np.floor(y / self.interval + 0.5).astype(np.int64)
+        levels, place = np.unique(steps, return_inverse=True)
+        counts = np.bincount(place, weights)
+        self.classes_, self.frequencies_ = levels * self.interval, counts / counts.sum()
+        self.model_: Any = None
+        if len(levels) > 1 and (np.ptp(X, axis=0) > 0).any():
+            model = self._make()
+            self._fit(model, X, place, sample_weight, weights)
+            # Compiled trees stay out of model files.
+            self.model_ = _flat(model) if self.classifier in ("tree", "forest") else model
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        probabilities = self.predict_proba(X)
+        if self.output == "most_likely":
+            return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        return np.asarray(probabilities @ self.classes_)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """(n, classes)."""
+        X = rows_to_predict(self, X)
+        if self.model_ is None:
+            return np.tile(self.frequencies_, (len(X), 1))
+        if self.classifier in ("tree", "forest"):
+            return FlatTrees(**self.model_).mean(X)
+        if self.classifier == "svm":
+            return _softmax(self.model_.decision_function(X))
+        return np.asarray(self.model_.predict_proba(X))
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if the trees are none."""
+        if self.classifier in ("tree", "forest") and self.model_ is not None:
+            FlatTrees(**self.model_).check_arrays(self.n_features_in_)
+
+    def _fit(self, model: Any, X: FloatArray, place: Any, sample_weight: Any, weights: FloatArray) -> None:
+        if self.classifier != "k_neighbours":
+            model.fit(X, place, sample_weight=weights)
+        elif sample_weight is None:
+            model.fit(X, place)
+        else:
+            raise InputError("nearest neighbours take no weights", remedy="set `weights: none`")
+
+    def _make(self) -> BaseEstimator:
+        if self.classifier not in _DEFAULTS:
+            raise InputError(
+                f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_DEFAULTS)}"
+            )
+        params = {**_DEFAULTS[self.classifier], **(self.classifier_params or {})}
+        if self.classifier in ("tree", "forest", "svm", "logistic"):
+            params = {"random_state": self.seed, **params}
+        return _MAKERS[self.classifier](**params)
+
+
+def _flat(model: Any) -> dict[str, Any]:
+    trees = FlatTrees.from_forest(getattr(model, "estimators_", [model]))
+    return {
+        "links": trees.links, "threshold": trees.threshold, "values": trees.values, "roots": trees.roots,
+    }  # fmt: skip
+
+
+def _softmax(decisions: FloatArray) -> FloatArray:
+    if decisions.ndim == 1:
+        decisions = np.column_stack([-decisions, decisions])
+    shares = np.exp(decisions - decisions.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 class Discretised(Learner):

@@ -1,16 +1,99 @@
 """Chooser: prefers one system's translation of a segment."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
+from qe.models.pipeline import Candidate, imputer, scaler
 from qe.systems.documents import document_means
+from qe.systems.mt_metrics.ngrams import Bleu
+
+ORDER = 4
+REFERENCE_LENGTH = 1  # its column in the statistics of Bleu
+MATCHED = slice(2, 2 + ORDER)
+TOTAL = slice(2 + ORDER, 2 + 2 * ORDER)
+
+
+def without_reference(statistics: FloatArray) -> FloatArray:
+    """BLEU statistics (..., 10) with NaN for what only a reference tells. These are its length and the
+    matches.
+    """
+    known_features = statistics.copy()
+    known_features[..., REFERENCE_LENGTH] = np.nan
+    known_features[..., MATCHED] = np.nan
+    return known_features
+
+
+def targets(statistics: FloatArray) -> FloatArray:
+    """(n, 5) what the models learn: the precisions p1 .. p4 and the length ratio |r| / |c|. NaN if the
+    translation has no n-grams of that order, or no word. The brevity penalty is a function of the ratio
+    (equation 2); unlike the penalty, ratio times length can be summed over a document.
+
+    >>> targets(np.array([[4.0, 6, 3, 2, 1, 0, 4, 3, 2, 1]])).round(3).tolist()
+    [[0.75, 0.667, 0.5, 0.0, 1.5]]
+    """
+    parts = np.column_stack([statistics[:, MATCHED], statistics[:, REFERENCE_LENGTH]])
+    whole = np.column_stack([statistics[:, TOTAL], statistics[:, 0]])
+    labels: FloatArray = np.divide(parts, whole, out=np.full(parts.shape, np.nan), where=whole > 0)
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class BleuModel:
+    """Predicts p1 .. p4 and the length ratio from features, each by a separate model.
+
+    learner, params   a learner of the project and its parameters; M5P as published
+
+    What is predicted has the form of `Bleu.statistics`, so that sums over a document aggregate as
+    true ones do.
+
+    Source: Soricut and Narsale 2012, section 3.1. The paper models the factor BP; how it is summed over
+    sentences it does not say, so the reference length is modelled (by the ratio) and summed instead.
+    """
+
+    learner: str = "m5p"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    fitted: tuple[Pipeline, ...] = ()
+    longest: float = np.inf  # length ratios predicted stay within those seen
+    shortest: float = 0.0
+
+    def fit(self, features: pd.DataFrame, statistics: FloatArray) -> Self:
+        """Fit the models to (n, k) features and (n, 10) statistics. A row counts if it is defined."""
+        labels = targets(statistics)
+        fitted = []
+        for column in labels.T:
+            rows = np.flatnonzero(np.isfinite(column))
+            pipeline = Candidate(self.learner, self.params).pipeline(self.seed)
+            fitted.append(pipeline.fit(features.iloc[rows], column[rows]))
+        ratio = labels[:, ORDER]
+        bounds = {"longest": float(np.nanmax(ratio)), "shortest": float(np.nanmin(ratio))}
+        return type(self)(self.learner, self.params, self.seed, tuple(fitted), **bounds)
+
+    def predict(self, features: pd.DataFrame, known_features: FloatArray) -> FloatArray:
+        """(n, 10) statistics: reference length and matches as predicted, the rest from `known`."""
+        predicted = np.column_stack([pipeline.predict(features) for pipeline in self.fitted])
+        statistics = known_features.copy()
+        statistics[:, MATCHED] = np.clip(predicted[:, :ORDER], 0.0, 1.0) * known_features[:, TOTAL]
+        ratio = np.clip(predicted[:, ORDER], self.shortest, self.longest)
+        statistics[:, REFERENCE_LENGTH] = ratio * known_features[:, 0]
+        return statistics
+
+
+def segment_bleu(statistics: FloatArray) -> FloatArray:
+    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100. It is taken over the orders that a
+    segment has.
+    """
+    return Bleu().segment_scores(statistics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +137,38 @@ class Chooser(ABC):
         """
         rows = zip(self.preferences(outputs), outputs.statistics[..., 0], strict=True)
         return np.stack([document_means(row, documents, weights) for row, weights in rows])
+
+
+def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.bool_]]]:
+    """For each pair of systems: indices, segments that differ, whether the second is better. Segments differ
+    if their BLEU differs.
+    """
+    scores = segment_bleu(outputs.statistics)
+    for first, second in combinations(range(len(scores)), 2):
+        rows = np.flatnonzero(scores[first] != scores[second])
+        yield first, second, rows, scores[second, rows] > scores[first, rows]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StandardisedChooser(Chooser):
+    """A chooser that imputes medians and standardises; both are learned from the outputs of all systems."""
+
+    scale: Pipeline | None = None
+
+    def fit(self, outputs: Outputs) -> Self:
+        steps = Pipeline([("impute", imputer()), ("scale", scaler())])
+        scale = steps.fit(pd.concat(outputs.features, ignore_index=True))
+        return replace(self, scale=scale)._learned(outputs)
+
+    @abstractmethod
+    def _learned(self, outputs: Outputs) -> Self:
+        """A fitted copy; inputs are standardised already."""
+
+    def values(self, outputs: Outputs) -> FloatArray:
+        """(S, n, k) standardised features."""
+        if self.scale is None:
+            raise ValueError("fit first")
+        return np.stack([np.asarray(self.scale.transform(table), np.float64) for table in outputs.features])
 
 
 CHOOSERS: Catalogue[Chooser] = Catalogue("qe_papers.choosers", Chooser, "method")

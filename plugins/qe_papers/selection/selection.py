@@ -39,8 +39,7 @@ from qe.systems.system import System
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 from qe.training.extraction import Extraction
-from qe_papers.selection.bleu_model import segment_bleu, without_reference
-from qe_papers.selection.chooser import Chooser, Outputs
+from qe_papers.selection.chooser import Chooser, Outputs, segment_bleu, without_reference
 
 Rows = NDArray[np.int64]
 By = Literal["segment", "document"]
@@ -326,7 +325,7 @@ class Selection:
 
     def summary(self) -> Table:
         """Scores of every choice, and how often it took each system."""
-        return table_by("qe_papers.selection.selection_tables.scores_table", self)
+        return table_by("qe_papers.selection.files.scores_table", self)
 
 
 def select(

@@ -30,7 +30,7 @@ from qe.learning.learners.linear import LogisticRegressor, PolynomialRegressor, 
 from qe.learning.learners.precomputed_kernel import KernelSumSvr
 from qe.learning.learners.trees import ForestRegressor
 from qe.learning.learners.unsupervised_mean import Calibration, FeatureMean
-from qe_papers.learners._discretised import DiscretisedRegressor
+from qe_papers.learners.discretised import DiscretisedRegressor
 from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
 from qe_papers.learners.pls import PlsRegressor
 

@@ -25,11 +25,10 @@ from qe.learning.selectors.columns import CorrelationPruning, Family, Groups, Pr
 from qe.learning.selectors.greedy import BackwardElimination, CostAware, ForwardSelection, splits
 from qe.learning.selectors.paths import KernelRefit, Path, backward_path, forward_path
 from qe.statistics.metric import METRICS
-from qe_papers.selectors._subsets import position_weights
 from qe_papers.selectors.cfs import CorrelationBased
 from qe_papers.selectors.fold_frequency import FoldFrequency
 from qe_papers.selectors.greedy_individual import GreedyIndividual
-from qe_papers.selectors.subset_search import SubsetSearch
+from qe_papers.selectors.subset_search import SubsetSearch, position_weights
 
 
 def make(name: str) -> Selector:

@@ -6,8 +6,7 @@ import pytest
 
 from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.texts import Texts
-from qe_papers.choosers._mert import line_search, mert
-from qe_papers.choosers.log_linear import LogLinear
+from qe_papers.choosers.linear import LogLinear, line_search, mert
 from qe_papers.selection.chooser import Outputs
 from qe_papers.selection.selection import Translations
 

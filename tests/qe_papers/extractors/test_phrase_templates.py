@@ -16,8 +16,15 @@ from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
-from qe_papers.comparisons.templates import anchors, anchors_of_differences, different, ngrams, unmatched
-from qe_papers.extractors.phrase_templates import TEMPLATES, PhraseTemplates
+from qe_papers.extractors.phrase_templates import (
+    TEMPLATES,
+    PhraseTemplates,
+    anchors,
+    anchors_of_differences,
+    different,
+    ngrams,
+    unmatched,
+)
 from qe_papers.resources.phrase_words import PhraseWords
 from qe_papers.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
 

@@ -14,8 +14,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 from qe_papers.extractors.word_prediction import WordPredictionScores
-from qe_papers.resources._sentence_network import Training, distance, mean_log
-from qe_papers.resources.word_prediction import WordPrediction, _vectors, hashes
+from qe_papers.resources.word_prediction import Training, WordPrediction, _vectors, distance, hashes, mean_log
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 WORDS = {"red": "rojo", "cat": "gato", "dog": "perro", "big": "grande", "house": "casa", "sun": "sol"}

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.basics.array_types import FloatArray
-from qe_papers.learners._mars import MarsRegressor
+from qe_papers.learners.mars import MarsRegressor
 
 # The data set `trees` of R (Ryan et al. 1976): girth, height, volume of 31 black cherry trees.
 GIRTH = """

@@ -8,8 +8,15 @@ import skops.io
 from numpy.typing import NDArray
 
 from features.basics import threads
-from qe_papers.learners._network_lanes import LabelledRows, Lanes, _tanh, batch_gradients, initial_state
-from qe_papers.learners.mlp_ensemble import Mlp, MlpEnsemble
+from qe_papers.learners.mlp_ensemble import (
+    LabelledRows,
+    Lanes,
+    Mlp,
+    MlpEnsemble,
+    _tanh,
+    batch_gradients,
+    initial_state,
+)
 
 Array = NDArray[Any]
 

@@ -9,9 +9,8 @@ from scipy.special import gammaln
 from features.basics.errors import InputError
 from features.resources.stop_words import StopWords
 from features.text.corpus import ParallelCorpus
-from qe_papers.resources._gibbs import sample
-from qe_papers.resources._lda import Bags, LdaSettings
-from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder
+from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
+from qe_papers.resources.topic_model import Bags, LdaSettings
 from tests.qe_papers.resources.test_topic_model import LAW, PLAIN, SEA, pairs, top_words
 
 ALPHA, ETA = 0.3, 0.2

@@ -16,8 +16,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.topics import Topics
-from qe_papers.resources._lda import Bags, _digamma, expected_words, infer
-from qe_papers.resources.topic_model import TopicModel
+from qe_papers.resources.topic_model import Bags, TopicModel, _digamma, expected_words, infer
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])

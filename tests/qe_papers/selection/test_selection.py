@@ -14,7 +14,7 @@ from qe.cli import main
 from qe.data.splits import make_folds
 from qe.systems.documents import blocks
 from qe.systems.mt_metrics.ngrams import Bleu
-from qe_papers.choosers.gain import contributions
+from qe_papers.choosers.linear import contributions
 from qe_papers.selection.chooser import CHOOSERS, Chooser
 from qe_papers.selection.selection import (
     ORACLE,
