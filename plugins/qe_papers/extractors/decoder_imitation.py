@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -48,101 +48,38 @@ def _matched(order: int, costs: _Costs) -> FloatArray:
     return costs.mean(costs.unit_matched == order)
 
 
+_ORDER: Final = "share of tokens whose longest known n-gram of units has order"
 COSTS: tuple[Column[_Costs], ...] = (
     Column("score", "model score of the decoder's translation", _ORIGIN, "nats", lambda c: c.decoder),
-    Column(
-        "score_per_word",
-        "the same per source token",
-        _ORIGIN,
-        "nats per token",
-        lambda c: ratio(c.decoder, c.source.lengths),
-    ),
-    Column(
-        "units",
-        "log10 probability per token of the translation's bilingual units (word and source word)",
-        _MARINO,
-        "log10 per token",
-        lambda c: c.mean(c.unit_log10),
-    ),
-    Column(
-        "units_lowest",
-        "log10 probability of its least likely unit",
-        _MARINO,
-        "log10",
-        lambda c: segment_min(c.unit_log10, c.target.offsets),
-    ),
-    Column(
-        "units_matched",
-        "mean order of the longest known n-gram of units that ends in each token",
-        _MARINO,
-        "tokens",
-        lambda c: c.mean(c.unit_matched),
-    ),
-    *(
-        Column(
-            f"units_matched_{order}",
-            f"share of tokens whose longest known n-gram of units has order {order}"
-            + (" (unknown units)" if order == 0 else ""),
-            _MARINO,
-            "share",
-            partial(_matched, order),
-        )
-        for order in range(4)
-    ),
-    Column(
-        "forced_log",
-        "log of phrase probabilities and lexical weights, both ways, of the best derivation of the target "
-        "by phrase pairs, per target token that they make" + _NONE,
-        _FORCED,
-        "nats per token",
-        lambda c: ratio(c.forced.phrase_log + c.forced.lexical_log, c.covered),
-    ),
-    Column(
-        "forced_phrase_log",
-        "its part from phrase probabilities" + _NONE,
-        _FORCED,
-        "nats per token",
-        lambda c: ratio(c.forced.phrase_log, c.covered),
-    ),
-    Column(
-        "forced_lexical_log",
-        "its part from lexical weights" + _NONE,
-        _FORCED,
-        "nats per token",
-        lambda c: ratio(c.forced.lexical_log, c.covered),
-    ),
-    Column(
-        "forced_phrases", "phrase pairs in that derivation", _FORCED, "phrases", lambda c: c.forced.phrases
-    ),
-    Column(
-        "forced_length",
-        "their mean number of target tokens" + _NONE,
-        _FORCED,
-        "tokens",
-        lambda c: ratio(c.covered, c.forced.phrases),
-    ),
-    Column(
-        "forced_uncovered",
-        "target tokens that no pair of that derivation makes",
-        _FORCED,
-        "tokens",
-        lambda c: c.forced.uncovered,
-    ),
-    Column(
-        "forced_uncovered_share",
-        "their share of the target tokens",
-        _FORCED,
-        "share",
-        lambda c: ratio(c.forced.uncovered, c.target.lengths),
-    ),
-    Column(
-        "forced_unused_share",
-        "share of source tokens that no pair of that derivation translates",
-        _FORCED,
-        "share",
-        lambda c: ratio(c.forced.unused, c.source.lengths),
-    ),
-)
+    Column("score_per_word", "the same per source token", _ORIGIN, "nats per token",
+           lambda c: ratio(c.decoder, c.source.lengths)),
+    Column("units", "log10 probability per token of the translation's bilingual units (word and source word)",
+           _MARINO, "log10 per token", lambda c: c.mean(c.unit_log10)),
+    Column("units_lowest", "log10 probability of its least likely unit", _MARINO, "log10",
+           lambda c: segment_min(c.unit_log10, c.target.offsets)),
+    Column("units_matched", "mean order of the longest known n-gram of units that ends in each token",
+           _MARINO, "tokens", lambda c: c.mean(c.unit_matched)),
+    Column("units_matched_0", f"{_ORDER} 0 (unknown units)", _MARINO, "share", partial(_matched, 0)),
+    *(Column(f"units_matched_{k}", f"{_ORDER} {k}", _MARINO, "share", partial(_matched, k))
+      for k in (1, 2, 3)),
+    Column("forced_log", "log of phrase probabilities and lexical weights, both ways, of the best derivation "
+           f"of the target by phrase pairs, per target token that they make{_NONE}", _FORCED,
+           "nats per token", lambda c: ratio(c.forced.phrase_log + c.forced.lexical_log, c.covered)),
+    Column("forced_phrase_log", f"its part from phrase probabilities{_NONE}", _FORCED, "nats per token",
+           lambda c: ratio(c.forced.phrase_log, c.covered)),
+    Column("forced_lexical_log", f"its part from lexical weights{_NONE}", _FORCED, "nats per token",
+           lambda c: ratio(c.forced.lexical_log, c.covered)),
+    Column("forced_phrases", "phrase pairs in that derivation", _FORCED, "phrases",
+           lambda c: c.forced.phrases),
+    Column("forced_length", f"their mean number of target tokens{_NONE}", _FORCED, "tokens",
+           lambda c: ratio(c.covered, c.forced.phrases)),
+    Column("forced_uncovered", "target tokens that no pair of that derivation makes", _FORCED, "tokens",
+           lambda c: c.forced.uncovered),
+    Column("forced_uncovered_share", "their share of the target tokens", _FORCED, "share",
+           lambda c: ratio(c.forced.uncovered, c.target.lengths)),
+    Column("forced_unused_share", "share of source tokens that no pair of that derivation translates",
+           _FORCED, "share", lambda c: ratio(c.forced.unused, c.source.lengths)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -173,15 +110,8 @@ class DecoderImitation(Extractor):
         compared = TextComparison(target.lower(), decoded.tokens)
         links = self.aligner.align(source, target, "source-target", batch=500)
         units = self.tuple_lm.score(source, target, links)
-        costs = _Costs(
-            decoded.score,
-            decoded.tokens,
-            source,
-            target,
-            units.token_log10,
-            units.token_matched.astype(np.float64),
-            force(source, target, self.phrase_table),
-        )
+        matched, forced = units.token_matched.astype(np.float64), force(source, target, self.phrase_table)
+        costs = _Costs(decoded.score, decoded.tokens, source, target, units.token_log10, matched, forced)
         values = np.hstack([block(COLUMNS, compared), block(COSTS, costs)])
         values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
         return values

@@ -8,11 +8,11 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens, segment_mean, segment_sum
+from qe_papers.families import BothSides, ColumnFamily
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (the lists are this project's)"
 
@@ -37,7 +37,7 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 
 @dataclass(frozen=True)
-class Deictics(Extractor):
+class Deictics(ColumnFamily):
     """Deictic words of both sides by lists: number, share, and source less target. Shares are NaN for a text
     without tokens. Raises InputError for a language without a list.
     """
@@ -45,38 +45,24 @@ class Deictics(Extractor):
     plain: ClassVar[str] = "words such as this, here and now"
 
     @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def columns(self) -> Sequence[Column[BothSides[FloatArray]]]:
+        return (
+            Column("deictics_source", "source: deictic words", _WLV, "words", lambda m: m.source[0]),
+            Column("deictics_target", "target: deictic words", _WLV, "words", lambda m: m.target[0]),
+            Column("deictics_difference", "deictic words, source less target", _WLV, "words",
+                   lambda m: m.source[0] - m.target[0]),
+            Column("deictics_source_share", "source: share of deictic words", _WLV, "share",
+                   lambda m: m.source[1]),
+            Column("deictics_target_share", "target: share of deictic words", _WLV, "share",
+                   lambda m: m.target[1]),
+        )  # fmt: skip
 
-    def extract(self, segments: Segments) -> FloatArray:
-        sides = (
-            (segments.source_tokens, segments.source_tokenizer),
-            (segments.target_tokens, segments.target_tokenizer),
-        )
-        return block(COLUMNS, _Marks(*(_marked(*side) for side in sides)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Side:
-    tokens: Tokens
-    deictic: FloatArray  # (n_tokens,) 1 or 0
-
-    @property
-    def count(self) -> FloatArray:
-        return segment_sum(self.deictic, self.tokens.offsets)
-
-    @property
-    def share(self) -> FloatArray:
-        return segment_mean(self.deictic, self.tokens.offsets)
+    def prepared(self, segments: Segments) -> BothSides[FloatArray]:
+        source = _counted(segments.source_tokens, segments.source_tokenizer)
+        return BothSides(source, _counted(segments.target_tokens, segments.target_tokenizer))
 
 
-@dataclass(frozen=True, eq=False)
-class _Marks:
-    source: _Side
-    target: _Side
-
-
-def _marked(tokens: Tokens, tokenizer: Tokenizer) -> _Side:
+def _counted(tokens: Tokens, tokenizer: Tokenizer) -> tuple[FloatArray, FloatArray]:
     if tokenizer.language not in WORDS:
         raise InputError(
             f"no list of deictic words for the language '{tokenizer.language}'",
@@ -85,20 +71,5 @@ def _marked(tokens: Tokens, tokenizer: Tokenizer) -> _Side:
         )
     words = WORDS[tokenizer.language]
     by_type = np.array([word.lower() in words for word in tokens.types], np.float64)
-    return _Side(tokens, by_type[tokens.ids] if len(by_type) else np.empty(0))
-
-
-COLUMNS: Final = (
-    Column[_Marks]("deictics_source", "source: deictic words", _WLV, "words", lambda m: m.source.count),
-    Column[_Marks]("deictics_target", "target: deictic words", _WLV, "words", lambda m: m.target.count),
-    Column[_Marks](
-        "deictics_difference", "deictic words, source less target", _WLV, "words",
-        lambda m: m.source.count - m.target.count,
-    ),
-    Column[_Marks](
-        "deictics_source_share", "source: share of deictic words", _WLV, "share", lambda m: m.source.share
-    ),
-    Column[_Marks](
-        "deictics_target_share", "target: share of deictic words", _WLV, "share", lambda m: m.target.share
-    ),
-)  # fmt: skip
+    deictic = by_type[tokens.ids] if len(by_type) else np.empty(0)
+    return segment_sum(deictic, tokens.offsets), segment_mean(deictic, tokens.offsets)

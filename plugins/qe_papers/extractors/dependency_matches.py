@@ -13,11 +13,11 @@ from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, ratio
+from qe_papers.families import ColumnFamily
 from qe_papers.syntax import Word, parsed
 
 _SYN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: syntactic (Syn)"
@@ -33,7 +33,7 @@ Edges = dict[str, list[tuple[int, int]]]  # relation -> (place of the head, of t
 
 
 @dataclass(frozen=True, eq=False)
-class DependencyMatches(Extractor):
+class DependencyMatches(ColumnFamily):
     """Occurrences of each relation on both sides, their ratio, and matches. Matches are divided by the
     occurrences on each side.
 
@@ -54,20 +54,19 @@ class DependencyMatches(Extractor):
     threshold: Annotated[float, Gt(0), Lt(1)] = 0.1
 
     @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def columns(self) -> Sequence[Column[Sequence["_Pair"]]]:
+        return tuple(_columns())
 
     def requires(self) -> tuple[str, ...]:
         return "annotation_source", "annotation_target"
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def prepared(self, segments: Segments) -> list["_Pair"]:
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
         trees = parsed(segments.source_annotated), parsed(segments.target_annotated)
-        pairs = [
+        return [
             _Pair(edges(left), edges(right), self._equal_lemmas(source, target, i))
             for i, (left, right) in enumerate(zip(*trees, strict=True))
         ]
-        return block(COLUMNS, pairs)
 
     def _equal_lemmas(self, source: Tokens, target: Tokens, i: int) -> Flags:
         forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
@@ -148,6 +147,3 @@ def _columns() -> Iterator[Column[Sequence[_Pair]]]:
             share = partial(_match, side=side, relation=relation)
             text = f"{what} that match, by those of the {side}; NaN without any there"
             yield Column(f"dependency_{relation}_match_{side}", text, _DR, "share", share)
-
-
-COLUMNS: Final = tuple(_columns())

@@ -1,18 +1,18 @@
 """Stand-ins for a decoder's scores: our own phrase table derives the translation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, block
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.text.tokens import Tokens, ratio, segment_sum
+from qe_papers.families import ColumnFamily
 from qe_papers.phrase_segmentation import Forced, force
 
 _SDLLW: Final = "SDL Language Weaver at WMT12, section 2.2: {} (stand-in: forced decoding, not the decoder's)"
@@ -21,8 +21,32 @@ _SJTU: Final = (
 )
 
 
+_COLUMNS: Final[Sequence[tuple[str, str, str, Callable[["_Batch"], FloatArray]]]] = (
+    ("distortion", "source tokens between pairs that follow each other in the translation, summed", "tokens",
+     lambda batch: batch.forced.distortion),
+    ("word_penalty", "tokens of the translation", "tokens",
+     lambda batch: batch.tokens.lengths.astype(np.float64)),
+    ("lm", "log probability of the translation by the target language model", "nats", lambda batch: batch.lm),
+    ("phrase_backward", "sum of log phrase probabilities of the source given the target", "nats",
+     lambda batch: batch.forced.backward_log),
+    ("lexical_backward", "sum of log lexical weights of the source given the target", "nats",
+     lambda batch: batch.forced.backward_lexical_log),
+    ("phrase_forward", "sum of log phrase probabilities of the target given the source", "nats",
+     lambda batch: batch.forced.phrase_log - batch.forced.backward_log),
+    ("lexical_forward", "sum of log lexical weights of the target given the source", "nats",
+     lambda batch: batch.forced.lexical_log - batch.forced.backward_lexical_log),
+    ("phrase_penalty", "pairs of the derivation", "pairs", lambda batch: batch.forced.phrases),
+)  # fmt: skip
+_TRACE: Final[Sequence[tuple[str, str, str, str, Callable[["_Batch"], FloatArray]]]] = (
+    ("trace_density", "phrases of the derivation / source tokens", "trace density", "phrases per token",
+     lambda batch: ratio(batch.phrases, batch.source.lengths)),
+    ("phrase_length", "target tokens / phrases of the derivation", "average of phrase length", "tokens",
+     lambda batch: ratio(batch.tokens.lengths, batch.phrases)),
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
-class ForcedDecoding(Extractor):
+class ForcedDecoding(ColumnFamily):
     """MF1-MF8: log phrase and lexical probabilities, both ways, and the other costs. Logarithms are summed
     over the phrases.
 
@@ -42,18 +66,23 @@ class ForcedDecoding(Extractor):
     trace: bool = False
 
     @property
-    def columns(self) -> tuple[Column["_Batch"], ...]:
-        return (*COLUMNS, *OF_TRACE) if self.trace else COLUMNS
+    def columns(self) -> Sequence[Column["_Batch"]]:
+        rows = [(*row[:2], f"MF{k}", *row[2:]) for k, row in enumerate(_COLUMNS, start=1)]
+        tables = ((_SDLLW, rows), (_SJTU, _TRACE if self.trace else ()))
+        return [
+            Column(f"forced_{name}", f"{what}; NaN without a pair", origin.format(place), unit, compute)
+            for origin, table in tables
+            for name, what, place, unit, compute in table
+        ]
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
+    def prepared(self, segments: Segments) -> "_Batch":
+        source, target = segments.source_tokens, segments.target_tokens
+        return _Batch(force(source, target, self.phrase_table), source, target, self.target_lm)
 
     def extract(self, segments: Segments) -> FloatArray:
-        forced = force(segments.source_tokens, segments.target_tokens, self.phrase_table)
-        batch = _Batch(forced, segments.source_tokens, segments.target_tokens, self.target_lm)
+        batch = self.prepared(segments)
         values = block(self.columns, batch)
-        values[forced.phrases == 0] = float("nan")
+        values[batch.forced.phrases == 0] = float("nan")
         return values
 
 
@@ -72,79 +101,3 @@ class _Batch:
     @property
     def phrases(self) -> FloatArray:
         return self.forced.phrases + self.forced.uncovered
-
-
-COLUMNS: Final = (
-    Column[_Batch](
-        "forced_distortion",
-        "source tokens between pairs that follow each other in the translation, summed; NaN without a pair",
-        _SDLLW.format("MF1"),
-        "tokens",
-        lambda batch: batch.forced.distortion,
-    ),
-    Column[_Batch](
-        "forced_word_penalty",
-        "tokens of the translation; NaN without a pair",
-        _SDLLW.format("MF2"),
-        "tokens",
-        lambda batch: batch.tokens.lengths.astype(np.float64),
-    ),
-    Column[_Batch](
-        "forced_lm",
-        "log probability of the translation by the target language model; NaN without a pair",
-        _SDLLW.format("MF3"),
-        "nats",
-        lambda batch: batch.lm,
-    ),
-    Column[_Batch](
-        "forced_phrase_backward",
-        "sum of log phrase probabilities of the source given the target; NaN without a pair",
-        _SDLLW.format("MF4"),
-        "nats",
-        lambda batch: batch.forced.backward_log,
-    ),
-    Column[_Batch](
-        "forced_lexical_backward",
-        "sum of log lexical weights of the source given the target; NaN without a pair",
-        _SDLLW.format("MF5"),
-        "nats",
-        lambda batch: batch.forced.backward_lexical_log,
-    ),
-    Column[_Batch](
-        "forced_phrase_forward",
-        "sum of log phrase probabilities of the target given the source; NaN without a pair",
-        _SDLLW.format("MF6"),
-        "nats",
-        lambda batch: batch.forced.phrase_log - batch.forced.backward_log,
-    ),
-    Column[_Batch](
-        "forced_lexical_forward",
-        "sum of log lexical weights of the target given the source; NaN without a pair",
-        _SDLLW.format("MF7"),
-        "nats",
-        lambda batch: batch.forced.lexical_log - batch.forced.backward_lexical_log,
-    ),
-    Column[_Batch](
-        "forced_phrase_penalty",
-        "pairs of the derivation; NaN without a pair",
-        _SDLLW.format("MF8"),
-        "pairs",
-        lambda batch: batch.forced.phrases,
-    ),
-)
-OF_TRACE: Final = (
-    Column[_Batch](
-        "forced_trace_density",
-        "phrases of the derivation / source tokens; NaN without a pair",
-        _SJTU.format("trace density"),
-        "phrases per token",
-        lambda batch: ratio(batch.phrases, batch.source.lengths),
-    ),
-    Column[_Batch](
-        "forced_phrase_length",
-        "target tokens / phrases of the derivation; NaN without a pair",
-        _SJTU.format("average of phrase length"),
-        "tokens",
-        lambda batch: ratio(batch.tokens.lengths, batch.phrases),
-    ),
-)

@@ -66,8 +66,8 @@ class GrammarChecks(Extractor):
     characters: bool = False
 
     @property
-    def columns(self) -> tuple[Column[Sequence["_Checked"]], ...]:
-        return (*COLUMNS, *CHARACTERS) if self.characters else COLUMNS
+    def columns(self) -> Sequence[Column[Sequence["_Checked"]]]:
+        return [*_columns(), *(_character_columns() if self.characters else ())]
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -78,7 +78,8 @@ class GrammarChecks(Extractor):
         return tuple(f"annotation_{side}" for side in self._endings)
 
     def extract(self, segments: Segments) -> FloatArray:
-        return np.hstack([block(self.columns, _checked(segments, side)) for side in self._endings])
+        columns = self.columns
+        return np.hstack([block(columns, _checked(segments, side)) for side in self._endings])
 
     @property
     def _endings(self) -> Mapping[Side, str]:
@@ -105,17 +106,10 @@ class _Checked:
             rule.name: rule.matches(words) if language in rule.languages else [] for rule in RULES
         }
 
-    def count(self, name: str) -> int:
-        return len(self.mistakes[name])
-
-    def touched(self, name: str) -> int:
-        places = {k for low, high in self.mistakes[name] for k in range(low, high)}
-        return sum(len(self.words[k].form) for k in places)
-
-    @property
-    def characters(self) -> int:
-        places = {k for spans in self.mistakes.values() for low, high in spans for k in range(low, high)}
-        return sum(len(self.words[k].form) for k in places)
+    def touched(self, *names: str) -> int:
+        """Characters of the words that the rules match; of all rules if none is named."""
+        spans = [span for name in names or self.mistakes for span in self.mistakes[name]]
+        return sum(len(self.words[k].form) for k in {k for low, high in spans for k in range(low, high)})
 
 
 @dataclass(frozen=True)
@@ -145,20 +139,19 @@ def _differs(word: Word, category: str, value: str) -> bool:
     return category in word.feats and value not in word.feats[category]
 
 
+def _noun_differs(noun: Word, category: str, value: str) -> bool:
+    stressed = value == "Masc" and is_stressed(noun)
+    return noun.upos == "NOUN" and _differs(noun, category, value) and not stressed
+
+
 def _determiner_noun(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    if (
-        first_word.upos != "DET"
-        or second_word.upos != "NOUN"
-        or not _has_category(first_word, category, value)
-    ):
-        return False
-    return _differs(second_word, category, value) and not (value == "Masc" and is_stressed(second_word))
+    determiner = first_word.upos == "DET" and _has_category(first_word, category, value)
+    return determiner and _noun_differs(second_word, category, value)
 
 
 def _contraction_noun(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    if first_word.form.lower() not in ("del", "al") or second_word.upos != "NOUN":
-        return False
-    return _differs(second_word, category, value) and not (value == "Masc" and is_stressed(second_word))
+    contraction = first_word.form.lower() in ("del", "al")
+    return contraction and _noun_differs(second_word, category, value)
 
 
 def is_stressed(noun: Word) -> bool:
@@ -176,21 +169,10 @@ def _noun_adjective(first_word: Word, second_word: Word, category: str, value: s
 
 
 def _pronoun_verb(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    pronoun = (
-        first_word.upos == "PRON"
-        and _has_category(first_word, "PronType", "Prs")
-        and _is_subject_form(first_word)
-    )
-    return (
-        pronoun
-        and is_finite(second_word)
-        and _has_category(first_word, category, value)
-        and _differs(second_word, category, value)
-    )
-
-
-def _is_subject_form(word: Word) -> bool:
-    return word.has("Case", "Nom") or word.form.lower() in _SUBJECTS
+    nominative = first_word.has("Case", "Nom") or first_word.form.lower() in _SUBJECTS
+    personal = first_word.upos == "PRON" and _has_category(first_word, "PronType", "Prs") and nominative
+    agrees = not _has_category(first_word, category, value) or not _differs(second_word, category, value)
+    return personal and is_finite(second_word) and not agrees
 
 
 def _preposition_verb(first_word: Word, second_word: Word) -> bool:
@@ -267,60 +249,40 @@ def _rules() -> Iterator[Rule]:
 RULES: Final = tuple(_rules())
 
 
-def _matches(texts: Sequence[_Checked], name: str) -> FloatArray:
-    return np.array([text.count(name) for text in texts], np.float64)
+def _column(
+    name: str, description: str, origin: str, unit: str, measure: Callable[[_Checked], float]
+) -> Column[Sequence[_Checked]]:
+    def values(texts: Sequence[_Checked]) -> FloatArray:
+        return np.array([measure(text) for text in texts], np.float64)
+
+    return Column(f"check_{name}", description, origin, unit, values)
 
 
-def _characters_of(texts: Sequence[_Checked], name: str) -> FloatArray:
-    return np.array([text.touched(name) for text in texts], np.float64)
+def _columns() -> Iterator[Column[Sequence[_Checked]]]:
+    for rule in RULES:
+        count = partial(_count, name=rule.name)
+        yield _column(rule.name, rule.description, rule.origin, "patterns", count)
+    what = "white space before a comma or a closing bracket, or behind an opening one"
+    yield _column("comma_parenthesis_space", what, _DFKI, "patterns", lambda text: len(text.spaces))
+    matches = "matches of all rules"
+    yield _column("all", matches, _DFKI, "patterns", lambda text: sum(map(len, text.mistakes.values())))
+    words = "characters of the words that rules match"
+    yield _column("characters", words, _DFKI, "characters", lambda text: text.touched())
 
 
-def _characters_of_spaces(texts: Sequence[_Checked]) -> FloatArray:
-    return np.array([sum(map(len, text.spaces)) for text in texts], np.float64)
+def _count(text: _Checked, name: str) -> int:
+    return len(text.mistakes[name])
 
 
-def _all(texts: Sequence[_Checked]) -> FloatArray:
-    return np.array([sum(map(len, text.mistakes.values())) for text in texts], np.float64)
+def _touched(text: _Checked, name: str) -> int:
+    return text.touched(name)
 
 
-def _characters(texts: Sequence[_Checked]) -> FloatArray:
-    return np.array([text.characters for text in texts], np.float64)
-
-
-COLUMNS: Final[tuple[Column[Sequence[_Checked]], ...]] = (
-    *(
-        Column(
-            f"check_{rule.name}", rule.description, rule.origin, "patterns", partial(_matches, name=rule.name)
-        )
-        for rule in RULES
-    ),
-    Column(
-        "check_comma_parenthesis_space",
-        "white space before a comma or a closing bracket, or behind an opening one",
-        _DFKI,
-        "patterns",
-        lambda texts: np.array([len(text.spaces) for text in texts], np.float64),
-    ),
-    Column("check_all", "matches of all rules", _DFKI, "patterns", _all),
-    Column("check_characters", "characters of the words that rules match", _DFKI, "characters", _characters),
-)
-
-CHARACTERS: Final[tuple[Column[Sequence[_Checked]], ...]] = (
-    *(
-        Column(
-            f"check_{rule.name}_characters",
-            f"characters of the words of {rule.description}",
-            f"{rule.origin}; section 2.2.1: characters of every rule",
-            "characters",
-            partial(_characters_of, name=rule.name),
-        )
-        for rule in RULES
-    ),
-    Column(
-        "check_comma_parenthesis_space_characters",
-        "characters of misplaced white space and its marks",
-        f"{_DFKI}; section 2.2.1: characters of every rule",
-        "characters",
-        _characters_of_spaces,
-    ),
-)
+def _character_columns() -> Iterator[Column[Sequence[_Checked]]]:
+    section = "section 2.2.1: characters of every rule"
+    for rule in RULES:
+        name, what = f"{rule.name}_characters", f"characters of the words of {rule.description}"
+        touched = partial(_touched, name=rule.name)
+        yield _column(name, what, f"{rule.origin}; {section}", "characters", touched)
+    name, what = "comma_parenthesis_space_characters", "characters of misplaced white space and its marks"
+    yield _column(name, what, f"{_DFKI}; {section}", "characters", lambda text: sum(map(len, text.spaces)))

@@ -7,14 +7,14 @@ from typing import ClassVar, Final
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.morphemes import Morphemes
 from features.text.tokens import Tokens, ratio
 from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
+from qe_papers.families import ColumnFamily
 
 SIDES: Final = ("source", "target")
 _MLM: Final = "Popovic 2012 (DFKI at WMT12), section 2.2: MLM6"
@@ -23,7 +23,7 @@ _OWN: Final = "this project: morphemes of Morfessor Baseline (Creutz and Lagus 2
 
 
 @dataclass(frozen=True)
-class MorphemeFeatures(Extractor):
+class MorphemeFeatures(ColumnFamily):
     """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes. Of one side: NaN for
     an empty text; IBM Model 1: NaN if either is empty.
     """
@@ -47,28 +47,21 @@ class MorphemeFeatures(Extractor):
                 )
 
     @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def columns(self) -> Sequence[Column["_Batch"]]:
+        return (*_of_models(), *_of_lexicons(), *_of_counts())
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def prepared(self, segments: Segments) -> "_Batch":
         words = {"source": segments.source_tokens, "target": segments.target_tokens}
-        source, target = (
-            self.source_morphemes.units(words["source"]),
-            self.target_morphemes.units(words["target"]),
-        )
-        batch = _Batch(
-            words,
-            {"source": source, "target": target},
-            {
-                "source": self.source_morpheme_lm.score(source),
-                "target": self.target_morpheme_lm.score(target),
-            },
-            {
-                "source": self.morpheme_lexicon_target_to_source.score(target, source),
-                "target": self.morpheme_lexicon_source_to_target.score(source, target),
-            },
-        )
-        return block(COLUMNS, batch)
+        source = self.source_morphemes.units(words["source"])
+        target = self.target_morphemes.units(words["target"])
+        models = {
+            "source": self.source_morpheme_lm.score(source), "target": self.target_morpheme_lm.score(target),
+        }  # fmt: skip
+        lexical = {
+            "source": self.morpheme_lexicon_target_to_source.score(target, source),
+            "target": self.morpheme_lexicon_source_to_target.score(source, target),
+        }
+        return _Batch(words, {"source": source, "target": target}, models, lexical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +107,3 @@ def _of_counts() -> Iterator[Column[_Batch]]:
             "ratio",
             partial(_per_word, side=side),
         )
-
-
-COLUMNS: Final = (*_of_models(), *_of_lexicons(), *_of_counts())

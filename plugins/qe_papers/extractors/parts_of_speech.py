@@ -8,11 +8,11 @@ from typing import ClassVar, Final
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.text.annotation import layer_tokens
 from features.text.tokens import Tokens, ratio
+from qe_papers.families import ColumnFamily
 
 UPOS: Final = (
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
@@ -38,7 +38,7 @@ _OWN: Final = "this project: total variation distance of the tag distributions"
 
 
 @dataclass(frozen=True)
-class PartsOfSpeech(Extractor):
+class PartsOfSpeech(ColumnFamily):
     """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`. Tags come from the
     segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in the length.
     Shares are NaN for a text without tokens, ratios if there is nothing to divide by.
@@ -49,20 +49,15 @@ class PartsOfSpeech(Extractor):
     plain: ClassVar[str] = "how many nouns, verbs and other kinds of words the {text} has"
 
     @property
-    def columns(self) -> tuple[Column["_Pair"], ...]:
+    def columns(self) -> Sequence[Column["_Pair"]]:
         return COLUMNS
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
 
     def requires(self) -> tuple[str, ...]:
         return ANNOTATIONS
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def prepared(self, segments: Segments) -> "_Pair":
         sides = zip(ANNOTATIONS, (segments.source_tokens, segments.target_tokens), strict=True)
-        pair = _Pair(*(_Side(layer_tokens(segments.require(c), t, "upos", c)) for c, t in sides))
-        return block(self.columns, pair)
+        return _Pair(*(_Side(layer_tokens(segments.require(c), t, "upos", c)) for c, t in sides))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +89,8 @@ class _Pair:
         return self.source if name == "source" else self.target
 
 
-def _count(pair: _Pair, side: str, group: str) -> FloatArray:
-    return pair.side(side).count(group)
-
-
-def _share(pair: _Pair, side: str, group: str) -> FloatArray:
-    return pair.side(side).share(group)
+def _of_side(pair: _Pair, side: str, group: str, share: bool) -> FloatArray:
+    return pair.side(side).share(group) if share else pair.side(side).count(group)
 
 
 def _difference(pair: _Pair, group: str) -> FloatArray:
@@ -133,7 +124,7 @@ def _of_group(group: str) -> Iterator[Column[_Pair]]:
         group, _DFKI
     )
     for side, origin in (("source", _WLV), ("target", _DCU)):
-        count, share = (partial(function, side=side, group=group) for function in (_count, _share))
+        count, share = (partial(_of_side, side=side, group=group, share=share) for share in (False, True))
         yield Column(f"{group}_{side}", f"{side}: {what}", counted, "words", count)
         yield Column(f"{group}_{side}_share", f"{side}: share of {what}", origin, "share", share)
     for name, text, unit, origin, function in (

@@ -10,8 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
@@ -20,6 +19,7 @@ from features.text.annotation import Layer, layers
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean, segment_min
 from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
+from qe_papers.families import ColumnFamily
 
 ANNOTATIONS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"
@@ -35,7 +35,7 @@ _OWN: Final = "this project: shares of word n-grams (Uppsala at WMT12, section 2
 
 
 @dataclass(frozen=True)
-class PosSequences(Extractor):
+class PosSequences(ColumnFamily):
     """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams. Tags come from
     the segments' annotations and must be those of the tagger that the corpus was tagged with. What needs
     n-grams is NaN for a text that is too short to have one.
@@ -71,14 +71,10 @@ class PosSequences(Extractor):
     def columns(self) -> tuple[Column["_Batch"], ...]:
         return (*COLUMNS, *_below(self.below))
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
     def requires(self) -> tuple[str, ...]:
         return ANNOTATIONS
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def prepared(self, segments: Segments) -> "_Batch":
         tokens = segments.source_tokens, segments.target_tokens
         parts = (getattr(self, f.name) for f in fields(self) if f.name != "below")
         read: list[Layer] = sorted({part.settings["layer"] for part in parts})
@@ -86,7 +82,7 @@ class PosSequences(Extractor):
             side: dict(zip(read, layers(segments.require(c), t, read, c), strict=True))
             for side, c, t in zip(SIDES, ANNOTATIONS, tokens, strict=True)
         }
-        return block(self.columns, _Batch(self, blocks))
+        return _Batch(self, blocks)
 
 
 @dataclass(frozen=True, eq=False)

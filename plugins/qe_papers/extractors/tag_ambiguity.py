@@ -1,22 +1,24 @@
 """How many words of a text the tagger had to choose a tag for, or did not know."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
+from qe_papers.families import ColumnFamily
 from qe_papers.resources.tag_dictionary import TagDictionary
 
-SIDES: Final = "source", "target"
 _DCU: Final = "DCU-SYMC at WMT12, section 3.2 (there TreeTagger's dictionary)"
 
 
+_STATISTICS: Final = {"ambiguous": "that have several tags in", "unknown": "that are not in"}
+
+
 @dataclass(frozen=True)
-class TagAmbiguity(Extractor):
+class TagAmbiguity(ColumnFamily):
     """Shares of words with several tags, and with none, in the annotated corpus."""
 
     plain: ClassVar[str] = "words of the {text} that may be nouns, verbs or others"
@@ -25,35 +27,23 @@ class TagAmbiguity(Extractor):
     target_tag_dictionary: TagDictionary
 
     @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(COLUMNS, _Batch(self, segments))
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    resources: TagAmbiguity
-    segments: Segments
-
-
-def _share(batch: _Batch, side: str, statistic: str) -> FloatArray:
-    dictionary: TagDictionary = getattr(batch.resources, f"{side}_tag_dictionary")
-    tokens = batch.segments.source_tokens if side == "source" else batch.segments.target_tokens
-    return dictionary.ambiguous(tokens) if statistic == "ambiguous" else dictionary.unknown(tokens)
-
-
-def _columns() -> Iterator[Column[_Batch]]:
-    for side in SIDES:
-        for statistic, what in (("ambiguous", "that have several tags in"), ("unknown", "that are not in")):
-            yield Column(
+    def columns(self) -> Sequence[Column[Segments]]:
+        return [
+            Column(
                 f"tags_{side}_{statistic}",
                 f"{side}: share of tokens {what} the annotated corpus; undefined without tokens",
                 _DCU,
                 "share",
-                partial(_share, side=side, statistic=statistic),
+                partial(self._share, side, statistic),
             )
+            for side in ("source", "target")
+            for statistic, what in _STATISTICS.items()
+        ]
 
+    def prepared(self, segments: Segments) -> Segments:
+        return segments
 
-COLUMNS: Final = tuple(_columns())
+    def _share(self, side: str, statistic: str, segments: Segments) -> FloatArray:
+        dictionary: TagDictionary = getattr(self, f"{side}_tag_dictionary")
+        tokens = segments.source_tokens if side == "source" else segments.target_tokens
+        return dictionary.ambiguous(tokens) if statistic == "ambiguous" else dictionary.unknown(tokens)

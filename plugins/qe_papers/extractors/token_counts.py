@@ -10,12 +10,12 @@ import regex
 
 from features.basics.array_types import FloatArray
 from features.basics.distinct import distinct
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column
 from features.core.segments import Segments
 from features.surface import COUNTED, MARK_KINDS, OTHER_PATTERNS, counted, is_punctuation, is_quote
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_sum
+from qe_papers.families import ColumnFamily
 
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
 _BRACKETS: Final = frozenset("()[]{}")
@@ -35,7 +35,7 @@ OfTokens = Callable[[Tokens], FloatArray]
 
 
 @dataclass(frozen=True)
-class TokenCounts(Extractor):
+class TokenCounts(ColumnFamily):
     """Distinct words, bigrams, brackets, genitives, inner capitalised words, on both sides. And ratios of
     punctuation marks, quotation marks and brackets: NaN without anything to divide by; absolute
     differences in single marks; the D of lexical diversity.
@@ -44,11 +44,11 @@ class TokenCounts(Extractor):
     plain: ClassVar[str] = "lengths, punctuation and capitals"
 
     @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+    def columns(self) -> Sequence[Column[dict[str, Tokens]]]:
+        return tuple(_columns())
 
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(COLUMNS, {"source": segments.source_tokens, "target": segments.target_tokens})
+    def prepared(self, segments: Segments) -> dict[str, Tokens]:
+        return {"source": segments.source_tokens, "target": segments.target_tokens}
 
 
 def _types(tokens: Tokens) -> FloatArray:
@@ -151,6 +151,10 @@ def _values(side: Side, function: OfTokens, sides: dict[str, Tokens]) -> FloatAr
     return function(sides[side])
 
 
+def _has(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
+    return (function(sides["source"]) > 0).astype(np.float64)
+
+
 def _squared(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
     return (function(sides["target"]) - function(sides["source"])) ** 2
 
@@ -211,25 +215,12 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
         "tokens^2",
         partial(_squared, _brackets),
     )
-    yield Column(
-        "has_genitives",
-        "1 if the source has `'s` or `s'`",
-        _UEDIN,
-        "0 or 1",
-        lambda sides: (_genitives(sides["source"]) > 0).astype(np.float64),
-    )
-    yield Column(
-        "has_brackets",
-        "1 if the source has opening or closing brackets",
-        _UEDIN,
-        "0 or 1",
-        lambda sides: (_brackets(sides["source"]) > 0).astype(np.float64),
-    )
+    for name, what, has in (
+        ("genitives", "`'s` or `s'`", _genitives), ("brackets", "opening or closing brackets", _brackets),
+    ):  # fmt: skip
+        yield Column(f"has_{name}", f"1 if the source has {what}", _UEDIN, "0 or 1", partial(_has, has))
     yield from _ratios()
     for side in get_args(Side):
         description = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"
         yield Column(f"diversity_d_{side}", description, _D, "ratio", partial(_values, side, _diversity))
     yield from _marks()
-
-
-COLUMNS: Final = tuple(_columns())
