@@ -13,8 +13,8 @@ from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.morphemes import Morphemes
 from features.text.tokens import Tokens, ratio
-from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
 from qe_papers.families import ColumnFamily
+from qe_papers.units import Modelled, Translated, model_columns, translated_columns
 
 SIDES: Final = ("source", "target")
 _MLM: Final = "Popovic 2012 (DFKI at WMT12), section 2.2: MLM6"

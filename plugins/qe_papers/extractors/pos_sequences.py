@@ -18,8 +18,8 @@ from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
 from features.text.annotation import Layer, layers
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean, segment_min
-from qe_papers.comparisons.units import Modelled, Translated, model_columns, translated_columns
 from qe_papers.families import ColumnFamily
+from qe_papers.units import Modelled, Translated, model_columns, translated_columns
 
 ANNOTATIONS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"

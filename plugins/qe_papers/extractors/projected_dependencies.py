@@ -13,8 +13,9 @@ from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.text.tokens import Tokens
-from qe_papers.comparisons.projected_edges import (
+from qe_papers.learned.edge_counts import (
     Counts,
+    EdgeCounts,
     Projection,
     counted,
     edge_features,
@@ -23,12 +24,26 @@ from qe_papers.comparisons.projected_edges import (
     projections,
     save_counts,
 )
-from qe_papers.learned.edge_counts import EdgeCounts
 from qe_papers.syntax import parsed
 
 
 @dataclass(frozen=True)
-class ProjectedDependencies(FittedExtractor):
+class _Projecting(Extractor):
+    aligner: Aligner
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def _projections(self, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
+        links, language = (
+            self.aligner.align(segments.source_tokens, tokens),
+            segments.target_tokenizer.language,
+        )
+        return projections(parsed(segments.source_annotated), links, tokens, language)
+
+
+@dataclass(frozen=True)
+class ProjectedDependencies(_Projecting, FittedExtractor):
     """Coverage, C+ and C- of projected edges, by words, stems and suffixes: 21 features.
 
     Learns from the training rows and the label `reference`: every dependency of the source is projected on
@@ -52,7 +67,6 @@ class ProjectedDependencies(FittedExtractor):
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
 
-    aligner: Aligner
     corpus: Corpus = "training"
     counts: Mapping[str, Counts] | None = field(default=None, init=False, repr=False)
 
@@ -63,9 +77,6 @@ class ProjectedDependencies(FittedExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         return edge_features("projected")
-
-    def requires(self) -> tuple[str, ...]:
-        return ("annotation_source",)
 
     def labels_used(self) -> tuple[str, ...]:
         return ("reference",)
@@ -84,9 +95,6 @@ class ProjectedDependencies(FittedExtractor):
     def extract(self, segments: Segments) -> FloatArray:
         return measured(self._projections(segments, segments.target_tokens), self.learned(self.counts))
 
-    def _projections(self, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
-        return _projected(self.aligner, segments, tokens)
-
     def save(self, path: Path) -> None:
         save_counts(path, self.learned(self.counts))
 
@@ -95,22 +103,13 @@ class ProjectedDependencies(FittedExtractor):
 
 
 @dataclass(frozen=True)
-class _OfTranslatedCorpus(Extractor):
+class _OfTranslatedCorpus(_Projecting):
     edge_counts: EdgeCounts
-    aligner: Aligner
     corpus: Corpus = "translated"
 
     @property
     def features(self) -> Sequence[Feature]:
         return edge_features("projected_translated")
 
-    def requires(self) -> tuple[str, ...]:
-        return ("annotation_source",)
-
     def extract(self, segments: Segments) -> FloatArray:
-        return measured(_projected(self.aligner, segments, segments.target_tokens), self.edge_counts.counts)
-
-
-def _projected(aligner: Aligner, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
-    links = aligner.align(segments.source_tokens, tokens)
-    return projections(parsed(segments.source_annotated), links, tokens, segments.target_tokenizer.language)
+        return measured(self._projections(segments, segments.target_tokens), self.edge_counts.counts)

@@ -19,9 +19,10 @@ from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
 from features.text.annotation import layer_tokens
 from features.text.tokens import Tokens
-from qe_papers.comparisons.sequences import (
+from qe_papers.learned.sequence_models import (
     SEQUENCES,
     Models,
+    SequenceModels,
     aligned_tags,
     load_models,
     perplexities,
@@ -29,11 +30,26 @@ from qe_papers.comparisons.sequences import (
     save_models,
     sequences,
 )
-from qe_papers.learned.sequence_models import SequenceModels
 
 
 @dataclass(frozen=True)
-class SequenceLanguageModels(FittedExtractor):
+class _OfSequences(Extractor):
+    target_stop_words: StopWords
+    aligner: Aligner
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def _sequences(self, segments: Segments, tokens: Tokens) -> dict[str, Tokens]:
+        source, column = segments.source_tokens, "annotation_source"
+        tags = layer_tokens(segments.require(column), source, "xpos", column)
+        aligned = aligned_tags(tags, self.aligner.align(source, tokens), tokens)
+        stop = frozenset(self.target_stop_words.words)
+        return sequences(tokens, segments.target_tokenizer.language, aligned, stop)
+
+
+@dataclass(frozen=True)
+class SequenceLanguageModels(_OfSequences, FittedExtractor):
     """Perplexity by a model of the system's translations, and ratio to that of references. Both models are
     learned from the same training rows: the translations, and the label `reference`.
 
@@ -51,8 +67,6 @@ class SequenceLanguageModels(FittedExtractor):
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
 
-    target_stop_words: StopWords
-    aligner: Aligner
     corpus: Corpus = "training"
     order: Count = 3
     models: Models | None = field(default=None, init=False, repr=False)
@@ -64,9 +78,6 @@ class SequenceLanguageModels(FittedExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         return perplexity_features("sequence")
-
-    def requires(self) -> tuple[str, ...]:
-        return ("annotation_source",)
 
     def labels_used(self) -> tuple[str, ...]:
         return ("reference",)
@@ -89,9 +100,6 @@ class SequenceLanguageModels(FittedExtractor):
         models = self.learned(self.models)
         return perplexities(self._sequences(segments, segments.target_tokens), models)
 
-    def _sequences(self, segments: Segments, tokens: Tokens) -> dict[str, Tokens]:
-        return _sequences(self.aligner, self.target_stop_words, segments, tokens)
-
     def save(self, path: Path) -> None:
         save_models(path, self.learned(self.models))
 
@@ -100,33 +108,13 @@ class SequenceLanguageModels(FittedExtractor):
 
 
 @dataclass(frozen=True)
-class _OfTranslatedCorpus(Extractor):
+class _OfTranslatedCorpus(_OfSequences):
     sequence_models: SequenceModels
-    target_stop_words: StopWords
-    aligner: Aligner
     corpus: Corpus = "translated"
 
     @property
     def features(self) -> Sequence[Feature]:
         return perplexity_features("sequence_translated")
 
-    def requires(self) -> tuple[str, ...]:
-        return ("annotation_source",)
-
     def extract(self, segments: Segments) -> FloatArray:
-        texts = _sequences(self.aligner, self.target_stop_words, segments, segments.target_tokens)
-        return perplexities(texts, self.sequence_models.models)
-
-
-def _sequences(
-    aligner: Aligner, stop_words: StopWords, segments: Segments, tokens: Tokens
-) -> dict[str, Tokens]:
-    annotation = segments.require("annotation_source")
-    tags = layer_tokens(annotation, segments.source_tokens, "xpos", "annotation_source")
-    links = aligner.align(segments.source_tokens, tokens)
-    return sequences(
-        tokens,
-        segments.target_tokenizer.language,
-        aligned_tags(tags, links, tokens),
-        frozenset(stop_words.words),
-    )
+        return perplexities(self._sequences(segments, segments.target_tokens), self.sequence_models.models)

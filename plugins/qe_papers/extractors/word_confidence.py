@@ -40,8 +40,30 @@ _NEAR: Final = 2
 Corpus = Literal["training", "development"]
 
 
-@dataclass(frozen=True)
-class WordConfidence(FittedExtractor):
+@dataclass(frozen=True, kw_only=True)
+class _Confidence(Extractor):
+    lexicon_source_to_target: Lexicon
+    target_lm: LanguageModel
+    bins: Count = 10
+    order: Count = 1
+
+    def _evidence(self, segments: Segments) -> FloatArray:
+        target = segments.target_tokens
+        known = evidence_of(self.lexicon_source_to_target, self.target_lm, segments.source_tokens, target)
+        return np.asarray(_windows(known, target, self.order).mean(axis=-1))
+
+    def _columns(self, segments: Segments, model: NaiveBayes, smoothing: FloatArray) -> FloatArray:
+        units, columns = _units(segments.target_tokens.lower(), self.order), list[FloatArray]()
+        confidences = model.confidences(units, self._evidence(segments), smoothing)
+        for confidence, quartiles in zip(confidences, model.quartiles, strict=True):
+            quarter = np.searchsorted(quartiles, confidence, side="right")
+            columns.append(segment_mean(confidence, units.offsets))
+            columns += [segment_mean(quarter == q, units.offsets) for q in range(4)]
+        return np.column_stack(columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordConfidence(_Confidence, FittedExtractor):
     """Means of P(right|word, evidence), and shares of words by quarter of the probabilities. Quarters are
     those of training words.
 
@@ -65,11 +87,7 @@ class WordConfidence(FittedExtractor):
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "development"},)
 
-    lexicon_source_to_target: Lexicon
-    target_lm: LanguageModel
-    bins: Count = 10
     smoothing: Positive = 5.0
-    order: Count = 1
     corpus: Corpus = "training"
     _model: NaiveBayes | None = field(default=None, init=False, repr=False)
 
@@ -92,12 +110,11 @@ class WordConfidence(FittedExtractor):
             raise InputError(f"no training row has a {what}", location="extractor 'word_confidence'")
         post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
         right = np.array(list(_right(words, post_edit, self.order)))
-        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
-        return self.with_learned(_model=NaiveBayes.fit(units, evidence, right, self.bins, self._smoothing))
+        model = NaiveBayes.fit(units, self._evidence(segments), right, self.bins, self._smoothing)
+        return self.with_learned(_model=model)
 
     def extract(self, segments: Segments) -> FloatArray:
-        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
-        return _columns(self.learned(self._model), segments, evidence, self.order, self._smoothing)
+        return self._columns(segments, self.learned(self._model), self._smoothing)
 
     @property
     def _smoothing(self) -> FloatArray:
@@ -120,13 +137,9 @@ class WordConfidence(FittedExtractor):
         return self.with_learned(_model=model)
 
 
-@dataclass(frozen=True, eq=False)
-class _OfDevelopmentSet(Extractor):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _OfDevelopmentSet(_Confidence):
     development_set: DevelopmentSet
-    lexicon_source_to_target: Lexicon
-    target_lm: LanguageModel
-    bins: Count = 10
-    order: Count = 1
     corpus: Corpus = "development"
 
     @property
@@ -134,9 +147,7 @@ class _OfDevelopmentSet(Extractor):
         return _features("word_confidence_development", self.order, "reference")
 
     def extract(self, segments: Segments) -> FloatArray:
-        model, smoothing = self._tuned
-        evidence = _evidence(self.lexicon_source_to_target, self.target_lm, segments, self.order)
-        return _columns(model, segments, evidence, self.order, smoothing)
+        return self._columns(segments, *self._tuned)
 
     @cached_property
     def _tuned(self) -> tuple[NaiveBayes, FloatArray]:
@@ -160,27 +171,8 @@ def _features(stem: str, order: int, text: str) -> list[Feature]:
     return made
 
 
-def _columns(
-    model: NaiveBayes, segments: Segments, evidence: FloatArray, order: int, smoothing: FloatArray
-) -> FloatArray:
-    units = _units(segments.target_tokens.lower(), order)
-    columns = []
-    confidences = model.confidences(units, evidence, smoothing)
-    for confidence, quartiles in zip(confidences, model.quartiles, strict=True):
-        quarter = np.searchsorted(quartiles, confidence, side="right")
-        columns.append(segment_mean(confidence, units.offsets))
-        columns += [segment_mean(quarter == q, units.offsets) for q in range(4)]
-    return np.column_stack(columns)
-
-
 def _units(words: Tokens, order: int) -> Tokens:
     return words if order == 1 else unit_ngrams(words, order)
-
-
-def _evidence(lexicon: Lexicon, model: LanguageModel, segments: Segments, order: int) -> FloatArray:
-    target = segments.target_tokens
-    known = evidence_of(lexicon, model, segments.source_tokens, target)
-    return np.asarray(_windows(known, target, order).mean(axis=-1))
 
 
 def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:

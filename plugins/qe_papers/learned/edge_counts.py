@@ -1,20 +1,190 @@
 """EdgeCounts: projected dependencies of translations that references have, or lack."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
+import numpy as np
+
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.core.extractor import Feature
 from features.core.resource import Builder, Parts, Resource
 from features.core.resource_files import load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.annotation import Annotation
+from features.storage.arrays import typed, within
+from features.storage.files import read_words, write_words
 from features.text.corpus import ParallelCorpus
-from qe_papers.comparisons.projected_edges import Counts, counted, load_counts, projections, save_counts
+from features.text.links import Links
+from features.text.stems import stems
+from features.text.tokens import Tokens
+from qe_papers.learned.sequence_models import suffix
 from qe_papers.syntax import Word
+
+_UPC: Final = "UPC at WMT12 (Pighin et al. 2012), section 2.2"
+_UPC_PRINTED: Final = f"{_UPC} (Coverage as its equation is printed, not as its prose has it)"
+VARIANTS: Final[Mapping[str, str]] = {"words": "words", "roots": "stems", "suffixes": "suffixes"}
+
+# (name, what it says, which part of the ranked edges: from the best, or from the worst, one in so many)
+_PARTS: Final = (
+    ("agreed_quarter", "agree with, of the quarter with most agreement", "agreed", 4),
+    ("agreed_half", "agree with, of the half with most agreement", "agreed", 2),
+    ("differed", "differ from", "differed", 1),
+    ("differed_quarter", "differ from, of the quarter with least agreement", "differed", 4),
+    ("differed_half", "differ from, of the half with least agreement", "differed", 2),
+)
+
+Edge = tuple[str, str, str]  # relation, head, modifier
+Counts = Mapping[Edge, tuple[int, int]]  # in how many places the reference had it (M+), and had it not (M-)
+Projected = Mapping[str, Edge]  # variant -> an edge of a text
+Projection = Sequence[Sequence[Projected]]  # of every dependency of a source: the edges it becomes
+
+
+def edge_features(stem: str) -> list[Feature]:
+    """The 21 columns of `measured`."""
+    made = []
+    for variant, of in VARIANTS.items():
+        about = f"of dependencies projected on {of}; undefined without any"
+        made.append(Feature(f"{stem}_{variant}_coverage", f"share seen in training {about}", _UPC, "share"))
+        position = f"mean number of times seen in training {about}"
+        made.append(Feature(f"{stem}_{variant}_occurrences", position, _UPC_PRINTED, "edges"))
+        for name, what, _, _ in _PARTS:
+            share = f"share that references {what} {about}"
+            made.append(Feature(f"{stem}_{variant}_{name}", share, _UPC, "share"))
+    return made
+
+
+def measured(texts: Iterable[Projection], counts: Mapping[str, Counts]) -> FloatArray:
+    """(n, 21) of n translations."""
+    rows = []
+    for places in texts:
+        edges = [edge for place in places for edge in place]
+        rows.append([v for name in VARIANTS for v in measures([edge[name] for edge in edges], counts[name])])
+    return np.array(rows, np.float64).reshape(len(rows), len(VARIANTS) * (2 + len(_PARTS)))
+
+
+def projections(
+    sources: Iterable[Sequence[Word]], links: Links, tokens: Tokens, language: str
+) -> Iterator[Projection]:
+    """For every source the projections of its dependencies on its text of `tokens`."""
+    lowered = tokens.lower()
+    roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
+    for i, source in enumerate(sources):
+        words = lowered.words(i)
+        forms = {
+            "words": words,
+            "roots": [roots[word] for word in words],
+            "suffixes": [suffix(word, roots[word]) for word in words],
+        }
+        partners: list[list[int]] = [[] for _ in source]
+        for k in range(links.offsets[i], links.offsets[i + 1]):
+            partners[links.source[k]].append(int(links.target[k]))
+        yield projection(source, partners, forms)
+
+
+def projection(
+    source: Sequence[Word], partners: Sequence[Sequence[int]], forms: Mapping[str, Sequence[str]]
+) -> Projection:
+    """What the dependencies of a source become, one entry for each word that has a head.
+
+    partners  of every source word, the places of the words that it is linked to
+    forms     variant -> the words of the text
+    """
+    made = []
+    for place, word in enumerate(source):
+        if word.head is None or word.head < 0:
+            continue
+        pairs = product(partners[word.head], partners[place])
+        made.append(
+            [
+                {variant: (word.relation, texts[h], texts[m]) for variant, texts in forms.items()}
+                for h, m in pairs
+                if h != m
+            ]
+        )
+    return made
+
+
+def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) -> dict[str, Counts]:
+    """Variant -> M+ and M- of translations' edges. M+ counts edges that the reference has in the same place,
+    M- the others.
+    """
+    agreed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
+    differed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
+    for translation, reference in zip(own_edges, other_edges, strict=True):
+        for edges, others in zip(translation, reference, strict=True):
+            for variant in VARIANTS:
+                there = {edge[variant] for edge in others}
+                for edge in {edge[variant] for edge in edges}:
+                    (agreed if edge in there else differed)[variant][edge] += 1
+    return {
+        variant: {
+            edge: (agreed[variant][edge], differed[variant][edge])
+            for edge in {**agreed[variant], **differed[variant]}
+        }
+        for variant in VARIANTS
+    }
+
+
+def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
+    """Coverage, occurrences, and every part of the ranked edges; NaN without edges. Coverage is the share of
+    edges that were seen (the prose of the paper), occurrences the mean of M+ + M- (its equation).
+
+    >>> counts = {("det", "casa", "la"): (3, 1), ("obj", "come", "pan"): (0, 2)}
+    >>> measures([("det", "casa", "la"), ("obj", "come", "pan"), ("obj", "come", "sal")], counts)
+    [0.6666666666666666, 2.0, 0.75, 0.375, 0.4166666666666667, 1.0, 0.5]
+    """
+    if not edges:
+        return [np.nan] * (2 + len(_PARTS))
+    ranked = sorted((counts.get(edge, (0, 0)) for edge in edges), key=_score, reverse=True)
+    shares = {
+        "agreed": [agreed / max(agreed + differed, 1) for agreed, differed in ranked],
+        "differed": [differed / max(agreed + differed, 1) for agreed, differed in ranked][::-1],
+    }
+    parts = [float(np.mean(shares[kind][: -(-len(ranked) // among)])) for _, _, kind, among in _PARTS]
+    occurrences = float(np.mean([sum(position) for position in ranked]))
+    return [sum(position != (0, 0) for position in ranked) / len(ranked), occurrences, *parts]
+
+
+def _score(position: tuple[int, int]) -> float:
+    agreed, differed = position
+    return (agreed - differed) / max(agreed + differed, 1)
+
+
+def save_counts(path: Path, counts: Mapping[str, Counts]) -> None:
+    """Writes into the directory `path`, a folder for each variant."""
+    for variant in VARIANTS:
+        folder, index = path / variant, dict[str, int]()
+        folder.mkdir()
+        edges = [[index.setdefault(part, len(index)) for part in edge] for edge in counts[variant]]
+        write_words(folder / "words.txt", index)
+        rows = np.array(edges, np.int32).reshape(-1, 3)
+        save_arrays(
+            folder, {}, edges=rows, counts=np.array([*counts[variant].values()], np.int64).reshape(-1, 2)
+        )
+
+
+def load_counts(path: Path) -> dict[str, Counts]:
+    """What `save_counts` wrote. Raises Damaged if arrays are not sound."""
+    return {variant: _load(path / variant) for variant in VARIANTS}
+
+
+def _load(path: Path) -> Counts:
+    words, (_, arrays) = read_words(path / "words.txt"), load_arrays(path)
+    edges, counts = arrays["edges"], arrays["counts"]
+    typed("edges", edges, np.int32, None, 3)
+    typed("counts", counts, np.int64, len(edges), 2)
+    within("counts", counts, 0, 2**31)
+    within("edges", edges, 0, len(words))
+    rows = zip(edges.tolist(), counts.tolist(), strict=True)
+    return {(words[r], words[h], words[m]): (agreed, differed) for (r, h, m), (agreed, differed) in rows}
+
 
 _BATCH = 5000  # texts counted between two reports
 
@@ -71,8 +241,7 @@ class EdgeCounts(Resource):
     counts: Mapping[str, Counts] = field(repr=False)
 
     def save(self, path: Path) -> None:
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta)
+        save_arrays(path, {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint})
         save_counts(path, self.counts)
 
     @classmethod

@@ -1,13 +1,17 @@
 """SequenceModels: language models of sequences from translations, and from references."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Final, Self
 
+import numpy as np
+
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.core.extractor import Feature
 from features.core.resource import Builder, Parts, Resource
 from features.core.resource_files import load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
@@ -16,15 +20,135 @@ from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
 from features.text.corpus import ParallelCorpus
-from features.text.tokens import Tokens
-from qe_papers.comparisons.sequences import (
-    SEQUENCES,
-    Models,
-    aligned_tags,
-    load_models,
-    save_models,
-    sequences,
+from features.text.links import Links
+from features.text.stems import stems
+from features.text.tokens import Tokens, ratio
+from qe_papers.units import Modelled
+
+SEQUENCES: Final[Mapping[str, str]] = {
+    "words": "words",
+    "roots": "stems",
+    "suffixes": "suffixes: what a word has beyond what it shares with its stem",
+    "root_stop": "stop words, and the stems of others",
+    "suffix_stop": "stop words, and the suffixes of others",
+    "pos_stop": "stop words, and the tags of the source words that others are aligned to",
+    "chains": "chains of neighbouring stop words",
+}
+UNALIGNED, BARE = "*", "-"  # a word without source words; a word that is its stem
+
+Texts = Sequence[Sequence[str]]
+Models = Mapping[str, LanguageModel]  # {name of a sequence}_sys, of translations; _ref, of references
+
+_ORIGIN: Final = "UPC at WMT12, section 2.1"
+_KINDS: Final = (
+    ("sys", "perplexity by a model of translations", "choices"),
+    ("sys_ref", "the same by the perplexity by a model of references", "ratio"),
+    ("ref_sys", "perplexity by a model of references by that by a model of translations", "ratio"),
 )
+
+
+def perplexity_features(stem: str) -> list[Feature]:
+    """The 21 columns of `perplexities`."""
+    return [
+        Feature(f"{stem}_{name}_{kind}", f"{what}: {text}; undefined without any", _ORIGIN, unit)
+        for name, what in SEQUENCES.items()
+        for kind, text, unit in _KINDS
+    ]
+
+
+def perplexities(texts: Mapping[str, Tokens], models: Models) -> FloatArray:
+    """(n, 21) of the sequences of n texts; NaN for an empty sequence."""
+    columns = list[FloatArray]()
+    for name, tokens in texts.items():
+        system, reference = (
+            Modelled(tokens, models[f"{name}_{kind}"].score(tokens)).perplexity for kind in ("sys", "ref")
+        )
+        for values in (system, ratio(system, reference), ratio(reference, system)):
+            columns.append(np.where(tokens.lengths > 0, values, np.nan))
+    return np.column_stack(columns)
+
+
+def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str]) -> dict[str, Tokens]:
+    """Name -> the sequences of every text.
+
+    tags  (n,) of every text, the tag or word that represents each word in `pos_stop` (`aligned_tags`)
+
+    Stems are Snowball's, or the first letters in a language without (`features.text.stems`).
+    """
+    lowered = tokens.lower()
+    roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
+    made: dict[str, list[list[str]]] = {name: [] for name in SEQUENCES}
+    for i in range(len(lowered)):
+        words = lowered.words(i)
+        suffixes = [suffix(word, roots[word]) for word in words]
+        others: dict[str, Sequence[str]] = {
+            "root_stop": [roots[w] for w in words],
+            "suffix_stop": suffixes,
+            "pos_stop": tags[i],
+        }
+        made["words"].append(words)
+        made["roots"].append([roots[word] for word in words])
+        made["suffixes"].append(suffixes)
+        made["chains"].append(chains(words, stop))
+        for name, instead in others.items():
+            made[name].append([w if w in stop else o for w, o in zip(words, instead, strict=True)])
+    return {name: Tokens.from_lists(texts) for name, texts in made.items()}
+
+
+def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
+    """Tags of the source words of each word in order, joined by `+`; `*` without any.
+
+    tags  of the source words
+    """
+    result: list[list[str]] = []
+    for i in range(len(words)):
+        own, partners = tags.words(i), [list[int]() for _ in words.words(i)]
+        for k in range(links.offsets[i], links.offsets[i + 1]):
+            partners[links.target[k]].append(int(links.source[k]))
+        result.append(["+".join(own[j] for j in sorted(p)) or UNALIGNED for p in partners])
+    return result
+
+
+def suffix(word: str, root: str) -> str:
+    """What a word has beyond the beginning that it shares with its stem.
+
+    >>> suffix("casas", "cas"), suffix("comieron", "com"), suffix("sol", "sol")
+    ('as', 'ieron', '-')
+    """
+    pairs = zip(word, root, strict=False)
+    shared = next((k for k, (own, other) in enumerate(pairs) if own != other), min(len(word), len(root)))
+    return word[shared:] or BARE
+
+
+def chains(words: Sequence[str], stop: Collection[str]) -> list[str]:
+    """Runs of two or more stop words, each as one token.
+
+    >>> chains("el de casa la y sol de".split(), frozenset(["el", "de", "la", "y"]))
+    ['el_de', 'la_y']
+    """
+    runs: list[list[str]] = [[]]
+    for word in words:
+        if word in stop:
+            runs[-1].append(word)
+        elif runs[-1]:
+            runs.append([])
+    return ["_".join(run) for run in runs if len(run) > 1]
+
+
+def save_models(path: Path, models: Models) -> None:
+    """Writes the models of all sequences into the directory `path`, one folder each."""
+    for name, model in models.items():
+        (path / name).mkdir()
+        model.save(path / name)
+
+
+def load_models(path: Path) -> Models:
+    """What `save_models` wrote. Raises Damaged if arrays are not sound."""
+    names = [f"{name}_{kind}" for name in SEQUENCES for kind in ("sys", "ref")]
+    models = {name: LanguageModel.load(path / name) for name in names}
+    for model in models.values():
+        model.check_stored()
+    return models
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +192,7 @@ class SequenceModelsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class SequenceModels(Resource):
-    """Models of each sequence of `qe_papers.comparisons.sequences`. `words_sys`, ... model the machine
+    """Models of each sequence of `qe_papers.learned.sequence_models`. `words_sys`, ... model the machine
     translations of `translated_corpus`, `words_ref`, ... its references.
     """
 
@@ -84,11 +208,7 @@ class SequenceModels(Resource):
             model.check_stored()
 
     def save(self, path: Path) -> None:
-        meta: Mapping[str, Any] = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-        }
-        save_arrays(path, meta)
+        save_arrays(path, {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint})
         save_models(path, self.models)
 
     @classmethod

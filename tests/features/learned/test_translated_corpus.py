@@ -27,10 +27,8 @@ from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column
-from qe_papers.comparisons.projected_edges import counted, projections
-from qe_papers.comparisons.sequences import SEQUENCES, aligned_tags, sequences
-from qe_papers.learned.edge_counts import EdgeCounts
-from qe_papers.learned.sequence_models import SequenceModels
+from qe_papers.learned.edge_counts import EdgeCounts, counted, projections
+from qe_papers.learned.sequence_models import SEQUENCES, SequenceModels, aligned_tags, sequences
 from qe_papers.syntax import parsed
 
 PAIRS, TRANSLATED = 3000, 301

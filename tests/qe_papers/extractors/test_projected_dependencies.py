@@ -9,8 +9,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.resources.aligner import AlignerBuilder
 from features.text.corpus import ParallelCorpus
-from qe_papers.comparisons.projected_edges import VARIANTS, counted, measures, projection
 from qe_papers.extractors.projected_dependencies import ProjectedDependencies
+from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projection
 from qe_papers.syntax import Word
 from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
 

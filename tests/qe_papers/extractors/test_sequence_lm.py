@@ -13,8 +13,8 @@ from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe_papers.comparisons.sequences import SEQUENCES
 from qe_papers.extractors.sequence_lm import SequenceLanguageModels
+from qe_papers.learned.sequence_models import SEQUENCES
 
 SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]

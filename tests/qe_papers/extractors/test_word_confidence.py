@@ -20,7 +20,13 @@ PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "r
 def made(smoothing: float = 5.0, bins: int = 2, order: int = 1) -> WordConfidence:
     corpus = ParallelCorpus.from_lines(PAIRS, ENGLISH, SPANISH)
     lexicon = Lexicon.build(corpus, direction="source_to_target")
-    return WordConfidence(lexicon, LanguageModel.from_tokens(corpus.target, order=2), bins, smoothing, order)
+    return WordConfidence(
+        lexicon_source_to_target=lexicon,
+        target_lm=LanguageModel.from_tokens(corpus.target, order=2),
+        bins=bins,
+        smoothing=smoothing,
+        order=order,
+    )
 
 
 def segments(*targets: str) -> Segments:

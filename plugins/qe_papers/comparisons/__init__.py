@@ -1,1 +1,0 @@
-"""A translation next to a second one: sequences, templates, projected edges."""
