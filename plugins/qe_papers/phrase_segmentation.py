@@ -55,19 +55,19 @@ def force(source: Tokens, target: Tokens, table: PhraseTable) -> Forced:
     Koehn et al. 2003, section 2.
     """
     result = np.zeros((len(source), len(_FIELDS)))
-    _force(
-        table.phrases(source, "source"), source.offsets, table.phrases(target, "target"), target.offsets,
-        table.offsets, table.target, table.forward, table.backward, table.forward_weight,
-        table.backward_weight, result,
+    arrays = (
+        table.offsets, table.target, table.forward, table.backward, table.forward_weight, table.backward_weight,
     )  # fmt: skip
+    phrases = table.phrases(target, "target")
+    _force(table.phrases(source, "source"), source.offsets, phrases, target.offsets, arrays, result)
     return Forced(**{name: result[:, k] for k, name in enumerate(_FIELDS) if name != "cost"})
 
 
 @numba.njit(cache=True, nogil=True)
 def _force(
-    rows: Any, source_offsets: Any, phrases: Any, target_offsets: Any, entries: Any, columns: Any,
-    forward: Any, backward: Any, forward_weight: Any, backward_weight: Any, result: Any,
-) -> None:  # fmt: skip
+    rows: Any, source_offsets: Any, phrases: Any, target_offsets: Any, table: Any, result: Any
+) -> None:
+    entries, columns, forward, backward, forward_weight, backward_weight = table
     for k in range(len(result)):
         source_ids = rows[source_offsets[k] : source_offsets[k + 1]]
         right = phrases[target_offsets[k] : target_offsets[k + 1]]

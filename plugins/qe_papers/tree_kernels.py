@@ -188,6 +188,7 @@ _Sorted = tuple[
 each tree sorted by kind."""
 
 
+_Decays = tuple[bool, float, float]
 _Room = tuple[FloatArray, NDArray[np.int64], FloatArray]
 """Delta of two trees' nodes (all 0), the ranges of equal kinds, one row of a recursion over children."""
 
@@ -213,18 +214,14 @@ def _normalised(values: FloatArray, trees_a: FloatArray, trees_b: FloatArray) ->
 
 
 @numba.njit(cache=True, nogil=True)
-def _diagonal(
-    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, values: FloatArray
-) -> None:
+def _diagonal(trees: _Sorted, decays: _Decays, start: int, end: int, values: FloatArray) -> None:
     room = _room(trees, trees)
     for i in range(start, end):
         values[i] = _value(trees, i, trees, i, decays, room)
 
 
 @numba.njit(cache=True, nogil=True)
-def _triangle(
-    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, values: FloatArray
-) -> None:
+def _triangle(trees: _Sorted, decays: _Decays, start: int, end: int, values: FloatArray) -> None:
     room = _room(trees, trees)
     for i in range(start, end):
         for j in range(i + 1, len(values)):
@@ -233,12 +230,7 @@ def _triangle(
 
 @numba.njit(cache=True, nogil=True)
 def _rectangle(
-    trees_a: _Sorted,
-    trees_b: _Sorted,
-    decays: tuple[bool, float, float],
-    start: int,
-    end: int,
-    values: FloatArray,
+    trees_a: _Sorted, trees_b: _Sorted, decays: _Decays, start: int, end: int, values: FloatArray
 ) -> None:
     room = _room(trees_a, trees_b)
     for i in range(start, end):
@@ -256,9 +248,7 @@ def _room(trees_a: _Sorted, trees_b: _Sorted) -> _Room:
 
 
 @numba.njit(cache=True, nogil=True)
-def _value(
-    trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
-) -> float:
+def _value(trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: _Decays, room: _Room) -> float:
     if trees_b[1][j] < trees_a[1][i]:
         trees_a, i, trees_b, j = trees_b, j, trees_a, i
     value: float = _ordered(trees_a, i, trees_b, j, decays, room)
@@ -266,9 +256,7 @@ def _value(
 
 
 @numba.njit(cache=True, nogil=True)
-def _ordered(
-    trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
-) -> float:
+def _ordered(trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: _Decays, room: _Room) -> float:
     start, end, base = trees_a[0][i], trees_a[0][i + 1], trees_b[0][j]
     first_left, first_right, arities_left, arities_right = trees_a[2], trees_b[2], trees_a[3], trees_b[3]
     order = trees_b[5]

@@ -35,11 +35,9 @@ class _Projecting(Extractor):
         return ("annotation_source",)
 
     def _projections(self, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
-        links, language = (
-            self.aligner.align(segments.source_tokens, tokens),
-            segments.target_tokenizer.language,
-        )
-        return projections(parsed(segments.source_annotated), links, tokens, language)
+        links = self.aligner.align(segments.source_tokens, tokens)
+        sources, language = parsed(segments.source_annotated), segments.target_tokenizer.language
+        return projections(sources, links, tokens, language)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from features.basics.hints import Count, Positive, Seed
 from qe.config.distributions import Choice, Distribution, FloatRange
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import rows_to_predict, training_data
+from qe_papers.learner import OwnLearner
 from qe_papers.learners.discretised import TRUSTED_TYPES, Classifier, DiscretisedRegressor, Output
 
 
@@ -65,15 +65,13 @@ def tried_features(columns: int) -> int:
     return columns.bit_length()
 
 
-class DcuMean(Learner):
+class DcuMean(OwnLearner):
     """The combination of DCU-SYMC; ClassifierMean has the parameters. Deterministic for one `seed`."""
 
+    regressor = ClassifierMean
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(0.1, 30.0, log=True),
         "gamma": FloatRange(1e-4, 0.3, log=True),
         "output": Choice(["most_likely", "expected"]),
     }
     trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.dcu_mean.ClassifierMean", *TRUSTED_TYPES)
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return ClassifierMean(**{"seed": seed, **params})

@@ -17,10 +17,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Positive, Seed
 from qe.config.distributions import Choice, Distribution
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe.learning.learners.trees import FlatTrees
 from qe.learning.parameters import estimator_mistakes
+from qe_papers.learner import OwnLearner
 
 # Trees and forests are kept as arrays.
 TRUSTED_TYPES = (
@@ -152,7 +152,7 @@ def _softmax(decisions: FloatArray) -> FloatArray:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-class Discretised(Learner):
+class Discretised(OwnLearner):
     """A classifier over label intervals; the score is its expected value or likeliest class.
 
     Parameters: those of DiscretisedRegressor. Deterministic for one `seed`.
@@ -160,12 +160,10 @@ class Discretised(Learner):
     Source: WMT12 DFKI, Section 2.4.1, with its four intervals.
     """
 
+    regressor = DiscretisedRegressor
     space: ClassVar[Mapping[str, Distribution]] = {
         "classifier": Choice(["naive_bayes", "k_neighbours", "svm", "logistic", "tree"]),
         "interval": Choice([0.25, 0.5, 0.7, 1.0]),
         "output": Choice(["expected", "most_likely"]),
     }
     trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return DiscretisedRegressor(**{"seed": seed, **params})

@@ -14,9 +14,9 @@ from features.basics.errors import unknown_name
 from features.basics.hints import NotNegative, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe.learning.learners.svr import predicted
+from qe_papers.learner import OwnLearner
 
 
 @dataclass(repr=False, eq=False)
@@ -87,11 +87,12 @@ def _share(importances: FloatArray) -> FloatArray:
     return importances / largest if largest > 0 else np.ones_like(importances)
 
 
-class ImportanceWeighted(Learner):
+class ImportanceWeighted(OwnLearner):
     """Importance-weighted SVR, the feasibility study's best learner. ImportanceWeightedSvr has the
     parameters.
     """
 
+    regressor = ImportanceWeightedSvr
     space: ClassVar[Mapping[str, Distribution]] = {
         "importance": Choice(["elastic_net", "both"]),
         "alpha": FloatRange(0.01, 0.2, log=True),
@@ -106,6 +107,3 @@ class ImportanceWeighted(Learner):
         "qe_papers.learners.importance_weighted_svr.ImportanceWeightedSvr",
         "sklearn.svm._classes.SVR",
     )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return ImportanceWeightedSvr(**{"seed": seed, **params})

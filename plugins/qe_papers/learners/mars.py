@@ -17,8 +17,8 @@ from features.basics.hints import Count, NotNegative
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.display.numbers import general
 from qe.learning.elimination import drop_attribute
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import rows_to_predict, training_data
+from qe_papers.learner import OwnLearner
 
 _SPAN_RISK = 0.05  # Friedman 1991, equations 43 and 45: alpha
 _COLLINEAR = 0.01  # share of a candidate's squared norm that must lie outside the span of the terms
@@ -309,13 +309,14 @@ def _hinge_products(
             products[f, c] = moment - t * plain
 
 
-class Mars(Learner):
+class Mars(OwnLearner):
     """Piecewise-linear regression with learned knots; `.describe(names)` prints the equation.
 
     Parameters: those of MarsRegressor. Features enter unscaled, so that the knots are in their own units.
     Deterministic. Source: Friedman 1991; WMT12 DFKI (grcfs-mars).
     """
 
+    regressor = MarsRegressor
     space: ClassVar[Mapping[str, Distribution]] = {
         "max_degree": IntRange(1, 2),
         "max_terms": IntRange(5, 60, log=True),
@@ -323,6 +324,3 @@ class Mars(Learner):
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.mars.MarsRegressor",)
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return MarsRegressor(**params)

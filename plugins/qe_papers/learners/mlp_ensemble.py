@@ -16,8 +16,8 @@ from features.basics.threads import apply_to_each
 from features.word_level import network
 from features.word_level.network import State, falling_rates, step
 from qe.config.distributions import Distribution, FloatRange, IntRange
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+from qe_papers.learner import OwnLearner
 
 Array = NDArray[Any]
 
@@ -63,30 +63,31 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
     return state, Lanes(*values), Lanes(*gradients)
 
 
+class Schedule(NamedTuple):
+    """Steps of Adam: rows in one, and (steps,) rates and shrinking of weights."""
+
+    batch: int
+    rates: FloatArray
+    shrinks: FloatArray
+
+
 @numba.njit(**_FAST)
 def epoch(
-    rows: LabelledRows,
-    order: IntArray,
-    batch: int,
-    completed: int,
-    rates: FloatArray,
-    shrinks: FloatArray,
-    lanes: Lanes,
-    slopes: Lanes,
+    rows: LabelledRows, order: IntArray, schedule: Schedule, completed: int, lanes: Lanes, slopes: Lanes,
     state: State,
-) -> None:
+) -> None:  # fmt: skip
     """Changes the parameters in place, by one batch of rows after the other.
 
-    order          (n,) the rows; a batch has the next `batch` of them
-    done           steps of earlier epochs
-    rates, shrinks (steps,) of Adam, those of earlier epochs too
+    order          (n,) the rows; a batch has the next ones of them
+    completed      steps of earlier epochs
     lanes, slopes  views into `state`: parameters, gradients
     """
+    batch = schedule.batch
     for start in range(0, len(order), batch):
         taken = order[start : start + batch]
         batch_rows = LabelledRows(rows.inputs[taken], rows.labels[taken], rows.weights[taken])
         batch_gradients(batch_rows, lanes, slopes)
-        step(state, rates[completed], shrinks[completed])
+        step(state, schedule.rates[completed], schedule.shrinks[completed])
         completed += 1
 
 
@@ -247,12 +248,12 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n, k = rows.inputs.shape
         each = -(-n // self.batch_size)  # steps in an epoch
         steps = self.epochs * each
-        rates = falling_rates(self.learning_rate, steps)
         shrinks = self.learning_rate * self.weight_decay * (1 - np.arange(steps) / steps)
+        schedule = Schedule(self.batch_size, falling_rates(self.learning_rate, steps), shrinks)
         state, lanes, slopes = initial_state(_lanes(self.weights_, members))
         for number in range(self.epochs):
             order, done = rng.permutation(n), number * each
-            epoch(rows, order, self.batch_size, done, rates, shrinks, lanes, slopes, state)
+            epoch(rows, order, schedule, done, lanes, slopes, state)
         into, hidden_bias, output, bias = self.weights_
         into.reshape(k, *output.shape)[:, members] = lanes.into.reshape(k, self.hidden, -1).swapaxes(1, 2)
         hidden_bias.reshape(output.shape)[members] = lanes.hidden.reshape(self.hidden, -1).T
@@ -277,9 +278,10 @@ def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("nmh,mh->nm", hidden, output) + bias)
 
 
-class Mlp(Learner):
+class Mlp(OwnLearner):
     """Averaged small neural networks; MlpEnsemble has the parameters. Deterministic for one `seed`."""
 
+    regressor = MlpEnsemble
     space: ClassVar[Mapping[str, Distribution]] = {
         "hidden": IntRange(2, 40, log=True),
         "epochs": IntRange(10, 120, log=True),
@@ -287,6 +289,3 @@ class Mlp(Learner):
         "weight_decay": FloatRange(1e-4, 10.0, log=True),
     }
     trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.mlp_ensemble.MlpEnsemble",)
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return MlpEnsemble(**{"seed": seed, **params})

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from features.basics.array_types import FloatArray
 from qe.config.distributions import Choice, Distribution
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+from qe_papers.learner import OwnLearner
 
 Improvement = Literal["empirical_bayes", "nested", "subset"]
 
@@ -132,13 +132,11 @@ def _deviation(residuals: FloatArray, columns: int) -> float:
     return float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
 
 
-class Pace(Learner):
+class Pace(OwnLearner):
     """Pace regression on standardised features; see PaceRegressor. Deterministic."""
 
+    regressor = PaceRegressor
     space: ClassVar[Mapping[str, Distribution]] = {
         "estimator": Choice(("empirical_bayes", "nested", "subset"))
     }
     trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.pace.PaceRegressor",)
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return PaceRegressor(**params)

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from qe.config.distributions import Distribution, IntRange
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+from qe_papers.learner import OwnLearner
 
 
 @dataclass(repr=False, eq=False)
@@ -62,13 +62,11 @@ def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, in
     return W @ np.linalg.solve(P.T @ W, np.array(shares)), len(shares)
 
 
-class Pls(Learner):
+class Pls(OwnLearner):
     """Regression on a few directions that covary with the label; see PlsRegressor. Parameter:
     `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
     """
 
+    regressor = PlsRegressor
     space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(1, 20, log=True)}
     trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.pls.PlsRegressor",)
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return PlsRegressor(**params)

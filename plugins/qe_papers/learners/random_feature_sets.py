@@ -12,10 +12,11 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed, Share
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds
-from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learner import LEARNERS
 from qe.learning.learners.checks import cross_fit, rows_to_predict, training_data
 from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_members
 from qe.learning.parameters import StrategyIn
+from qe_papers.learner import OwnLearner
 
 
 @dataclass(repr=False, eq=False)
@@ -76,15 +77,13 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return float(np.abs(cross_fit(member, X, y, self.folds, weights) - y).mean())
 
 
-class RandomSets(Learner):
+class RandomSets(OwnLearner):
     """One learner on random feature sets; members see standardised features. RandomFeatureSets has the
     parameters.
     """
 
+    regressor = RandomFeatureSets
     space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}
     trusted_types: ClassVar[tuple[str, ...]] = cast(
         tuple[str, ...], TrustedByMembers("qe_papers.learners.random_feature_sets.RandomFeatureSets")
     )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return RandomFeatureSets(**{"seed": seed, **params})

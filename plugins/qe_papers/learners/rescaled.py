@@ -11,10 +11,11 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Seed
 from qe.config.ranges import Folds
-from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learner import LEARNERS
 from qe.learning.learners.checks import cross_fit, rows_to_predict, training_data
 from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_members
 from qe.learning.parameters import StrategyIn
+from qe_papers.learner import OwnLearner
 
 
 @dataclass(repr=False, eq=False)
@@ -67,12 +68,10 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.clip(predicted, low, high)
 
 
-class Rescaled(Learner):
+class Rescaled(OwnLearner):
     """One learner, rescaled; see RescaledRegressor. The member sees standardised features."""
 
+    regressor = RescaledRegressor
     trusted_types: ClassVar[tuple[str, ...]] = cast(
         tuple[str, ...], TrustedByMembers("qe_papers.learners.rescaled.RescaledRegressor")
     )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return RescaledRegressor(**{"seed": seed, **params})

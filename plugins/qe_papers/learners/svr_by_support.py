@@ -15,10 +15,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive, Seed, Share
 from qe.config.ranges import Folds, Inner
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
 from qe.learning.parameters import NameIn
 from qe.statistics.metric import METRICS
+from qe_papers.learner import OwnLearner
 
 Range = tuple[Positive, Positive]  # lowest and highest
 Values = tuple[float, ...]
@@ -182,15 +182,13 @@ def _error(setting: Setting) -> float:
     return setting.error
 
 
-class SvrBySupport(Learner):
+class SvrBySupport(OwnLearner):
     """RBF-SVR with C, gamma and epsilon chosen inside; deterministic for one seed. SvrChosenBySupport has
     the parameters.
     """
 
+    regressor = SvrChosenBySupport
     trusted_types: ClassVar[tuple[str, ...]] = (
         "qe_papers.learners.svr_by_support.SvrChosenBySupport",
         "sklearn.svm._classes.SVR",
     )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return SvrChosenBySupport(**{"seed": seed, **params})

@@ -12,8 +12,8 @@ from sklearn.svm import SVR
 from features.basics.array_types import FloatArray
 from features.basics.hints import NotNegative, Positive
 from qe.config.distributions import Distribution, FloatRange
-from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
+from qe_papers.learner import OwnLearner
 
 _LEAST = 2  # rows that there must be to train on
 _AT_BOUND = 1 - 1e-6
@@ -66,9 +66,10 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray((multipliers < self.C * weights * _AT_BOUND) | (weights == 0), bool)
 
 
-class SvrConsistent(Learner):
+class SvrConsistent(OwnLearner):
     """SVR without the rows that it cannot fit; see ConsistentSVR. Deterministic."""
 
+    regressor = ConsistentSVR
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(1e-3, 10.0, log=True),
         "epsilon": FloatRange(0.1, 1.0, log=True),
@@ -77,6 +78,3 @@ class SvrConsistent(Learner):
         "qe_papers.learners.svr_consistent.ConsistentSVR",
         "sklearn.svm._classes.SVR",
     )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return ConsistentSVR(**params)

@@ -40,23 +40,17 @@ def sample(
     for completed in range(0, iterations, _TOLD):
         rounds = min(_TOLD, iterations - completed)
         seed = int(random.integers(2**31))
-        _iterate(words, offsets, topics, of_words, totals, settings.alpha, settings.eta, rounds, seed)
+        priors = settings.alpha, settings.eta
+        _iterate(words, offsets, topics, of_words, totals, priors, rounds, seed)
         report(completed + rounds)
     return of_words.astype(np.float64) + settings.eta
 
 
 @numba.njit(cache=True, nogil=True)
 def _iterate(
-    words: Any,
-    offsets: Any,
-    topics: Any,
-    of_words: Any,
-    totals: Any,
-    alpha: float,
-    eta: float,
-    rounds: int,
-    seed: int,
+    words: Any, offsets: Any, topics: Any, of_words: Any, totals: Any, priors: Any, rounds: int, seed: int
 ) -> None:
+    alpha, eta = priors
     np.random.seed(seed)
     vocabulary, size = of_words.shape
     of_document, weights = np.zeros(size, np.int64), np.zeros(size)
@@ -111,22 +105,17 @@ class SampledTopicModelBuilder(Builder):
                 remedy="build the topic model from a larger corpus",
             )
         bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
-        settings = LdaSettings(self.topics, self.alpha, self.eta, seed=self.seed)
+        lda = LdaSettings(self.topics, self.alpha, self.eta, seed=self.seed)
         weights = sample(
-            bags,
-            len(source) + len(target),
-            settings,
-            self.iterations,
+            bags, len(source) + len(target), lda, self.iterations,
             lambda completed: progress("topic model", completed, self.iterations),
-        )
+        )  # fmt: skip
         words = [len(source.index), len(target.index)]
+        settings = {**self.settings, "rare": rare, "words": words}
         return SampledTopicModel(
-            source,
-            target,
-            weights.astype(np.float32),
-            settings={**self.settings, "rare": rare, "words": words},
+            source, target, weights.astype(np.float32), settings=settings,
             corpus_fingerprint=corpus.fingerprint,
-        )
+        )  # fmt: skip
 
 
 class SampledTopicModel(TopicModel):

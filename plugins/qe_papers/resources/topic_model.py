@@ -43,6 +43,10 @@ class Bags:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Longs]:
+        return self.ids, self.counts, self.offsets
+
 
 @dataclass(frozen=True)
 class LdaSettings:
@@ -74,7 +78,7 @@ def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[
             expected = expected_words(weights)
             gathered = np.zeros_like(weights)
             theta, norm = settled(bags, topics, expected, settings.alpha)
-            _gather(bags.ids, bags.counts, bags.offsets, topics, theta, norm, gathered)
+            _gather(bags.arrays, topics, theta, norm, gathered)
             rate = (step + settings.delay) ** -settings.decay
             weights = (1 - rate) * weights + rate * (
                 settings.eta + len(bags) / len(topics) * gathered * expected
@@ -103,7 +107,7 @@ def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tu
     theta, norm = np.empty((len(topics), expected.shape[1])), np.empty(begins[-1])
 
     def work(documents: tuple[int, int]) -> None:
-        _settle(*documents, bags.ids, bags.counts, bags.offsets, topics, begins, expected, alpha, theta, norm)
+        _settle(*documents, bags.arrays, topics, begins, expected, alpha, theta, norm)
 
     apply_to_each(work, even_ranges(sizes + 1))
     return theta, norm
@@ -112,7 +116,7 @@ def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tu
 def infer(bags: Bags, expected: FloatArray, alpha: float) -> FloatArray:
     """(n, topics) mean topic shares of each document; for an empty one the prior's, all equal."""
     result = np.empty((len(bags), expected.shape[1]))
-    _infer_batch(bags.ids, bags.counts, bags.offsets, expected, alpha, result)
+    _infer_batch(bags.arrays, expected, alpha, result)
     shares: FloatArray = result / result.sum(axis=1, keepdims=True)
     return shares
 
@@ -158,9 +162,7 @@ def _document(ids: Any, counts: Any, expected: Any, alpha: float, gamma: Any, th
 def _settle(
     low: int,
     high: int,
-    ids: Any,
-    counts: Any,
-    offsets: Any,
+    bags: Any,
     topics: Any,
     begins: Any,
     expected: Any,
@@ -168,6 +170,7 @@ def _settle(
     theta: Any,
     norm: Any,
 ) -> None:
+    ids, counts, offsets = bags
     gamma = np.empty(expected.shape[1])
     for n in range(low, high):
         batch = slice(offsets[topics[n]], offsets[topics[n] + 1])
@@ -177,7 +180,8 @@ def _settle(
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(ids: Any, counts: Any, offsets: Any, topics: Any, theta: Any, norm: Any, gathered: Any) -> None:
+def _gather(bags: Any, topics: Any, theta: Any, norm: Any, gathered: Any) -> None:
+    ids, counts, offsets = bags
     at = 0
     for n in range(len(topics)):
         for i in range(offsets[topics[n]], offsets[topics[n] + 1]):
@@ -187,7 +191,8 @@ def _gather(ids: Any, counts: Any, offsets: Any, topics: Any, theta: Any, norm: 
 
 
 @numba.njit(cache=True, nogil=True)
-def _infer_batch(ids: Any, counts: Any, offsets: Any, expected: Any, alpha: float, result: Any) -> None:
+def _infer_batch(bags: Any, expected: Any, alpha: float, result: Any) -> None:
+    ids, counts, offsets = bags
     theta = np.empty(expected.shape[1])
     for d in range(len(result)):
         words, times = ids[offsets[d] : offsets[d + 1]], counts[offsets[d] : offsets[d + 1]]
@@ -219,22 +224,17 @@ class TopicModelBuilder(Builder):
                 remedy="build the topic model from a larger corpus",
             )
         bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
-        settings = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
+        lda = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
         total = self.passes * len(corpus)
         weights = train(
-            bags,
-            len(source) + len(target),
-            settings,
-            lambda completed: progress("topic model", completed, total),
+            bags, len(source) + len(target), lda, lambda completed: progress("topic model", completed, total)
         )
         words = [len(source.index), len(target.index)]
+        settings = {**self.settings, "rare": rare, "words": words}
         return TopicModel(
-            source,
-            target,
-            weights.astype(np.float32),
-            settings={**self.settings, "rare": rare, "words": words},
+            source, target, weights.astype(np.float32), settings=settings,
             corpus_fingerprint=corpus.fingerprint,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,14 +63,9 @@ class TriggersBuilder(Builder):
         if self.trigger_side == self.triggered_side:
             values[rows == words] = 0.0
         return Triggers(
-            trigger_words,
-            right,
-            ends,
-            words,
-            values,
-            settings={**self.settings, "pairs": len(words)},
+            trigger_words, right, ends, words, values, settings={**self.settings, "pairs": len(words)},
             corpus_fingerprint=corpus.fingerprint,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,27 +108,17 @@ class Triggers(Resource):
         """(n,) mean over the words of `given` of their mean I with the words of `other`. Each word counts as
         often as it stands. NaN if one of the two texts is empty.
         """
-        trigger_words, right = (
-            WordSets.from_tokens(trigger_side, self.trigger_side),
-            WordSets.from_tokens(triggered_side, self.triggered_side),
-        )
+        trigger_words = WordSets.from_tokens(trigger_side, self.trigger_side)
+        right = WordSets.from_tokens(triggered_side, self.triggered_side)
         return ratio(self._sums(trigger_words, right), trigger_side.lengths * triggered_side.lengths)
 
     def _sums(self, trigger_words: WordSets, right: WordSets) -> FloatArray:
         result = np.zeros(len(trigger_words.sizes))
         table = (self.offsets, self.columns, self.values)
         sides = (trigger_words.ids, trigger_words.offsets), (right.ids, right.offsets)
+        counts = (trigger_words.counts, trigger_words.offsets), (right.counts, right.offsets)
         for first, offsets, cells in pair_values(table, len(self.triggered_side), *sides):
-            _add_up(
-                cells,
-                trigger_words.counts,
-                trigger_words.offsets,
-                right.counts,
-                right.offsets,
-                first,
-                result,
-                offsets,
-            )
+            _add_up(cells, offsets, *counts, first, result)
         return result
 
 
@@ -178,16 +163,8 @@ def _count_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_up(
-    cells: Any,
-    trigger_words: Any,
-    left_offsets: Any,
-    right: Any,
-    right_offsets: Any,
-    first: int,
-    result: Any,
-    offsets: Any,
-) -> None:
+def _add_up(cells: Any, offsets: Any, triggers: Any, triggered: Any, first: int, result: Any) -> None:
+    (trigger_words, left_offsets), (right, right_offsets) = triggers, triggered
     for k in range(len(offsets) - 1):
         text, c = first + k, offsets[k]
         for i in range(left_offsets[text], left_offsets[text + 1]):

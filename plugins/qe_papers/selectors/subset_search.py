@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
@@ -77,25 +76,30 @@ def _sweep(A: Any, pivot: int, reverse: bool) -> None:
     A[pivot, pivot] = -1.0 / d
 
 
-@numba.njit(cache=True, nogil=True)
-def exhaustive_scores(
-    moments: Any,
-    held_out_sums: Any,
-    starts: Any,
-    means: Any,
-    gold: Any,
-    weights: Any,
-    metric: int,
-    first: int,
-    scores: Any,
-) -> None:
-    """Scores subsets gray(first), gray(first + 1), ...: neighbours differ by one feature.
+class Problem(NamedTuple):
+    """Linear models of k features, and the held-out rows that score them.
 
     moments  (splits, k + 1, k + 1) Gram matrices of centred train features and labels, ridge included
     held     (n, k) held-out features less the train means, split after split, from `starts` (splits + 1,)
     means    (n,) the mean train label
-    scores   (subsets,) is filled; the empty subset gets -inf
+    gold     (n,) labels
+    weights  (n,) of DeltaAvg
     """
+
+    moments: FloatArray
+    held: FloatArray
+    starts: IntArray
+    means: FloatArray
+    gold: FloatArray
+    weights: FloatArray
+
+
+@numba.njit(cache=True, nogil=True)
+def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) -> None:
+    """Fills `scores` of subsets gray(first), gray(first + 1), ...: neighbours differ by one feature. The
+    empty subset gets -inf.
+    """
+    moments, held_out_sums = problem.moments, problem.held
     k = held_out_sums.shape[1]
     current = moments.copy()
     predicted = np.empty(len(held_out_sums))
@@ -116,12 +120,13 @@ def exhaustive_scores(
         if mask == 0:
             scores[i] = -np.inf
             continue
-        _predict(current, held_out_sums, starts, means, mask, predicted)
-        scores[i] = _quality(predicted, gold, weights, metric)
+        _predict(current, problem, mask, predicted)
+        scores[i] = _quality(predicted, problem.gold, problem.weights, metric)
 
 
 @numba.njit(cache=True, nogil=True)
-def _predict(current: Any, held_out_sums: Any, starts: Any, means: Any, mask: int, predicted: Any) -> None:
+def _predict(current: Any, problem: Problem, mask: int, predicted: Any) -> None:
+    held_out_sums, starts = problem.held, problem.starts
     k = held_out_sums.shape[1]
     used = np.empty(k, np.int64)
     size = 0
@@ -131,25 +136,16 @@ def _predict(current: Any, held_out_sums: Any, starts: Any, means: Any, mask: in
             size += 1
     for s in range(len(starts) - 1):
         for i in range(starts[s], starts[s + 1]):
-            total = means[i]
+            total = problem.means[i]
             for u in range(size):
                 total += held_out_sums[i, used[u]] * current[s, used[u], k]
             predicted[i] = total
 
 
 @numba.njit(cache=True, nogil=True)
-def listed_scores(
-    moments: Any,
-    held_out_sums: Any,
-    starts: Any,
-    means: Any,
-    gold: Any,
-    weights: Any,
-    metric: int,
-    subsets: Any,
-    scores: Any,
-) -> None:
+def listed_scores(problem: Problem, metric: int, subsets: Any, scores: Any) -> None:
     """Scores the subsets listed as rows of column numbers (subsets, size), one by one."""
+    moments, held_out_sums, starts, means, gold, weights = problem
     k, size = held_out_sums.shape[1], subsets.shape[1]
     predicted = np.empty(len(held_out_sums))
     gram, right = np.empty((size, size)), np.empty(size)
@@ -330,14 +326,14 @@ class _Scorer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Linear:
-    problem: "_Problem"
+    problem: Problem
     metric: int
     k: int
     n_jobs: int
 
     def listed(self, subsets: Sequence[Subset]) -> FloatArray:
         scores = np.empty(len(subsets))
-        listed_scores(*self.problem, self.metric, np.asarray(subsets, np.int64), scores)
+        listed_scores(self.problem, self.metric, np.asarray(subsets, np.int64), scores)
         return scores
 
     def all_best(self, max_subsets: int) -> tuple[BoolArray, FloatArray]:
@@ -345,7 +341,7 @@ class _Linear:
         starts = range(0, len(scores), _CHUNK)
 
         def run(first: int) -> None:
-            exhaustive_scores(*self.problem, self.metric, first, scores[first : first + _CHUNK])
+            exhaustive_scores(self.problem, self.metric, first, scores[first : first + _CHUNK])
 
         with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
             list(pool.map(run, starts))
@@ -384,13 +380,7 @@ def _add(scorer: _Scorer, wanted: set[Subset], scores: dict[Subset, float]) -> N
         scores.update(zip(new, scorer.listed(new).tolist(), strict=True))
 
 
-# moments, held, starts, means, gold, weights: as `exhaustive_scores` takes them
-_Problem = tuple[FloatArray, FloatArray, NDArray[np.int64], FloatArray, FloatArray, FloatArray]
-
-
-def _problem(
-    X: FloatArray, y: FloatArray, parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], alpha: float
-) -> _Problem:
+def _problem(X: FloatArray, y: FloatArray, parts: Splits, alpha: float) -> Problem:
     k = X.shape[1]
     moments, held, means = [], [], []
     for train, out in parts:
@@ -402,4 +392,4 @@ def _problem(
     starts = np.concatenate([[0], np.cumsum([len(part) for part in held])]).astype(np.int64)
     gold = y[np.concatenate([out for _, out in parts])]
     weights = position_weights(len(gold)) if len(gold) >= 4 else np.zeros(len(gold))
-    return np.asarray(moments), np.concatenate(held), starts, np.concatenate(means), gold, weights
+    return Problem(np.asarray(moments), np.concatenate(held), starts, np.concatenate(means), gold, weights)
