@@ -56,7 +56,8 @@ def force(source: Tokens, target: Tokens, table: PhraseTable) -> Forced:
     """
     result = np.zeros((len(source), len(_FIELDS)))
     arrays = (
-        table.offsets, table.target, table.forward, table.backward, table.forward_weight, table.backward_weight,
+        table.offsets, table.target, table.forward, table.backward, table.forward_weight,
+        table.backward_weight,
     )  # fmt: skip
     phrases = table.phrases(target, "target")
     _force(table.phrases(source, "source"), source.offsets, phrases, target.offsets, arrays, result)
