@@ -80,14 +80,14 @@ class Problem(NamedTuple):
     """Linear models of k features, and the held-out rows that score them.
 
     moments  (splits, k + 1, k + 1) Gram matrices of centred train features and labels, ridge included
-    held     (n, k) held-out features less the train means, split after split, from `starts` (splits + 1,)
+    held_rows  (n, k) held-out features less the train means, split after split, from `starts` (splits + 1,)
     means    (n,) the mean train label
     gold     (n,) labels
     weights  (n,) of DeltaAvg
     """
 
     moments: FloatArray
-    held: FloatArray
+    held_rows: FloatArray
     starts: IntArray
     means: FloatArray
     gold: FloatArray
@@ -99,7 +99,7 @@ def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) ->
     """Fills `scores` of subsets gray(first), gray(first + 1), ...: neighbours differ by one feature. The
     empty subset gets -inf.
     """
-    moments, held_out_sums = problem.moments, problem.held
+    moments, held_out_sums = problem.moments, problem.held_rows
     k = held_out_sums.shape[1]
     current = moments.copy()
     predicted = np.empty(len(held_out_sums))
@@ -126,7 +126,7 @@ def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) ->
 
 @numba.njit(cache=True, nogil=True)
 def _predict(current: Any, problem: Problem, mask: int, predicted: Any) -> None:
-    held_out_sums, starts = problem.held, problem.starts
+    held_out_sums, starts = problem.held_rows, problem.starts
     k = held_out_sums.shape[1]
     used = np.empty(k, np.int64)
     size = 0

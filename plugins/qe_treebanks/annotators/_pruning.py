@@ -5,8 +5,8 @@ C make those of A, for every i before m at once, so that columns of scores are a
 rules as in `_cky`.
 
 Before that, a grammar is restricted to the rules whose children some words of the text can make. Treebank
-grammars have thousands of symbols, of which a sentence can use some hundreds; charts of these alone are small
-and quick. No tree is lost.
+grammars have thousands of symbols, of which a sentence can use some hundreds; charts of
+these symbols alone are small and quick. No tree is lost.
 """
 
 from typing import Final, NamedTuple
