@@ -73,9 +73,7 @@ def ablate(
 ) -> Ablation:
     """Searches once with all features, then measures subsets with the parameters found.
 
-    `base` names families that every other one is added to, one at a time.
-
-    Raises InputError if there are fewer than two families, or a base is none of them.
+    `base` names families that every other one is added to. InputError for an unknown one, or one family.
     """
     data = prepare(check(experiment), cache, progress)
     families = data.extraction.feature_set.families()
@@ -184,10 +182,7 @@ def _row(ablation: Ablation, name: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Size:
-    """Out-of-fold figures of models that learned from `rows` rows, one entry per draw.
-
-    predicted  (draws, n) predictions of all rows
-    """
+    """Out-of-fold figures by `rows` training rows, one entry per draw; `predicted` is (draws, n)."""
 
     rows: int
     draws: tuple[SystemScores, ...]
@@ -238,7 +233,7 @@ class LearningCurve:
         return curve_table(self, "")
 
     def percentage_slope(self, metric: str) -> float:
-        """Slope of an error by numbers of rows, see `percentage_slope`."""
+        """See `percentage_slope`."""
         return percentage_slope(
             [size.rows for size in self.sizes], [size.mean(metric) for size in self.sizes]
         )

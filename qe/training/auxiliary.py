@@ -125,8 +125,7 @@ class Auxiliary:
 class AddedRows:
     """Rows of an auxiliary dataset, or perturbed ones, with their features (m, k) in a fold.
 
-    rows     (m,) places in the auxiliary dataset, or of the rows that were perturbed
-    sources  (m,) the sources that they repeat
+    rows  (m,) places in the auxiliary dataset, or of the rows that were perturbed; `sources`: theirs
     """
 
     origin: Auxiliary | Negatives

@@ -52,12 +52,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
 
 
 def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
-    """The checked plan of an experiment: code that takes a plan need not check the rules again.
-
-    in_memory  whether its dataset is given as an object, so that the section about it does not count
-
-    Raises InputError with everything that is wrong.
-    """
+    """The checked plan of an experiment. Raises InputError with everything that is wrong."""
     wrong = list(mistakes(experiment, in_memory=in_memory))
     if wrong:
         raise combined_error(wrong, f"experiment '{experiment.name}'")
@@ -377,10 +372,7 @@ _PACKAGES: Mapping[str, Sequence[str]] = {"encoder": ("tokenizers",), "morphemes
 
 @dataclass(frozen=True)
 class Needed:
-    """A program or package, and the place in the experiment that needs it.
-
-    absent  what is not installed; empty if nothing
-    """
+    """A program or package, the place that needs it, and what of it is `absent` (empty: nothing)."""
 
     place: str
     name: str

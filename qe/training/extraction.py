@@ -100,10 +100,7 @@ class Sharing:
         return [*single, *pairs]
 
     def training_parts(self, fold: int | None) -> list[tuple[Rows, Rows]]:
-        """Rows to learn from, and rows that get values by them, for the training rows of one fold.
-
-        fold  None: all rows. Rows that it holds out are among the last part.
-        """
+        """Rows to learn from, and rows that get values by them, for a fold's training rows (None: all)."""
         held_out = None if fold is None else self.group_of[fold]
         return [
             (
@@ -204,10 +201,7 @@ class Extraction:
         return tables
 
     def fit_and_score(self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None) -> Tables:
-        """Features of the rows learned from and of other rows, whose labels are not used.
-
-        static  the static columns of both; None: they are computed
-        """
+        """Features of the rows learned from and of other rows; `static`: those columns, if they are known."""
         segments = fitting.segments
         train = self.static(segments) if static is None else static.loc[list(segments.id)]
         test = self.static(scoring) if static is None else static.loc[list(scoring.id)]
@@ -433,10 +427,7 @@ def _source(extractor: Extractor) -> str:
 
 
 def cached_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Family:
-    """The fitted family in the folder `path`; the result of `fit` is stored there if there is none.
-
-    Raises InputError if files are not those that were saved.
-    """
+    """The fitted family in the folder `path`, where the result of `fit` is stored. InputError for damage."""
     if path is None:
         return fit()
     recorded = path / _CHECKSUMS

@@ -27,10 +27,7 @@ Scored = Mapping[str, tuple[FloatArray, FloatArray]]  # split -> (n, k) features
 def guard_predictions(
     prepared: Prepared, repeats: FloatArray, nested: FloatArray | None, progress: Progress = silent
 ) -> tuple[Guard | None, FloatArray, FloatArray | None]:
-    """The guard, and (repeats, n) out-of-fold and (n,) nested predictions after it, applied fold by fold.
-
-    None, and the predictions unchanged, without a guard or with too few rows for one.
-    """
+    """The guard (None without one), and (repeats, n) out-of-fold and (n,) nested predictions after it."""
     training, experiment, scale = prepared.training, prepared.experiment, prepared.dataset.scale
     if not experiment.guard or len(training) < FEWEST:
         return None, repeats, nested

@@ -42,10 +42,7 @@ class CandidateFailed(InputError):
 
 @contextmanager
 def failures_of(candidate: Candidate) -> Iterator[None]:
-    """Raises CandidateFailed if the block fails because of its numbers: no convergence, overflow, ...
-
-    Other errors (of settings, of memory, of the code) pass unchanged.
-    """
+    """Raises CandidateFailed for errors of numbers (convergence, overflow); others pass unchanged."""
     try:
         yield
     except InputError:
@@ -180,10 +177,7 @@ class Objective:
     )
 
     def __call__(self, trial: optuna.Trial) -> tuple[float, ...]:
-        """The metrics of the candidate that a trial draws.
-
-        Raises TrialPruned if no feature is left to learn from, CandidateFailed if the numbers fail.
-        """
+        """The metrics of the candidate that a trial draws. Raises TrialPruned or CandidateFailed."""
         started = time.perf_counter()
         candidate = self.space.draw(trial)
         trial.set_user_attr("candidate", candidate.settings())

@@ -165,10 +165,7 @@ def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
 def permutation_importance(
     objective: Objective, best: Candidate, progress: Progress = silent
 ) -> tuple[list[str], FloatArray, FloatArray]:
-    """Names, means and spreads over folds of the rise in held-out MAE when one column is shuffled.
-
-    Measured on as many folds, and rows of each, as keep it cheap: fewer rows if the learner predicts slowly.
-    """
+    """Names, means and spreads over folds of the rise in MAE when one column is shuffled, in little time."""
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _MAX_FITS // max(len(names), 1)))]
     with threadpool_limits(1):  # learners predict by one thread each

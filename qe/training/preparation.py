@@ -85,10 +85,7 @@ class Prepared:
     def learned(
         self, split: Split, rows: NDArray[np.int64] | None = None
     ) -> tuple[FloatArray, FloatArray | None]:
-        """(n,) labels and (n,) weights to learn from of some rows of a split (None: all rows).
-
-        The weights are None if all count the same. Auxiliary labels are mixed in if they are set.
-        """
+        """(n,) labels and (n,) weights (None: all the same) of some rows of a split (None: all)."""
         rows = np.arange(len(split)) if rows is None else rows
         if self.extraction.labels is not None:
             scores, counts = self.extraction.labels.learned(split.take(rows))
@@ -218,7 +215,6 @@ def prepare(
     """Reads the data, makes the folds, and loads or builds the resources.
 
     calibrating  whether the rows that split-conformal intervals need are set aside
-    dataset      replaces the one that the experiment's section names
 
     Raises InputError for data that cannot be used.
     """
@@ -283,10 +279,7 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The extractors with their resources.
-
-    part_features  the features with resources built without the texts of each part of the training rows
-    """
+    """The extractors with their resources, and with those built without the texts of each part."""
 
     feature_set: FeatureSet
     bundle: Bundle | None
@@ -295,10 +288,7 @@ class Features:
 
 
 def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Features:
-    """Loads or builds the resources, and makes the extractors.
-
-    Raises InputError for files that extractors cannot read, and for unknown features that learners name.
-    """
+    """Loads or builds the resources, and makes the extractors. Raises InputError for what they lack."""
     section, trees = plan.experiment.resources, plan.experiment.trees
     check_files(plan.features)
     if not plan.parts or section is None or not section.texts:
@@ -321,10 +311,7 @@ def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Fe
 def out_of_part_features(
     texts: OwnTexts, features: Sequence[Mapping[str, Any]], trees: Sequence[Mapping[str, Any]]
 ) -> tuple[FeatureSet, OutOfFold[FeatureSet]]:
-    """The features with the resources of all texts, and with those built without each part.
-
-    Raises InputError for a family that learns, but cannot look up rows in several resources.
-    """
+    """The features with the resources of all texts, and with those built without each part."""
     whole = FeatureSet.make(features, texts.complete, trees)
     others = [FeatureSet.make(features, bundle) for bundle in texts.held_out_bundles]
     extractors = tuple(

@@ -88,10 +88,8 @@ def translated(
 class TrainingRows:
     """All rows with labels, and how they are divided.
 
-    training     rows that are learned from
     corpus       segments that resources are built from if there is no parallel corpus
     calibration  rows for split-conformal intervals; None: there are none
-    notes        for the report
     """
 
     labelled: Split

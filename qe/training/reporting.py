@@ -247,10 +247,7 @@ def _report(
 def robustness_of_run(
     prepared: Prepared, model: Model, progress: Progress = silent
 ) -> tuple[str, Robustness] | None:
-    """Scores of perturbed rows of another split, or else of a fold, and the name of their split.
-
-    None unless it is set, and if the model needs more than texts: feature files, annotations of the user.
-    """
+    """Scores of perturbed rows of another split, or of a fold, and its name; None if it is not possible."""
     experiment = prepared.experiment
     if not experiment.evaluation.robustness or of_one_text(model):
         return None

@@ -36,11 +36,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """The outcome of training a run again.
-
-    figures      how many were compared
-    notes        what could not be done as it was
-    """
+    """The outcome of training a run again; `figures`: how many were compared."""
 
     figures: int
     differences: Sequence[Difference]
@@ -82,8 +78,6 @@ def reproduce(
     run: str, output: Path, *, cache: Path, overrides: Sequence[str] = (), progress: Progress = silent
 ) -> Reproduction:
     """Trains a run (`report_of`) again into `output`, untracked, and compares the two reports.
-
-    overrides  settings that are others now, such as `dataset.path=...` for data that were moved
 
     Raises InputError if there is no finished run, or one of data in memory.
     """

@@ -57,10 +57,7 @@ class RunState:
 
     @classmethod
     def open(cls, output: Path, resume: bool, overwrite: bool, *, keep_same: bool = False) -> "RunState":
-        """The state to continue from. Raises InputError if that, or a new start, would lose work.
-
-        keep_same  whether the same finished run stays, even with `overwrite`
-        """
+        """The state to continue from. Raises InputError if that, or a new start, would lose work."""
         previous = _read(output / STATE)
         if previous is None or (overwrite and not resume and not (keep_same and previous["finished"])):
             return cls(output)
@@ -69,10 +66,7 @@ class RunState:
         return cls(output, previous, replace=overwrite and not resume, resumes=resume)
 
     def claim(self, fingerprint: str, inputs: Iterable[Path], command: str = "") -> None:
-        """Continues the run that was there, or makes room for a new one; an `unchanged` one stays.
-
-        Raises InputError if it was a run of something else, or would replace what it reads.
-        """
+        """Continues the run, or makes room for a new one. InputError if it was one of something else."""
         inputs = list(inputs)
         splits = (path.name for path in inputs if path.match("predictions.*.tsv"))
         for name in (*WRITTEN, *splits):

@@ -41,11 +41,7 @@ _SEVERAL = "several"
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A trial that has just finished.
-
-    number  its place among the finished trials of the search, from 1: its number in reports and plots
-    best    the best one so far, itself included
-    """
+    """A trial that has just finished, its number in reports (from 1), and the best one so far."""
 
     number: int
     trial: FrozenTrial
@@ -187,8 +183,7 @@ class Search:
     ) -> SearchResult:
         """Searches until a budget is spent; `trial_number` chooses another trial than the best.
 
-        Raises InputError as `study` does, if more trials fail than `section.failures` allows, if no trial
-        could be finished, or none has the number.
+        Raises InputError if too many trials fail, none could be finished, or none has the number.
         """
         with studies.quiet():
             alike = self._prepare_drawing()
@@ -207,10 +202,7 @@ class Search:
         )  # fmt: skip
 
     def add_trials(self, progress: Progress = silent) -> Callable[[], list[Finished]]:
-        """Adds trials until enough are finished or running; other processes may do the same.
-
-        Returns a function that gives, once all processes have ended, the trials finished since.
-        """
+        """Adds trials until enough are finished or running. Returns a function that lists them at the end."""
         with studies.quiet():
             before = {trial.number for trial in studies.finished(self.study)}
             self._prepare_drawing()
@@ -409,10 +401,7 @@ def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Can
 
 
 def nested_predictions(prepared: Prepared, progress: Progress = silent) -> FloatArray | None:
-    """(n,) predictions of the whole procedure: for each outer fold, search on the others, fit, predict.
-
-    None unless `split.outer` is set. Inner folds share the features cross-fitted on the outer training rows.
-    """
+    """(n,) predictions of the whole procedure, search included, by outer folds, if there are any."""
     experiment, training, dataset = prepared.experiment, prepared.training, prepared.dataset
     if experiment.split.outer is None:
         return None

@@ -82,8 +82,7 @@ def _lock(path: Path) -> JournalLock:
 def mended(address: str) -> str:
     """Cuts a journal to its last whole line after a crash; a note on the loss, or an empty text.
 
-    The lock keeps writers away, whose unfinished lines would look like damage. Raises InputError if the file
-    cannot be read or written, or is no study.
+    The lock keeps writers away, whose unfinished lines would look like damage.
     """
     check_study_storage(address)
     path = Path(address)
@@ -122,8 +121,7 @@ def _end_of_lines(path: Path) -> int:
 def storage_at(address: str) -> optuna.storages.BaseStorage:
     """A storage that processes can share: a database URL, or a journal file.
 
-    A database notices within two minutes that a process was killed. Raises InputError if it cannot be
-    reached, or belongs to another program.
+    Raises InputError if it cannot be reached, or belongs to another program.
     """
     check_study_storage(address)
     if "://" not in address:
@@ -143,10 +141,7 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:
-    """A journal file, for processes on one machine; it survives a kill at any point.
-
-    Raises InputError for a damaged one, and for a file of another kind.
-    """
+    """A journal file, for processes on one machine. Raises InputError for a damaged or other file."""
     check_journal(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -330,11 +325,7 @@ def _allows(distribution: BaseDistribution, value: Any) -> bool:
 
 
 def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: SearchSection, total: int) -> str:
-    """Why a search has ended; an empty text while a budget remains. Budgets hold for the whole study.
-
-    trials  those that ended
-    total   how many there are at most
-    """
+    """Why a search has ended after these trials, of `total` at most; an empty text while a budget remains."""
     since = 0 if best is None else sum(trial.number > best.number for trial in trials)
     if len(trials) >= total:
         return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"

@@ -55,11 +55,7 @@ def model_line(report: Mapping[str, Any]) -> str:
 
 
 def summary(report: Mapping[str, Any], description: str = "", links: str = "") -> str:
-    """The verdict, the best candidate, and its figures in every part, in Markdown.
-
-    description  that of the experiment's file, if it is still true
-    links        to the files of the run
-    """
+    """The verdict, the best candidate, its figures in every part, links and description, in Markdown."""
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
     label = report["data"]["label"]
     direction = "higher is better" if label["higher_is_better"] else "lower is better"
@@ -118,10 +114,7 @@ def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
 
 
 def verdict(report: Mapping[str, Any]) -> str:
-    """The main figure, its best baseline, whether it is better, and what it is good for.
-
-    It comes from the test split if its labels are known, else nested cross-validation, else the folds.
-    """
+    """The main figure, its best baseline, whether it is better, and what it is good for."""
     section, figure = _main_part(report)
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
     best = _best_baseline(section, metric)
