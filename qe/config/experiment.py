@@ -27,8 +27,7 @@ from features.storage.files import resolved
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.families import readable_configs
-from qe.config.overrides import override
-from qe.config.run_name import run_name
+from qe.config.overrides import override, run_name
 from qe.config.schema import Section, Seed, drafted
 from qe.display.summary import entries, summarised
 from qe.display.table import Table

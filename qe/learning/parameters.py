@@ -18,8 +18,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import Mistake, mistakes
 from features.basics.packages import missing
-from qe.config.distributions import Distribution
-from qe.config.spaces import parse_space
+from qe.config.distributions import Distribution, parse_space
 
 _NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # what scikit-learn takes beside
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
-from qe.config.distributions import Distribution
+from qe.config.distributions import Distribution, nested, parse_space
 from qe.config.experiment import SearchSection, StrategySection
-from qe.config.spaces import nested, parse_space
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 
