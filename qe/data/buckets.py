@@ -42,6 +42,7 @@ def by_length(lines: Sequence[str], side: str, count: int = BANDS) -> Buckets:
 
 
 def by_rare_words(lines: Sequence[str], side: str, corpus: Path | None = None, count: int = BANDS) -> Buckets:
+    """Bands of the share of rare words."""
     location = "the test set" if corpus is None else corpus.name
     about = f"% of words of the {side} that {location} has at most once"
     shares = rare_shares(lines, None if corpus is None else read_lines(corpus))

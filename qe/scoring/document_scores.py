@@ -6,6 +6,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from features.basics.errors import InputError
 from features.storage.files import atomic_file, read_lines
 from features.storage.pipes import is_input_file
@@ -15,7 +17,7 @@ from qe.data.table_rows import Input, Layout, Unreadable, open_input
 from qe.scoring import row_formats
 
 COLUMNS = ("document", "score", "segments", "scored")
-_TYPES = {"document": "string", "score": "double", "segments": "int64", "scored": "int64"}
+_TYPES = {"document": pa.string(), "score": pa.float64(), "segments": pa.int64(), "scored": pa.int64()}
 
 
 @dataclass
@@ -105,8 +107,5 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
 
 def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
     """A table of `COLUMNS`, of the kind that the file's name says, whole or not at all."""
-    import pyarrow as pa
-
-    types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
-    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, types) as write:
+    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
         write([document.row(name) for name, document in documents.items()])

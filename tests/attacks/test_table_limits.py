@@ -86,6 +86,12 @@ def test_a_long_line_of_scores_or_tags_is_refused(tmp_path: Path) -> None:
             read(path)
 
 
+def test_an_export_of_one_long_line_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text(f'[{{"data": "{LONG}"}}]\n')
+    assert Reading(tmp_path).json(path) == [{"data": LONG}]
+
+
 def parquet(path: Path, texts: Any, **options: Any) -> Path:
     pq.write_table(pa.table({"source": texts, "target": pa.array(["b"] * len(texts))}), path, **options)
     return path
