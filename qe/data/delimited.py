@@ -303,7 +303,8 @@ class _Sample:
         return len({len(row) for row in self._rows(delimiter, quoting)}) == 1
 
     def _suits(self, delimiter: str, quoting: bool) -> bool:
-        if not quoting and self._speaks_for_quotes(delimiter):
+        quoted_header = self.quotes_delimit and any('"' in line for line in self.lines[:1])
+        if not quoting and (quoted_header or self.is_quoted(delimiter)):
             return False
         rows = self._rows(delimiter, quoting)
         if not rows or len(rows[0]) < 2:
@@ -323,10 +324,6 @@ class _Sample:
         except InputError:
             return []
         return [fields for _, fields in rows]
-
-    def _speaks_for_quotes(self, delimiter: str) -> bool:
-        in_header = self.quotes_delimit and any('"' in line for line in self.lines[:1])
-        return in_header or self.is_quoted(delimiter)
 
     def is_quoted(self, delimiter: str) -> bool:
         with_quotes = quoted = 0

@@ -183,7 +183,8 @@ def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]
         yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
         return
     found = [(PurePosixPath(name), content) for name, content in _members(part, download.url)]
-    wanted = [(place, content) for place, content in found if not _of_macos(place)]
+    of_macos = {place for place, _ in found if place.name.startswith("._") or place.parts[0] == "__MACOSX"}
+    wanted = [(place, content) for place, content in found if place not in of_macos]
     outermost = {place.parts[:-1][:1] for place, _ in wanted}  # () for a file in no folder
     shared = len(outermost) == 1 and () not in outermost
     for place, content in wanted:
@@ -193,10 +194,6 @@ def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]
 
 def _packed(url: str) -> bool:
     return url.endswith((".tar.gz", ".zip"))
-
-
-def _of_macos(place: PurePosixPath) -> bool:
-    return place.name.startswith("._") or place.parts[0] == "__MACOSX"
 
 
 def _inside(file: str) -> PurePosixPath:

@@ -98,7 +98,10 @@ class Mqm(Format):
         languages = self.source_language, self.target_language
         layout = Layout("tsv", CsvOptions("tab", quoting=False), languages=languages)
         table = read_table(reading, file, layout)
-        table = _numbered(table)
+        numbers = [table[name] for name in _NUMBERS if name in table]
+        telling = [column for column in numbers if len({*column.texts}) > 1]
+        if numbers:
+            table["seg_id"] = (telling or numbers)[0]
         missing = [name for name in _COLUMNS if name not in table]
         if missing:
             raise InputError(
@@ -136,12 +139,6 @@ class Mqm(Format):
                 remedy=f"name it under `weights`; known: {', '.join(known)}",
             )
         return known[max(fitting, key=len)]
-
-
-def _numbered(table: dict[str, Column]) -> dict[str, Column]:
-    there = [table[name] for name in _NUMBERS if name in table]
-    telling = [column for column in there if len({*column.texts}) > 1]
-    return {**table, "seg_id": (telling or there)[0]} if there else table
 
 
 def _marked(text: str) -> set[int]:
