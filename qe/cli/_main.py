@@ -12,13 +12,7 @@ from typing import Any, NoReturn
 from features.basics.errors import InputError
 from qe.cli._help import line_width, listed
 from qe.cli._log import event, is_json
-from qe.cli._process import (
-    Stopped,
-    process_environment,
-    standard_streams,
-    stopped_by_signals,
-    store_named,
-)
+from qe.cli._process import Stopped, process_environment, standard_streams, stopped_by_signals, store_named
 from qe.cli._verbs import command, groups, is_verb, purpose
 
 _format_warning = warnings.formatwarning  # Python's own

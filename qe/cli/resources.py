@@ -163,9 +163,7 @@ def build(
 
 
 @app.command("list")
-def list_parts(
-    json: bool = False,
-) -> None:
+def list_parts(json: bool = False) -> None:
     """List the parts that a bundle can have: what each is built from, and its settings.
 
     Example:

@@ -204,9 +204,7 @@ def _promotion_data(experiment: "Experiment") -> "Labelled":
 
 
 def _promote(
-    experiments: "Sequence[Experiment]",
-    outcomes: "Sequence[Outcome]",
-    data: "Mapping[str, Labelled]",
+    experiments: "Sequence[Experiment]", outcomes: "Sequence[Outcome]", data: "Mapping[str, Labelled]"
 ) -> "list[Decision]":
     from qe.production.promotion import Candidacy, promote_trained
 

@@ -199,10 +199,7 @@ def triage(
     publish, retranslate = cheapest(gold, predicted, costs, scale)
     good = scale.sign * gold >= scale.sign * costs.good
     return Triage(
-        publish=publish,
-        retranslate=retranslate,
-        n=len(gold),
-        **_figures(actions, table, good, samples, seed),
+        publish=publish, retranslate=retranslate, n=len(gold), **_figures(actions, table, good, samples, seed)
     )
 
 
