@@ -4,7 +4,6 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -56,6 +55,8 @@ def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> It
     >>> list(side_by_side(pow, [2, 3, 4], [3, 2, 1]))
     [8, 9, 4]
     """
+    from concurrent.futures import Future, ThreadPoolExecutor  # half of what `cores` alone would load
+
     waiting: deque[Future[Result]] = deque()
     threads = cores()  # asked once: the system tells it in files
     with ThreadPoolExecutor(threads) as pool:

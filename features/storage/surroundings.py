@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +29,7 @@ def keep_out() -> None:
         sys.modules[_NUMBA].reload_config()
 
 
-class _IsolatedFinder(MetaPathFinder):
+class _IsolatedFinder:  # no MetaPathFinder: importlib.abc takes a tenth of `qe --help`
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in (_NUMBA, "matplotlib"):
             return None

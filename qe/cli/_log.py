@@ -1,11 +1,9 @@
 """A verb's log on stderr: sentences for people, or JSON objects for machines."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TextIO
@@ -28,6 +26,8 @@ def is_json(arguments: Sequence[str]) -> bool:
 
 def event(name: str, stream: TextIO | None = None, **values: Any) -> None:
     """Writes a line: what happened, when, and what is known of it."""
+    import json
+
     time_of = datetime.now(UTC).isoformat(timespec="milliseconds")
     content = output_schemas.stamped("log", {"time": time_of, "event": name, **values})
     print(json.dumps(content, ensure_ascii=False), file=stream or sys.stderr, flush=True)
@@ -91,7 +91,6 @@ def log_of(verb: str, form: str | None) -> Log:
     return JsonLog(verb) if form == "json" else TextLog(verb)
 
 
-@dataclass
 class Stages:
     """Progress as events: one for a stage, with how much was done and how long it took.
 
@@ -104,12 +103,10 @@ class Stages:
     stage {'stage': 'joining', 'done': 3, 'total': 10, 'seconds': 0.0}
     """
 
-    emit: Callable[..., None]
-    now: Callable[[], float] = time.monotonic
-    _stage: str = ""
-    _start: float = 0.0
-    _last: float = 0.0
-    _counts: tuple[int, int | None] = field(default=(0, None))
+    def __init__(self, emit: Callable[..., None], now: Callable[[], float] = time.monotonic) -> None:
+        self.emit, self.now = emit, now
+        self._stage, self._start, self._last = "", 0.0, 0.0
+        self._counts: tuple[int, int | None] = (0, None)
 
     def __call__(self, stage: str, count: int, total: int | None) -> None:
         now = self.now()
