@@ -6,6 +6,7 @@ Each file is imported only when it is used.
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -64,21 +65,18 @@ def _core_verbs() -> tuple[str, ...]:
 def _plugin_verbs() -> dict[str, str]:
     """Verb -> module, from the files of entry points: importlib.metadata would take a third of the help."""
     files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    entries = [entry for file in files for entry in _entries(file.read_text("utf-8"), "mtqe.verb")]
+    entries = [entry for file in files for entry in _entries(file.read_text("utf-8", "replace"), "mtqe.verb")]
     return {name: module for name, module in sorted(entries) if is_importable(module.partition(".")[0])}
 
 
-def _entries(text: str, group: str) -> Iterator[tuple[str, str]]:
+def _entries(text: str, group: str) -> list[tuple[str, str]]:
     r"""Name and module of each entry point of a group.
 
-    >>> list(_entries("[a]\nx = m:x\n\n[mtqe.verb]\nrank = qe_human.cli.rank\n", "mtqe.verb"))
+    >>> _entries("[a]\nx = m:x\n\n[mtqe.verb]\nrank = qe_human.cli.rank\n", "mtqe.verb")
     [('rank', 'qe_human.cli.rank')]
     """
     section = f"\n{text}".partition(f"\n[{group}]\n")[2].partition("\n[")[0]
-    for line in section.splitlines():
-        name, equals, value = line.partition("=")
-        if equals:
-            yield name.strip(), value.partition(":")[0].strip()
+    return re.findall(r"^\s*([^=#\s]+)\s*=\s*([\w.]+)", section, re.MULTILINE)
 
 
 def _module(verb: str) -> str:
