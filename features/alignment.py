@@ -14,6 +14,7 @@ from features.basics.errors import InputError
 from features.basics.numerals import natural
 from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.segments import Segments
+from features.decoder_output.statistics import longest_run
 from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
 from features.text.links import Links
 from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
@@ -257,24 +258,13 @@ def _maxima(
         start += widths[k]
 
 
-@numba.njit(cache=True, nogil=True)
-def _longest_run(offsets: Any, free: Any, result: Any) -> None:
-    for k in range(len(offsets) - 1):
-        run = 0
-        for token in range(offsets[k], offsets[k + 1]):
-            run = run + 1 if free[token] else 0
-            result[k] = max(result[k], run)
-
-
 def _kind_share(batch: _Batch, side: str, kind: int) -> FloatArray:
     return batch.side(side).mean(batch.kinds(side) == kind)
 
 
 def _longest_gap(batch: _Batch, side: str) -> FloatArray:
     words = batch.side(side)
-    result = np.zeros(len(words.tokens))
-    _longest_run(words.tokens.offsets, words.degrees == 0, result)
-    return result
+    return longest_run(words.degrees == 0, words.tokens.offsets)
 
 
 def _fertility_variance(batch: _Batch, side: str) -> FloatArray:

@@ -124,3 +124,51 @@ def _equal_bytes(data: Any, start: int, end: int, other_start: int, other_end: i
         if data[start + i] != data[other_start + i]:
             return False
     return True
+
+
+def find(known_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """The places of keys among the known ones, which ascend; -1 for those that are not there.
+
+    >>> find(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64)).tolist()
+    [1, -1, 0]
+    """
+    places = np.full(keys.size, -1, np.int32)
+    if len(known_keys):
+        _search(np.asarray(known_keys), np.ascontiguousarray(keys).ravel(), places)
+    return places.reshape(keys.shape)
+
+
+@numba.njit(cache=True, nogil=True)
+def _search(known_keys: Any, keys: Any, places: Any) -> None:
+    half, last = np.uint64(32), len(known_keys) - 1
+    step = np.float64(len(known_keys)) / 2.0**64
+    for k in range(len(keys)):
+        key = keys[k]
+        place: Any = np.int64((key >> half) * np.uint64(len(known_keys)) >> half)
+        if known_keys[place] < key:
+            place = min(place + np.int64(np.float64(key - known_keys[place]) * step), last)
+        else:
+            place = max(place - np.int64(np.float64(known_keys[place] - key) * step), 0)
+        place = _gallop(known_keys, key, place)
+        if place <= last and known_keys[place] == key:
+            places[k] = place
+
+
+@numba.njit(cache=True, nogil=True)
+def _gallop(known_keys: Any, key: Any, place: int) -> Any:
+    low, high, step = place, place, 1
+    while low > 0 and known_keys[low - 1] >= key:
+        high = low
+        low = max(low - step, 0)
+        step *= 2
+    while high < len(known_keys) and known_keys[high] < key:
+        low = high + 1
+        high = min(high + step, len(known_keys))
+        step *= 2
+    while low < high:
+        middle = (low + high) >> 1
+        if known_keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low

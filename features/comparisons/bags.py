@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from features.basics.array_types import FloatArray
+from features.basics.distinct import find
 from features.storage.arrays import finite, number, typed
 from features.text.tokens import Tokens
 
@@ -164,11 +165,7 @@ class BagRegression:
         return sparse.diags_array(scale) @ counts
 
     def _columns(self, bag: Bag) -> Longs:
-        place = np.searchsorted(self.keys, bag.keys)
-        place[place == len(self.keys)] = -1
-        if len(self.keys):
-            place[self.keys[place] != bag.keys] = -1
-        return place
+        return find(self.keys, bag.keys).astype(np.int64)
 
     def save(self, path: Path) -> None:
         path.mkdir()

@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
@@ -22,7 +23,6 @@ from features.resources.phrases import (
     TargetPhrases,
     assembled,
     count_phrases,
-    find,
     keys_of,
 )
 from features.storage.arrays import finite, rising, rows, typed

@@ -9,6 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.distinct import find
 from features.basics.progress import Progress
 from features.basics.threads import apply_to_each, side_by_side
 
@@ -219,52 +220,6 @@ def deal(
     source, partition = (text.source.ids, text.source.offsets), (np.uint64(64 - bits), low, places)
     found = pairs.source, pairs.target, pairs.shape
     _deal(rows, source, text.target.offsets, text.links, longest, partition, found)
-
-
-def find(known_keys: Keys, keys: Keys) -> Ints:
-    """The places of keys among the known ones, -1 for those that are not there."""
-    places = np.full(keys.size, -1, np.int32)
-    if len(known_keys):
-        _search(known_keys, keys.ravel(), places)
-    return places.reshape(keys.shape)
-
-
-@numba.njit(cache=True, nogil=True)
-def _search(known_keys: Any, keys: Any, places: Any) -> None:
-    half, last = np.uint64(32), len(known_keys) - 1
-    step = np.float64(len(known_keys)) / 2.0**64
-    for k in range(len(keys)):
-        key = keys[k]
-        if key == 0:
-            continue
-        place: Any = np.int64((key >> half) * np.uint64(len(known_keys)) >> half)
-        if known_keys[place] < key:
-            place = min(place + np.int64(np.float64(key - known_keys[place]) * step), last)
-        else:
-            place = max(place - np.int64(np.float64(known_keys[place] - key) * step), 0)
-        place = _gallop(known_keys, key, place)
-        if place <= last and known_keys[place] == key:
-            places[k] = place
-
-
-@numba.njit(cache=True, nogil=True)
-def _gallop(known_keys: Any, key: Any, place: int) -> Any:
-    low, high, step = place, place, 1
-    while low > 0 and known_keys[low - 1] >= key:
-        high = low
-        low = max(low - step, 0)
-        step *= 2
-    while high < len(known_keys) and known_keys[high] < key:
-        low = high + 1
-        high = min(high + step, len(known_keys))
-        step *= 2
-    while low < high:
-        middle = (low + high) >> 1
-        if known_keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 # Occurrences of phrase pairs held at a time, 10 bytes each: what does not fit is extracted in a further pass.

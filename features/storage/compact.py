@@ -243,8 +243,9 @@ def gather(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
         return np.asarray(values[codes[places]])
     if stored.dtype == np.uint8:
         small, wide, large = _aside(stored)
-        counts = np.empty(len(places), np.int32)
-        _take_counts(small, wide, large, places, counts)
+        counts: NDArray[Any] = small[places].astype(np.int32)
+        aside = counts == _LARGE
+        counts[aside] = large[np.searchsorted(wide, places[aside])]
         return counts
     if stored.dtype not in (np.uint64, np.uint32):
         return np.asarray(stored[places])
@@ -257,21 +258,6 @@ def gather(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
 def _take(stored: Any, places: Any, result: Any) -> None:
     for i in range(len(places)):
         result[i] = read_at(stored, places[i])
-
-
-@numba.njit(cache=True, nogil=True)
-def _take_counts(small: Any, wide: Any, large: Any, places: Any, result: Any) -> None:
-    for i in range(len(places)):
-        result[i] = small[places[i]]
-        if result[i] == 255:
-            low, high = 0, len(wide) - 1
-            while low < high:
-                middle = (low + high) >> 1
-                if wide[middle] < places[i]:
-                    low = middle + 1
-                else:
-                    high = middle
-            result[i] = large[low]
 
 
 def unpacked(stored: Stored, start: int = 0, stop: int | None = None) -> NDArray[Any]:

@@ -7,10 +7,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.distinct import find
 from features.core.segments import Segments
 from features.storage.arrays import finite, number, typed
 from features.text.annotation import LAYERS, Layer
@@ -156,42 +156,8 @@ def places(sorted_keys: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
     >>> [part.tolist() for part in places(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64))]
     [[1, 0, 0], [True, False, True]]
     """
-    positions = np.full(len(wanted), -1, np.int64)
-    if len(sorted_keys):
-        _find(np.asarray(sorted_keys), np.asarray(wanted), positions)
+    positions = find(sorted_keys, wanted).astype(np.int64)
     return np.maximum(positions, 0), positions >= 0
-
-
-@numba.njit(cache=True, nogil=True)
-def _find(sorted_keys: Any, wanted: Any, positions: Any) -> None:
-    last = len(sorted_keys) - 1
-    each = len(sorted_keys) / 2.0**64
-    for i in range(len(wanted)):
-        key = wanted[i]
-        guess = min(int(np.float64(key) * each), last)
-        nearer = guess + (np.float64(key) - np.float64(sorted_keys[guess])) * each
-        guess = int(min(max(nearer, 0.0), last + 0.0))
-        step = 1
-        if sorted_keys[guess] < key:
-            low = guess + 1
-            while low + step <= last and sorted_keys[low + step] < key:
-                low += step + 1
-                step *= 2
-            high = min(low + step, last + 1)
-        else:
-            high = guess
-            while high - step >= 0 and sorted_keys[high - step] >= key:
-                high -= step
-                step *= 2
-            low = max(high - step, 0)
-        while low < high:
-            middle = (low + high) // 2
-            if sorted_keys[middle] < key:
-                low = middle + 1
-            else:
-                high = middle
-        if low <= last and sorted_keys[low] == key:
-            positions[i] = low
 
 
 _PRIOR = 5.0  # training tokens that the overall share counts for

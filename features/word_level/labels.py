@@ -88,23 +88,37 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
     """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE). Raises
     InputError, with the number of the segment, for another number of tags or other tags.
     """
-    words, gaps = [], []
-    for i, (line, length) in enumerate(zip(tags, target.lengths.tolist(), strict=True), start=1):
-        line_tags = line.split()
-        if len(line_tags) != 2 * length + 1:
-            raise InputError(
-                f"expected {2 * length + 1} tags for {length} target tokens, but found {len(line_tags)}",
-                location=f"word_tags, segment {i}",
-                remedy="set the tokenizer that the tags were made with, or labels: post_edit",
-            )
-        unknown = set(line_tags) - {"OK", "BAD"}
-        if unknown:
-            raise InputError(
-                f"tags are OK or BAD, but found {min(unknown)!r}", location=f"word_tags, segment {i}"
-            )
-        gaps += line_tags[::2]
-        words += line_tags[1::2]
-    return TokenLabels(np.array(words, object) == "BAD", np.array(gaps, object) == "BAD")
+    rows = [
+        _bad_tags(line, length, 2 * length + 1, f"word_tags, segment {i}", "target", "labels: post_edit")
+        for i, (line, length) in enumerate(zip(tags, target.lengths.tolist(), strict=True), start=1)
+    ]
+    words, gaps = (np.concatenate([np.empty(0, bool), *(row[k::2] for row in rows)]) for k in (1, 0))
+    return TokenLabels(words, gaps)
+
+
+def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
+    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE). Raises InputError, with the
+    number of the segment, for another number of tags or other tags.
+    """
+    rows = [
+        _bad_tags(line, length, length, f"source_tags, segment {i}", "source", "other labels")
+        for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1)
+    ]
+    return np.concatenate([np.empty(0, bool), *rows])
+
+
+def _bad_tags(line: str, length: int, expected: int, location: str, side: str, instead: str) -> Flags:
+    tags = line.split()
+    if len(tags) != expected:
+        raise InputError(
+            f"expected {expected} tags for {length} {side} tokens, but found {len(tags)}",
+            location=location,
+            remedy=f"set the tokenizer that the tags were made with, or {instead}",
+        )
+    unknown = set(tags) - {"OK", "BAD"}
+    if unknown:
+        raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", location=location)
+    return np.array([tag == "BAD" for tag in tags], np.bool_)
 
 
 def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:

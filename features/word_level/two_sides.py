@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import unknown_name
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
@@ -30,11 +30,11 @@ from features.word_level.keys import Keys, hashes, key_at, neighbour_keys, neigh
 from features.word_level.knowledge import KNOWLEDGE, Knowing, LearnedKnowledge, refuse_judgements, stem
 from features.word_level.labels import (
     Bad,
-    Flags,
     TokenLabels,
     TokenProbabilities,
     learned_labels,
     post_edit_labels,
+    source_tag_labels,
 )
 from features.word_level.lookups import (
     TokenLinks,
@@ -394,24 +394,3 @@ class TwoSides(Knowing, ResourceLookup):
             learned = (*learned, self._decoder.restore(path / "decoder"))
         extension = Extension.load(self._extras, path)
         return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
-
-
-def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
-    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE). Raises InputError, with the
-    number of the segment, for another number of tags or other tags.
-    """
-    all_tags: list[str] = []
-    for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1):
-        words = line.split()
-        location = f"source_tags, segment {i}"
-        if len(words) != length:
-            raise InputError(
-                f"expected {length} tags for {length} source tokens, but found {len(words)}",
-                location=location,
-                remedy="set the tokenizer that the tags were made with, or other labels",
-            )
-        unknown = set(words) - {"OK", "BAD"}
-        if unknown:
-            raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", location=location)
-        all_tags += words
-    return np.array([word == "BAD" for word in all_tags], np.bool_)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.phrase_table import PhraseTableFeatures
 from features.resources import phrases
 from features.resources.phrase_table import PhraseTable
-from features.resources.phrases import find
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer

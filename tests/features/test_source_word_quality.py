@@ -8,8 +8,9 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from features.word_level.labels import source_tag_labels
 from features.word_level.lookups import TokenLinks, given_links
-from features.word_level.two_sides import linked_target, projected, source_tag_labels
+from features.word_level.two_sides import linked_target, projected
 
 
 def links(alignment: tuple[str, ...], source: tuple[str, ...], target: tuple[str, ...]) -> TokenLinks:
