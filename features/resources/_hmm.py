@@ -123,15 +123,9 @@ def _count_chances(visits: Any, length: int, chances: Any) -> None:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def forward_backward(
-    emission: Any,
-    null_emission: Any,
-    jumps: Any,
-    null_share: float,
-    posterior: Any,
-    null_posterior: Any,
-    counts: Any,
-    chances: Any,
-) -> float:
+    emission: Any, null_emission: Any, jumps: Any, null_share: float, posterior: Any, null_posterior: Any,
+    counts: Any, chances: Any,
+) -> float:  # fmt: skip
     """Fills posterior (m, l) and null_posterior (m,), adds jump statistics. Returns the log-likelihood.
     emission (m, l) t(word_j | word_i), null_emission (m,), float32. The statistics are left out where
     `counts` is empty.

@@ -240,14 +240,9 @@ def _train(inputs: Matrix, bad: Matrix, rng: np.random.Generator) -> list[Matrix
 
 @njit(cache=True, nogil=True)
 def _epoch(
-    inputs: Matrix,
-    bad: Matrix,
-    order: NDArray[np.int64],
-    rates: Floats,
-    layers: Layers,
-    slopes: Layers,
+    inputs: Matrix, bad: Matrix, order: NDArray[np.int64], rates: Floats, layers: Layers, slopes: Layers,
     state: State,
-) -> None:
+) -> None:  # fmt: skip
     for i in range(len(rates)):
         rows = order[i * _BATCH : (i + 1) * _BATCH]
         batch_gradients(inputs[rows], bad[rows], layers, slopes)

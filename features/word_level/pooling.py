@@ -174,17 +174,9 @@ class LabelledTexts(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def epoch(
-    texts: LabelledTexts,
-    batches: Longs,
-    order: Longs,
-    used_inputs: NDArray[np.bool_],
-    scale: float,
-    rates: Array,
-    decay: float,
-    layers: Layers,
-    slopes: Layers,
-    state: State,
-) -> None:
+    texts: LabelledTexts, batches: Longs, order: Longs, used_inputs: NDArray[np.bool_], scale: float,
+    rates: Array, decay: float, layers: Layers, slopes: Layers, state: State,
+) -> None:  # fmt: skip
     """Changes the parameters by batches of texts, one after the other, in place.
 
     order          (n,) the texts; batch b has those of `order[batches[b] : batches[b + 1]]`
@@ -295,16 +287,9 @@ def _pool(hidden: Array, score: Array, offsets: Longs, pooled: Array) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _unpool(
-    hidden: Array,
-    attention: Array,
-    offsets: Longs,
-    pooled: Array,
-    gradient: Array,
-    layers: Layers,
-    wrong: Array,
-    tokens: Array,
-    score: Array,
-) -> None:
+    hidden: Array, attention: Array, offsets: Longs, pooled: Array, gradient: Array, layers: Layers,
+    wrong: Array, tokens: Array, score: Array,
+) -> None:  # fmt: skip
     width = hidden.shape[1]
     zero = hidden.dtype.type(0)
     for text in range(len(offsets) - 1):
