@@ -41,10 +41,7 @@ class Sentence:
         return heads_of(self.words, [f"{self.path}:{line}" for line in lines])
 
     def in_text(self) -> list[Row]:
-        """Words as the text has them: `del`, not `de` and `el`.
-
-        See `features.text.annotation.collapsed`.
-        """
+        """Words as the text has them: `del`, not `de` and `el`. See `features.text.annotation.collapsed`."""
         return collapsed(self.rows)
 
 
@@ -143,10 +140,7 @@ def heads_of(words: Sequence[Row], location: Sequence[str]) -> list[int]:
 
 
 def versions(sentences: Sequence[Sentence]) -> list[list[Row]]:
-    """Every sentence by words, and again as the text has it if that differs.
-
-    Both versions are learned.
-    """
+    """Every sentence by words, and again as the text has it if that differs. Both versions are learned."""
     result = []
     for sentence in sentences:
         result.append(sentence.words)

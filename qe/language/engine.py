@@ -24,9 +24,6 @@ ENGINES: Catalogue[Engine] = Catalogue("qe.language.programs.engines", Engine, "
 
 
 def engine(name: str, source_language: str, target_language: str) -> Engine:
-    """The engine `name` for a language pair.
-
-    Raises InputError for an unknown name.
-    """
+    """The engine `name` for a language pair. Raises InputError for an unknown name."""
     make: Any = ENGINES.get(name)
     return cast(Engine, make(source_language, target_language))

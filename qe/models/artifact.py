@@ -21,7 +21,7 @@ REMEDY = "restore the folder from a copy, or train the model again"
 class Artifact:
     """A dataclass that training leaves in a model's folder: `file`.json and `file`.FIELD.npy.
 
-    Subclasses say what messages call it (`noun`), and the message for a model without it (`absent`).
+    `noun` is its name in messages, `absent` the message for a model without it.
     """
 
     file: ClassVar[str]

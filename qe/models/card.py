@@ -15,7 +15,7 @@ FILE: Final = "README.md"
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """A model with what it made of spoilt translations, where that was measured."""
+    """A model, with how it scored perturbed translations if that was measured."""
 
     model: Model
     robustness: Robustness | None = None
@@ -35,6 +35,6 @@ class Card:
         if model.guard is not None:
             lines.append("Rows unlike the training translations are marked, and lose score.")
         if self.robustness is not None and self.robustness.with_effect("destroying"):
-            lines.append(f"Spoilt translations: {destruction_note(self.robustness)}.")
+            lines.append(f"Perturbed translations: {destruction_note(self.robustness)}.")
         lines.append("    qe score --model THIS_FOLDER --input FILE --output scores.tsv")
         return "\n\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Companions: what training leaves beside the model for those who score with it."""
+"""Companions: what training saves with a model for those who score with it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -95,14 +95,12 @@ def make_companions(
     conditions: Conditions | None = None,
     auxiliary: Sequence[Segments] = (),
 ) -> Companions:
-    """Makes companions from the training rows.
-
-    These have (n, k) features, (n,) out-of-fold predictions and the rows of every fold.
+    """Makes companions from training rows with (n, k) features and (n,) out-of-fold predictions.
 
     auxiliary  segments of other datasets that were learned from
 
     With `calibration`, intervals are split-conformal: the difficulty is learned from the training rows, how
-    far intervals reach from the others. `conditions` say what the intervals are to hold for.
+    far intervals reach from the others. `conditions` are what the intervals are to hold for.
     """
     assert training.scores is not None  # training_split has checked
     table = numbers(features)

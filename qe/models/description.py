@@ -109,9 +109,8 @@ def _stamps(folder: Path) -> list[tuple[str, ...]]:
 def read(folder: Path, *, recompute: bool = False) -> Description:
     """Reads model.json and compares the folder's files with it.
 
-    `recompute`: without the remembered checksums.
-
-    Raises InputError as `read_unverified`, and if files are not those that it lists.
+    `recompute`: without the remembered checksums. Raises InputError as `read_unverified`, and if files are
+    not those that it lists.
     """
     described = read_unverified(folder)
     with damage_reported("the model", folder, REMEDY):
@@ -120,7 +119,7 @@ def read(folder: Path, *, recompute: bool = False) -> Description:
 
 
 def read_unverified(folder: Path) -> Description:
-    """What model.json says, whatever the other files hold.
+    """Reads model.json without looking at the other files.
 
     Raises InputError if there is no model.json, or if it is damaged or of a newer version.
     """

@@ -15,11 +15,9 @@ _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of th
 
 @dataclass(frozen=True, eq=False)
 class Difficulty(LinearFunction):
-    """Predicts the absolute error of a prediction.
+    """Predicts the absolute error of a prediction, by ridge regression on the features and the prediction.
 
-    It is ridge regression on the features and the prediction.
-
-    medians       (k,) stand in for undefined features
+    medians       (k,) replace undefined features
     centre        (k + 2,) mean of each input (features, prediction, its square) on the training rows
     coefficients  (k + 2,) change of the expected error per unit of each input
     intercept     expected error at the centre
@@ -40,9 +38,8 @@ class Difficulty(LinearFunction):
 class Fits:
     """Fits of the difficulty to any union of folds.
 
-    Sums are kept per fold, so that a fit costs one linear system.
-
-    Medians and spreads come from all rows: they see no label.
+    Sums are kept per fold, so that a fit costs one linear system. Medians and spreads come from all rows:
+    they see no label.
     """
 
     medians: FloatArray

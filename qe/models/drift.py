@@ -49,7 +49,7 @@ class FeatureShift:
 @summarised
 @dataclass(frozen=True)
 class DriftReport:
-    """What a batch of `n` segments looks like beside the training data.
+    """A batch of `n` segments compared with the training data.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class DriftReport:
     signs : mapping of str to pair of float and float
         Sign of a wrong language -> (share of segments, the same for held-out training rows).
     warnings : tuple of str
-        What departs; empty also for fewer than 30 segments, of which nothing can be said.
+        What differs; empty also for fewer than 30 segments, which are too few to judge.
     """
 
     n: int

@@ -167,9 +167,8 @@ class Explainer:
     def because(self, features: pd.DataFrame, top: int) -> list[str]:
         """For each segment, the `top` causes that moved its score most, largest first.
 
-        They are in translators' words.
-
-        Features of one phrase (`FeatureSet.plain`) are one cause: what they add is added up.
+        They are in translators' words. Features of one phrase (`FeatureSet.plain`) are one cause: what they
+        add is added up.
         """
         phrases = self.model.feature_set.plain()
         causes = list(dict.fromkeys(phrases))

@@ -75,13 +75,13 @@ class Intervals(Artifact):
     measured : tuple of Coverage
         Coverage on rows held out from the calibration too.
     taxonomy : str or None
-        Groups that are calibrated apart; None: all rows are one.
+        Groups that are calibrated separately; None: all rows are one.
     groups : array of int or None
         (n,) the group of each score; None without a taxonomy.
     weights : array of float or None
         (n,) how much each score counts; None: all the same.
     new_weight : float
-        How much a new row counts beside them, before `shift`.
+        How much a new row counts, before `shift`.
     shift : DensityRatio or None
         What weighs a new row, and has weighed the scores; None: no row more than another.
     """
@@ -104,7 +104,7 @@ class Intervals(Artifact):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of segments that bounds depend on, beside those of the features."""
+        """The columns of segments that bounds depend on, in addition to those of the features."""
         name = None if self.taxonomy is None else self.taxonomy.reads
         return () if name is None else (name,)
 
@@ -216,11 +216,9 @@ def conformal_quantile(scores: FloatArray, level: float) -> float:
 def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray, level: float) -> FloatArray:
     """(m,) weighted quantiles of n sorted scores, one for each new weight.
 
-    Each is the smallest score up to which the weights reach `level`.
-
-    The new row's own weight counts among all, at a score of infinity, which is the answer where the others do
-    not reach the level. With weights of 1 this is `conformal_quantile`. Source: Tibshirani et al. 2019,
-    equation 7.
+    Each is the smallest score up to which the weights reach `level`. The new row's own weight counts among
+    all, at a score of infinity, which is the answer where the others do not reach the level. With weights of
+    1 this is `conformal_quantile`. Source: Tibshirani et al. 2019, equation 7.
 
     >>> weighted_quantiles(np.arange(1.0, 20.0), np.ones(19), np.array([1.0, 3.0]), 0.9).tolist()
     [18.0, inf]
@@ -281,10 +279,12 @@ def cross_conformal(
     every = list(range(len(fold_rows)))
     penalty = min(PENALTIES, key=lambda penalty: residuals.loss(every, penalty))
 
-    def without(fold: int) -> Intervals:
+    def intervals_without(fold: int) -> Intervals:
         return residuals.intervals([number for number in every if number != fold], penalty)
 
-    measured = _measured(rows, fold_rows, without, levels if len(every) > 2 else (), seed, scale, shift)
+    measured = _measured(
+        rows, fold_rows, intervals_without, levels if len(every) > 2 else (), seed, scale, shift
+    )
     return replace(residuals.intervals(every, penalty), measured=measured)
 
 
@@ -298,7 +298,7 @@ def split_conformal(
 ) -> Intervals:
     """Split-conformal intervals from labelled rows that the model never saw.
 
-    They keep `fitted`'s difficulty, groups and shift. Their coverage is measured on every fifth of these rows
+    They keep `fitted`'s difficulty, groups and shift. Their coverage is measured on every fifth row
     by what the others give; not for levels that these cannot promise. Raises InputError for fewer rows than
     folds.
     """
@@ -307,10 +307,10 @@ def split_conformal(
         raise InputError(f"{n} rows cannot calibrate intervals", remedy=f"give at least {folds}")
     parts = np.array_split(np.random.default_rng(seed).permutation(n), folds)
 
-    def without(part: int) -> Intervals:
+    def intervals_without(part: int) -> Intervals:
         return fitted.recalibrated(rows.take(np.delete(np.arange(n), parts[part])))
 
-    measured = _measured(rows, parts, without, levels, seed, fitted.scale, fitted.shift)
+    measured = _measured(rows, parts, intervals_without, levels, seed, fitted.scale, fitted.shift)
     return replace(fitted.recalibrated(rows), measured=measured)
 
 

@@ -1,7 +1,4 @@
-"""Linear functions of a segment's features, its prediction and the prediction's square.
-
-Models keep them in this form.
-"""
+"""Linear functions of a segment's features, its prediction and the prediction's square."""
 
 from dataclasses import dataclass
 
@@ -15,7 +12,7 @@ from features.storage.arrays import typed
 class LinearFunction:
     """A linear function of k features, the prediction and its square.
 
-    medians       (k,) stand in for undefined features
+    medians       (k,) replace undefined features
     centre        (k + 2,) mean of each input on the rows fitted to
     coefficients  (k + 2,) change of the value per unit of each input
     intercept     value at the centre

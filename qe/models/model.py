@@ -46,12 +46,12 @@ _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"
 _LARGEST = float(np.finfo(np.float32).max)  # forests and boosted trees take no larger number
 # Rows are predicted this many at a time, the last block filled up: matrix products round differently for
-# other shapes (and memory layouts), and a row's score must not depend on the rows beside it.
+# other shapes (and memory layouts), and a row's score must not depend on other rows.
 _BLOCK = 128
 
 
 class Companion(Protocol):
-    """A file kept beside a model: intervals, a profile of the training data, ..."""
+    """A file saved with a model: intervals, a profile of the training data, ..."""
 
     def save(self, folder: Path) -> None:
         """Writes its files, without pickle, into an existing folder."""
@@ -134,9 +134,8 @@ class Model:
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
         """(n,) scores for a feature table, before the guard.
 
-        A row's score is the same, to the last bit, in every table.
-
-        Raises InputError, by name, where its columns are not the model's.
+        A row's score is the same, to the last bit, in every table. Raises InputError, by name, where its
+        columns are not the model's.
         """
         names = self.feature_set.columns
         if list(features.columns) != names:
@@ -281,7 +280,7 @@ def _finite_numbers() -> Iterator[None]:
     except ValueError as error:
         if "infinity" not in str(error):
             raise
-        raise InputError("the model makes infinite numbers of these features", remedy=_ORDINARY) from error
+        raise InputError("the model computes infinite numbers from the features", remedy=_ORDINARY) from error
 
 
 def _bundle(path: Path, described: Description) -> Bundle | None:

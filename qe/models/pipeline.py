@@ -61,9 +61,7 @@ class Candidate:
     def pairwise(self) -> bool:
         """Whether the features are a kernel, K(segment, training segment).
 
-        A kernel is not imputed, scaled or chosen from.
-
-        Raises InputError for a selector beside such a learner.
+        It is not imputed, scaled or selected from. Raises InputError for a selector with such a learner.
         """
         pairwise = bool(get_tags(self.estimator(0)).input_tags.pairwise)
         if pairwise and self.selector != "none":

@@ -55,9 +55,8 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
     """The fitted pipeline of a `candidate`, which takes `width` features and columns of `trees`.
 
     Only the classes that the candidate consists of are made (`trusted_types`), out of nothing but containers,
-    numbers and text; trees and index arrays are checked, and a block of rows is predicted.
-
-    Raises InputError for a file that names anything else, or is damaged.
+    numbers and text; trees and index arrays are checked, and a block of rows is predicted. Raises InputError
+    for a file that names anything else, or is damaged.
     """
     if not path.is_file():
         raise InputError(
@@ -84,9 +83,8 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
 def trusted_types(candidate: Candidate, unfitted: Pipeline) -> frozenset[str]:
     """Names of the classes that a candidate's fitted pipeline may hold.
 
-    They are its steps' classes and the learner's own.
-
-    Each is a class in the module that it is asked from, and an estimator, or trees: no function.
+    They are its steps' classes and the learner's own. Each is a class in the module that it is asked from,
+    and an estimator, or trees: no function.
     """
     parts = {_name(type(part)) for part in estimators(unfitted)}
     named = parts | set(LEARNERS.get(candidate.learner).trusted_types)

@@ -77,14 +77,13 @@ def shapley_values(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """((n, k) Shapley values, (n,) nodes used).
 
-    A feature is absent if it has a background row's value.
-
-    For one centre and one background row the worth of a coalition is a product of factors, a_j for features
-    that are in it and b_j for those that are not, and feature j's Shapley value is the integral over t in
-    0 .. 1 of (a_j - b_j) prod_{i != j} (t a_i + (1 - t) b_i): the multilinear extension along its diagonal
-    (Owen 1972), a polynomial of degree k - 1. Gauss-Legendre quadrature with k / 2 nodes is exact, and few
-    nodes suffice where the kernel is wide. A row starts with `nodes` and takes more until its values add up
-    to its score less the background's mean; how many depends on nothing but the row.
+    A feature is absent if it has a background row's value. For one centre and one background row the worth of
+    a coalition is a product of factors, a_j for features that are in it and b_j for those that are not, and
+    feature j's Shapley value is the integral over t in 0 .. 1 of (a_j - b_j) prod_{i != j} (t a_i + (1 - t)
+    b_i): the multilinear extension along its diagonal (Owen 1972), a polynomial of degree k - 1.
+    Gauss-Legendre quadrature with k / 2 nodes is exact, and few nodes suffice where the kernel is wide. A row
+    starts with `nodes` and takes more until its values add up to its score less the background's mean; how
+    many depends on nothing but the row.
     """
     least = max(1, -(-rows.shape[1] // 2))
     nodes = min(nodes, least)

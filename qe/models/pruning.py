@@ -1,7 +1,4 @@
-"""Pruning: removes the features that a selector dropped, so they are not computed.
-
-They are not saved either.
-"""
+"""Pruning: features that a selector dropped are neither computed nor saved."""
 
 from copy import copy
 from dataclasses import replace
@@ -18,12 +15,10 @@ from qe.models.model import Model
 
 
 def pruned(model: Model) -> Model:
-    """The model without columns that never reach its learner.
+    """The model without columns that never reach its learner; scores are the same to the last bit.
 
-    Families that gave only such columns go too; scores are the same to the last bit.
-
-    A family that judges words stays for `qe score --tokens`. What was selected is said in `about`. The model
-    itself where its selector makes new columns, or trees stand beside the columns.
+    Families with such columns alone go too, except those that tag words (`qe score --tokens`). `about` has
+    the selection. A model with trees, or whose selector makes new columns, stays unchanged.
     """
     selected = _selected(model)
     if selected is None:

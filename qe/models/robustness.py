@@ -1,4 +1,4 @@
-"""Robustness: how a model scores spoilt translations and harmless changes."""
+"""Robustness: how a model scores perturbed translations and harmless changes."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -36,7 +36,7 @@ def robustness_plot(robustness: Robustness) -> Figure:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=2, frameon=False)
     headline(
         axes,
-        "Spoilt translations",
+        "Perturbed translations",
         f"{robustness.rows:,} rows; destroyed ones should score below their original",
     )
     return figure

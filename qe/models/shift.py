@@ -15,11 +15,9 @@ _MOST = 20.0  # weights stay between a twentieth and twenty times the mean: a fe
 
 @dataclass(frozen=True, eq=False)
 class DensityRatio(LinearFunction):
-    """The ratio of two densities, by logistic regression that tells two sets apart.
+    """The ratio of two densities, by logistic regression between two sets of segments.
 
-    The sets are of segments.
-
-    medians       (k,) stand in for undefined features
+    medians       (k,) replace undefined features
     centre        (k + 2,) mean of each input (features, prediction, its square)
     coefficients  (k + 2,) change of the ratio's logarithm per unit of each input
     intercept     its logarithm at the centre
@@ -38,10 +36,8 @@ class DensityRatio(LinearFunction):
     ) -> Self:
         """Fits the ratio from features (n, k) and predictions (n,) of both sets of rows.
 
-        The sets are the calibration rows and the new segments.
-
-        No label is seen. How far the coefficients are shrunk is chosen by 5-fold cross-validation, so that
-        sets which do not differ get weights of about 1.
+        The sets are the calibration rows and the new segments. No label is seen. How far the coefficients are
+        shrunk is chosen by 5-fold cross-validation, so that sets which do not differ get weights of about 1.
         """
         from sklearn.linear_model import LogisticRegressionCV
         from sklearn.model_selection import StratifiedKFold

@@ -25,10 +25,7 @@ _MAKE_PUBLIC = "make one with `openssl pkey -in key.pem -pubout -out key.pub`"
 def sign(folder: Path, key: Path) -> str:
     """Signs the model in `folder` with a private key (PEM).
 
-    It writes model.sig, and returns the fingerprint of the key.
-
-    The files are compared with model.json first.
-
+    It writes model.sig, and returns the fingerprint of the key. The files are compared with model.json first.
     Raises InputError for a model that is damaged, and a key that cannot be used.
     """
     private = _private_key(key)
@@ -42,11 +39,9 @@ def sign(folder: Path, key: Path) -> str:
 
 
 def verify(folder: Path, key: Path) -> str:
-    """Verifies that the model in `folder` is as it was signed with a key.
+    """Verifies that the model in `folder` is as it was signed with a key; returns the key's fingerprint.
 
-    It returns the fingerprint of the public key.
-
-    Every file is read, whatever is remembered of its checksum. Raises InputError if it is not signed, by
+    Every file is read, even if its checksum is remembered. Raises InputError if it is not signed, by
     another key, or has changed since, in any file; and for a public key (PEM) that cannot be used.
     """
     from cryptography.exceptions import InvalidSignature

@@ -1,7 +1,4 @@
-"""Word alignments of a corpus made elsewhere.
-
-Parts that are extracted from aligned text use them.
-"""
+"""Word alignments of a corpus made elsewhere, for parts that are extracted from aligned text."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -60,7 +57,7 @@ class Alignments:
         }
 
     def check_used(self, parts: Iterable[str]) -> None:
-        """Raises InputError if there is a file, but none of these parts takes it."""
+        """Raises InputError if there is a file that none of the parts takes."""
         if self.path is not None and not set(with_needs(parts)) & set(self.wanted):
             raise InputError(
                 "none of the parts to be built takes alignments",

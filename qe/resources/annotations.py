@@ -1,7 +1,4 @@
-"""How the sides of a corpus are annotated.
-
-A program does it, CoNLL-U files have it, or it comes with the segments.
-"""
+"""Annotations of the sides of a corpus: by programs, from CoNLL-U files, or from the segments."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,9 +77,8 @@ def _tagged(annotator: Tagger, corpus: ParallelCorpus, side: Side, cache: Path |
 def from_file(path: Path) -> CorpusAnnotation:
     """Annotation from a CoNLL-U file, plain or gzip.
 
-    It has a block per line of the corpus (comments alone: no words).
-
-    Raises InputError if there is no such file.
+    It has a block per line of the corpus (comments alone: no words). Raises InputError if there is no such
+    file.
     """
     if not is_input_file(path):
         raise InputError(
@@ -152,10 +148,7 @@ class Annotations:
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str]]:
-        """The settings that parts of these sides must have.
-
-        A part of another annotation is built again.
-        """
+        """Settings of the annotated parts; a part of another annotation is built again."""
         return {
             _PARTS[holds][side]: annotation.settings
             for holds, sides in self.sources.items()

@@ -1,7 +1,4 @@
-"""BundleSource: everything that a bundle is built from.
-
-It knows its cache key, and can build.
-"""
+"""BundleSource: everything that a bundle is built from, and its cache key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -51,7 +48,7 @@ class BundleSource:
         return digest(sorted((k, repr(v)) for k, v in content.items()))
 
     def check_used(self, parts: Sequence[str]) -> None:
-        """Raises InputError for inputs that none of these parts takes."""
+        """Raises InputError for inputs that none of the parts takes."""
         self.inputs.check_used(parts, self._builders())
 
     def build(self, directory: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:

@@ -1,7 +1,4 @@
-"""The resources that an experiment names.
-
-They are a built bundle, or one built on first use and cached.
-"""
+"""The resources that an experiment names: a built bundle, or one built on first use and cached."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,9 +39,8 @@ def resources_for(
     """The bundle with the parts that the features need; None if they need none.
 
     `programs` (side -> annotator) tag the corpus where parts need it and the section names no files. Where
-    the section is `optional` and its corpus is not there, the segments themselves are the corpus.
-
-    Raises InputError if parts are needed and none are named, or a bundle was made with other tokenizers.
+    the section is `optional` and its corpus is not there, the segments themselves are the corpus. Raises
+    InputError if parts are needed and none are named, or a bundle was made with other tokenizers.
     """
     check_section(section, parts)
     if section is None or not parts:
@@ -67,7 +63,7 @@ def resources_for(
 
 
 def inputs_of(section: ResourcesSection) -> Inputs:
-    """What parts are built from beside the corpus, and their settings."""
+    """What parts are built from in addition to the corpus, and their settings."""
     return Inputs(
         Alignments(None if corpus_absent(section) else section.alignments),
         Monolingual.from_files(section.source_monolingual, section.target_monolingual),

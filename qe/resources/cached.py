@@ -61,10 +61,7 @@ def old(entries: Sequence[Entry], days: float) -> list[Entry]:
 
 
 def remove(entries: Sequence[Entry]) -> int:
-    """Remove entries; returns the bytes that are free.
-
-    A folder loses its name before its files go.
-    """
+    """Remove entries; returns the bytes that are free. A folder loses its name before its files go."""
     for entry in entries:
         if entry.path.is_dir() and not entry.path.is_symlink():
             leaving = entry.path.with_name(f".{entry.path.name}.{os.getpid()}.old")

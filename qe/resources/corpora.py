@@ -34,10 +34,7 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """Two files, plain or gzip, one sentence per line.
-
-    Raises InputError for one that is not there.
-    """
+    """Two files, plain or gzip, one sentence per line. Raises InputError for one that is not there."""
 
     source: Path
     target: Path

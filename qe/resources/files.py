@@ -1,7 +1,4 @@
-"""Parts read from files.
-
-They are language models (also from treebanks), lexicons (GIZA++, Moses) and lists of words.
-"""
+"""Parts read from files: language models (also from treebanks), lexicons (GIZA++, Moses), lists of words."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,15 +62,12 @@ class PartFiles:
 
     @property
     def readers(self) -> Builders:
-        """Builders that say what can be set of the parts; the files are not looked into."""
+        """Builders that declare the settings of the parts; the files are not read."""
         return {name: _READERS[name](path, "") for name, path in self.files.items()}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The settings that parts of these kinds must have.
-
-        A part of another file or none is built again.
-        """
+        """Settings of parts that are read from files; a part of another file or none is built again."""
         return {name: {"read": self.fingerprints.get(name)} for name in _READERS}
 
 

@@ -1,4 +1,4 @@
-"""What a bundle is built from beside its corpus, and with which settings."""
+"""Inputs of a bundle in addition to its corpus, and settings of its parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from qe.resources.settings import PartSettings, checked
 
 
 class Input(Protocol):
-    """Something that parts are built from, beside the corpus."""
+    """Something that parts are built from, in addition to the corpus."""
 
     def builders(self, fallback: Builders) -> Builders:
         """Kind or part -> the function that makes it of this input.
@@ -79,7 +79,7 @@ class Inputs:
     def key(self, builders: Builders) -> dict[str, Any]:
         """Cache key of the extra inputs; empty for the corpus alone.
 
-        A folder of its own: experiments with and without must not build each other's parts again.
+        Other inputs mean another folder: experiments must not rebuild each other's parts.
         """
         everything = {
             "alignments": self.alignments.fingerprint,
@@ -90,7 +90,7 @@ class Inputs:
         return {name: value for name, value in everything.items() if value}
 
     def check_used(self, parts: Sequence[str], builders: Builders) -> None:
-        """Raises InputError for what none of these parts, or what they are built from, takes."""
+        """Raises InputError for inputs that neither the parts nor their sources take."""
         self.alignments.check_used(parts)
         needed = with_needs(parts, builders)
         for name in (*self.files.files, *self.checked_settings(builders)):

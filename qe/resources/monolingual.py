@@ -1,7 +1,4 @@
-"""Text of one side beside the parallel corpus.
-
-Language models, n-gram counts and the truecaser use it.
-"""
+"""Monolingual text for language models, n-gram counts and the truecaser."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +27,6 @@ class Monolingual:
     """Side -> a file of further text, plain or gzip, one segment per line.
 
     It is tokenized as the corpus is, and stands after the corpus's own; lines without words are left out.
-
     Raises InputError for a file that is not there.
     """
 
@@ -64,10 +60,7 @@ class Monolingual:
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The settings that parts of these kinds must have.
-
-        A part of other text, or of none, is built again.
-        """
+        """Settings of parts built from the text; a part of other text, or of none, is built again."""
         return {
             name: {"monolingual": self.fingerprints.get(settings["side"])}
             for kind in KINDS
@@ -75,7 +68,7 @@ class Monolingual:
         }
 
     def check_used(self, parts: Iterable[str]) -> None:
-        """Raises InputError for a file that none of these very parts takes."""
+        """Raises InputError for a file that none of the parts takes."""
         taking = {name: settings["side"] for kind in KINDS for name, settings in _parts(kind).items()}
         sides = {taking[name] for name in parts if name in taking}
         for side, path in self.files.items():

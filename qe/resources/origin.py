@@ -1,4 +1,4 @@
-"""Origin of resources: whether a section names it; nothing is loaded to say so."""
+"""Checks that the section of resources names what features need; loads nothing."""
 
 from collections.abc import Sequence
 

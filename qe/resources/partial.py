@@ -1,7 +1,4 @@
-"""Bundles of a corpus that not every part can be built from.
-
-Errors name the part, or all other parts are built.
-"""
+"""Bundles of a corpus from which some parts cannot be built: errors name the part, or it is left out."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,10 +22,7 @@ class _Watched:
 
 
 def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundle:
-    """The bundle that `build` builds.
-
-    Its InputError gets the name of the part that could not be built.
-    """
+    """The bundle that `build` builds. Its InputError gets the name of the part that could not be built."""
     watched = _Watched(progress)
     try:
         return build(parts, watched)
@@ -47,11 +41,9 @@ def build_possible(
 ) -> tuple[Bundle, Mapping[str, InputError]]:
     """A bundle with all of the parts that can be built, and for each other part the reason.
 
-    A part is left out where the corpus as a whole does not do (too few pairs, no words), or a package is
-    absent, and with it all that is built from it.
-
-    Raises InputError for faults of files (errors that say where), where no part is begun, and for a part that
-    was `requested` by name.
+    A part is left out if the corpus is unsuitable (too few pairs, no words), or a package is absent, and with
+    it all that is built from it. Raises InputError for faults of files (errors with a location), if no part
+    was begun, and for a part that was `requested` by name.
     """
     wanted, left_out = list(parts), dict[str, InputError]()
     while True:

@@ -20,7 +20,7 @@ def test_the_card_says_what_the_model_was_trained_on(demo_run: Any, demo_model: 
         date.today().isoformat(),
     )
     assert [each for each in shown if each not in text] == []
-    assert "Spoilt translations: destroyed translations score below their original in" in text
+    assert "Perturbed translations: destroyed translations score below their original in" in text
     assert "README.md" in description.read(demo_model).files  # under the checksum
 
 

@@ -1,7 +1,4 @@
-"""Costs of feature families: microseconds of processor time per segment.
-
-The figures were measured.
-"""
+"""Measured costs of feature families: microseconds of processor time per segment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,11 +17,9 @@ PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
 class FeatureCosts:
     """Microseconds per segment by family, and of tokenizing source and target.
 
-    It also says how they were measured.
-
     Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
     compiled, source and target tokenized. Families that learn from labels are fitted before, and have
-    forgotten the segments they were fitted on, so that theirs is the cost of segments never seen.
+    forgotten the segments they were fitted on: their cost is that of new segments.
     """
 
     measured: str

@@ -27,13 +27,9 @@ def extract(
 ) -> pd.DataFrame:
     """Write the feature table of every split as Parquet.
 
-    Columns are split, id, gold label, and one column per feature.
-
-    Trees are written in brackets.
-
-    `engine` makes, from the resources, what runs the extractors that learn nothing elsewhere.
-
-    Raises InputError, before any work, if the name of `output` does not end in `.parquet`.
+    Columns are split, id, gold label, and one column per feature. Trees are written in brackets. `engine`
+    makes, from the resources, what runs the extractors that learn nothing elsewhere. Raises InputError,
+    before any work, if the name of `output` does not end in `.parquet`.
     """
     if output.suffix != ".parquet":
         raise InputError(

@@ -28,12 +28,10 @@ from qe.getting_started.catalogue.costs import FeatureCosts
 
 @dataclass(frozen=True)
 class Family:
-    """A feature family: name, documentation, needs and cost.
-
-    Its first sentence is kept, too.
+    """A feature family: name, documentation with its first sentence, needs and cost.
 
     resources     parts of a bundle
-    columns       of the segments, beside source and target
+    columns       of the segments, without source and target
     parameters    those without a default: the features depend on them
     microseconds  per segment; None if it was not measured
     variants      its names with settings that give other columns (`describe` takes them) -> microseconds
@@ -51,11 +49,9 @@ class Family:
 
 @dataclass(frozen=True)
 class Set:
-    """A feature set of features/sets: what it is and its source.
+    """A feature set of features/sets: what it is, its source, and its families.
 
-    It says which families it takes columns of.
-
-    absent        what of the description is not there
+    absent        described features that are missing
     microseconds  per segment; None if a family was not measured
     """
 
@@ -85,12 +81,9 @@ def sets(costs: FeatureCosts) -> list[Set]:
 def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set, list[Feature]]:
     """A family and its features, or a set and its features.
 
-    A family's name can have settings behind it, as in `word_quality:knowledge=pretrained+predictor`.
-
-    What has the name of both is the family. A family whose features depend on parameters without a default
-    has none here.
-
-    Raises InputError for an unknown name, with the nearest.
+    A family's name can have settings behind it, as in `word_quality:knowledge=pretrained+predictor`. What has
+    the name of both is the family. A family whose features depend on parameters without a default has none
+    here. Raises InputError for an unknown name, with the nearest.
     """
     costs = costs or FeatureCosts.load()
     if name.partition(":")[0] in EXTRACTORS.names:

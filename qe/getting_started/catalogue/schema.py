@@ -1,7 +1,4 @@
-"""JSON Schema of the experiment file.
-
-It has sections as they are declared, with all known names and keys.
-"""
+"""JSON Schema of the experiment file, with all known names and keys."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -63,7 +60,7 @@ def _allow_extending(schema: Schema) -> None:
     keys = schema["properties"]
     partial = [name for name in ("dataset", *_STRATEGIES) if name in keys]
     whole = {name: {"anyOf": [{"type": "array"}, _needed(keys[name]["anyOf"][0])]} for name in partial}
-    keys["extends"] = {"type": "string", "description": "An experiment file beside this one."}
+    keys["extends"] = {"type": "string", "description": "An experiment file next to this one."}
     keys["features"] = {"anyOf": [keys["features"], _changes(keys["features"]["items"])]}
     schema["if"] = {"required": ["extends"]}
     schema["else"] = {

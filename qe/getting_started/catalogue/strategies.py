@@ -20,7 +20,7 @@ class Measured:
     """Figures on two data sets: WMT12's 17 features, and the demo's.
 
     mae       with its defaults, by cross-validation
-    searched  after ten trials of its own space; None if there is nothing to search
+    searched  after ten trials of its space; None if there is nothing to search
     seconds   CPU seconds of a fit with the defaults
     """
 
@@ -39,10 +39,7 @@ class Measured:
 
 
 def measured(noun: str) -> Mapping[str, Measured]:
-    """The learners or selectors that were measured, by name.
-
-    Others read something else than features.
-    """
+    """The learners or selectors that were measured, by name. Others read something else than features."""
     return {name: Measured(*map(_pair, figures)) for name, figures in _content()[f"{noun}s"].items()}
 
 

@@ -115,7 +115,7 @@ def word_risks(word: Word) -> dict[str, float]:
     """Error kind -> its probability at this word in a sentence of typical length.
 
     Rare words are left untranslated, ambiguous ones get the wrong sense (twice as often where the right
-    one is not the dominant one), and whatever is rare is inflected wrongly or dropped more often.
+    one is not the dominant one), and rare words are inflected wrongly or dropped more often.
     """
     if word.kind in ("mark", "number", "name"):
         return {"dropped": 0.003}
@@ -241,10 +241,8 @@ def generate(
 ) -> DemoData:
     """Generates the data and writes it into `directory`, each file atomically; other files stay.
 
-    The same seed gives the same bytes, and each part depends on the seed and its own size alone: a
-    smaller corpus is the beginning of a larger one.
-
-    Raises InputError if a size is not positive.
+    The same seed gives the same bytes, and each part depends on the seed and its own size alone: a smaller
+    corpus is the beginning of a larger one. Raises InputError if a size is not positive.
     """
     data = DemoData(directory, seed, pairs, train, test, new)
     for name in ("pairs", "train", "test", "new"):

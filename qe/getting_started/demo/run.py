@@ -32,11 +32,9 @@ class Demo:
 def demo(output: Path, *, seed: int = 1, cache: Path | None = None, progress: Progress = silent) -> Demo:
     """Generates the data, trains with search, evaluates, registers, and scores new translations.
 
-    Everything lies in `output`; resources and features are cached in `output/cache` unless `cache` is
-    given, so that the demo shows the work from its beginning. What a demo before has finished
-    stays as it is.
-
-    Raises InputError for a folder that holds anything else.
+    Everything is written to `output`; resources and features are cached in `output/cache` unless `cache` is
+    given, so that the demo shows all of the work. Results of an earlier demo are kept. Raises InputError for
+    a folder that holds anything else.
     """
     check_seed(seed)
     with locked_folder(output, "demo", earlier_files=(EXPERIMENT.name,)):

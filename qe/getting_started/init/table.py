@@ -60,7 +60,7 @@ def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: ob
         )
     twice = {header for header in chosen.values() if list(chosen.values()).count(header) > 1}
     if twice:
-        raise InputError(f"the column '{min(twice)}' stands for two roles", location=_OPTION)
+        raise InputError(f"the column '{min(twice)}' has two roles", location=_OPTION)
     return chosen
 
 
@@ -78,12 +78,12 @@ FEWEST = 20  # rows: folds of four
 
 @dataclass(frozen=True, kw_only=True)
 class Wishes:
-    """What the user says of a table.
+    """What the user states about a table.
 
     languages         of source and target, ISO 639
     columns           role -> header, where the headers do not say it (`qe.getting_started.init.table`)
     higher_is_better  the direction of the score, where its header does not say it
-    layout            how the table lies on disk
+    layout            the format of the file
     """
 
     languages: tuple[str, str]
@@ -96,7 +96,7 @@ class Wishes:
 class LabelledTable:
     """A table that can be learned from.
 
-    options  the keys of `dataset:` beside `format` and `path`
+    options  the keys of `dataset:` except `format` and `path`
     notes    what was decided for the user, a sentence each
     """
 
@@ -114,7 +114,7 @@ class LabelledTable:
 def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     """The table at `path`.
 
-    Raises InputError for columns in doubt, whatever the format finds wrong, fewer than 20 rows, and labels
+    Raises InputError for columns in doubt, mistakes that the format finds, fewer than 20 rows, and labels
     that are all the same.
     """
     columns = read_table(Reading(path), path, replace(wishes.layout, languages=wishes.languages))

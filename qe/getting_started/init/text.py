@@ -65,10 +65,10 @@ def _head(choices: Choices) -> list[str]:
     return [
         f"# A first experiment, written by `qe init`: {rows} labelled segments, {languages}.",
         "#",
-        f"#   qe train {file} --check      says what would be run",
+        f"#   qe train {file} --check      shows what would be run",
         f"#   qe train {file}              trains, and reports figures with intervals",
         "#",
-        *_comment("docs/own-data.md goes on from here; docs/experiments.md explains every key."),
+        *_comment("docs/own-data.md has the next steps; docs/experiments.md explains every key."),
         f"name: {_flow(choices.name)}",
         f"description: {_flow(f'A first model of {choices.table.dataset.scale.name}, {languages}')}",
     ]
@@ -209,7 +209,7 @@ def _learner(choices: Choices) -> list[str]:
 
 def _against_rubbish() -> list[str]:
     text = (
-        "Spoilt rows with the worst label, shown to the learner beside the real ones, and features cut at "
+        "Perturbed rows with the worst label, added to what the learner sees, and features cut at "
         "what 3 % of the rows have below and above: with few rows both keep rubbish from good scores "
         "(docs/results/robustness.md)."
     )

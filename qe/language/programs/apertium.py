@@ -132,10 +132,7 @@ _units: defaultdict[Command, dict[str, str]] = defaultdict(dict)
 
 
 def look_up(command: Command, text: str) -> str:
-    """What `lt-proc` makes of a text; every unit (`^...$`) is looked up once in a process.
-
-    A dictionary answers every unit alike, whatever stands beside it.
-    """
+    """The output of `lt-proc` for a text; every unit (`^...$`), which no other affects, is looked up once."""
     if len(_units[command]) > _MOST:
         _units[command] = {}
     known = _units[command]  # only grows: other threads read it
@@ -185,5 +182,5 @@ def _write_mode(folder: str, name: str, stages: str) -> None:
 
 
 def paragraphs(lines: Sequence[str]) -> str:
-    """The lines, each a paragraph of its own."""
+    """The lines as paragraphs."""
     return "".join(f"{line}\n\n" for line in lines)

@@ -28,11 +28,9 @@ _VERSION: Final = re.compile(r"Version: (\S+)")
 class LinkGrammar:
     """Adds comments of the best linkage of link grammar.
 
-    `link_grammar_linkages` is the number of linkages. `link_grammar_unused` counts words in none of its
-    links (0: the sentence is grammatical to the program). `link_grammar_cost` is the cost of its
-    disjuncts, `link_grammar_length` the sum of link lengths. A text that the program gives up on has none
-    of these.
-
+    `link_grammar_linkages` is the number of linkages. `link_grammar_unused` counts words in none of its links
+    (0: the sentence is grammatical to the program). `link_grammar_cost` is the cost of its disjuncts,
+    `link_grammar_length` the sum of link lengths. There are none for a text that the program gives up on.
     Raises InputError if the program is not installed, or the language is not English.
     """
 

@@ -34,9 +34,8 @@ def with_made_columns(
 ) -> Segments:
     """The segments with the columns that programs make.
 
-    `columns` maps name -> program: annotators, and engines for second translations.
-
-    Raises InputError as `with_annotations` and `with_translations` do.
+    `columns` maps name -> program: annotators, and engines for second translations. Raises InputError as
+    `with_annotations` and `with_translations` do.
     """
     annotations = {name: by for name, by in columns.items() if name.startswith("annotation_")}
     translations = {name: by for name, by in columns.items() if name not in annotations}
@@ -46,7 +45,7 @@ def with_made_columns(
 
 
 def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
-    """Segments whose texts were changed, with what programs made of the texts before made anew.
+    """Segments whose texts were changed, with the columns that programs made computed again.
 
     Raises InputError as `with_made_columns` does.
     """

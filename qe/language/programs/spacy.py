@@ -11,11 +11,10 @@ from features.storage.files import digest
 
 @dataclass(frozen=True)
 class SpacyTagger:
-    """Runs an installed pipeline on tokens as they are; what a pipeline does not do stays `_`.
+    """Runs an installed pipeline on given tokens; columns that it does not fill stay `_`.
 
-    A text of several sentences has a root for each.
-
-    Raises InputError if spaCy or the pipeline is not installed.
+    A text of several sentences has a root for each. Raises InputError if spaCy or the pipeline is not
+    installed.
     """
 
     model: str

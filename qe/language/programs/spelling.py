@@ -22,12 +22,10 @@ _PATHS: Final = re.compile(r"^(/\S+)$", re.MULTILINE)
 class Hunspell:
     """The dictionary of a language.
 
-    It is `xx_XX` if that is installed (English: `en_US`), else the first `xx_...`.
-
-    Adds `Spell=no` to MISC of words it does not know, and the comment `speller`. A token without letters is
-    known; one with hyphens or apostrophes is known if all of its parts are.
-
-    Raises InputError if the program or a dictionary of the language is not installed.
+    It is `xx_XX` if that is installed (English: `en_US`), else the first `xx_...`. Adds `Spell=no` to MISC of
+    words it does not know, and the comment `speller`. A token without letters is known; one with hyphens or
+    apostrophes is known if all of its parts are. Raises InputError if the program or a dictionary of the
+    language is not installed.
     """
 
     language: str

@@ -1,7 +1,4 @@
-"""Stanza pipelines of users: `stanza:LANGUAGE`.
-
-They give tags, base forms, dependencies, entities and constituents.
-"""
+"""Stanza pipelines of users (`stanza:LANGUAGE`): tags, base forms, dependencies, entities, constituents."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +14,7 @@ _PROCESSORS = ("tokenize", "pos", "lemma", "depparse", "ner", "constituency")
 
 @dataclass(frozen=True)
 class StanzaTagger:
-    """Run the installed models of a language on tokens as they are.
-
-    Nothing is downloaded.
+    """Run the installed models of a language on given tokens; nothing is downloaded.
 
     Raises InputError if Stanza or its models of the language are not installed.
     """

@@ -1,7 +1,4 @@
-"""Annotate texts as CoNLL-U blocks.
-
-Apertium's taggers, trained annotators or models of users do it.
-"""
+"""Annotate texts as CoNLL-U blocks, by Apertium's taggers, trained annotators or models of users."""
 
 import json
 import re
@@ -67,17 +64,13 @@ class Tagger(Protocol):
 class ApertiumTagger:
     """Apertium's analyser and part-of-speech tagger for one side of an installed pair.
 
-    The analyser is morphological; the pair is a language pair.
-
-    A word of several tokens (`New York`) gives each its analysis; of a contraction (`del`) the first part
-    counts. `xpos` is the whole analysis (`n.f.sg`); a word that the analyser does not know is `X`, `_`, and
-    so are all words of a text whose letters the program does not give back as they were.
-
-    The tagger learns ambiguities that it meets, so that a word's tag can depend on texts before it: by
-    default texts with any have a process of their own, and every text is annotated alike in every batch. For
-    corpora, `texts_per_process` is faster.
-
-    Raises InputError if the program or the language pair is not installed, or if the program fails.
+    The analyser is morphological; the pair is a language pair. A word of several tokens (`New York`) gives
+    each its analysis; of a contraction (`del`) the first part counts. `xpos` is the whole analysis
+    (`n.f.sg`); a word that the analyser does not know is `X`, `_`, and so are all words of a text whose
+    letters the program does not give back as they were. The tagger learns ambiguities that it meets, so that
+    a word's tag can depend on texts before it: by default texts with any have a process of their own, and
+    every text is annotated alike in every batch. For corpora, `texts_per_process` is faster. Raises
+    InputError if the program or the language pair is not installed, or if the program fails.
     """
 
     language: str
@@ -329,10 +322,7 @@ def _of_user(kind: str, model: str) -> Tagger:
 
 
 def export_annotator(name: str, folder: Path) -> str:
-    """The annotator's name once its files lie in `folder`, as a model keeps them.
-
-    Only a user's files are copied.
-    """
+    """Copies a user's annotator into `folder`, as a model keeps it; returns its name there."""
     first, *added = _parts(name)
     kind, _, model = first.partition(":")
     if kind == "udpipe" and model:

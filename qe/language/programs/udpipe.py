@@ -1,7 +1,4 @@
-"""UDPipe 1 models of users: `udpipe:FILE` (Straka and Strakova 2017).
-
-They give tags, base forms and dependencies.
-"""
+"""UDPipe 1 models of users (`udpipe:FILE`): tags, base forms, dependencies (Straka and Strakova 2017)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +12,10 @@ from features.storage.files import digest, sha256
 
 @dataclass(frozen=True)
 class UDPipeTagger:
-    """Runs a model on tokens as they are: a word per token.
+    """Runs a model on given tokens: a word per token.
 
-    The model is read by UDPipe's own code (C++): take models from people you know.
-
-    Raises InputError if the package `ufal.udpipe` is not installed, or the file is no model.
+    The model is read by UDPipe's own code (C++): take models from people you know. Raises InputError if the
+    package `ufal.udpipe` is not installed, or the file is no model.
     """
 
     model: Path

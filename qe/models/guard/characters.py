@@ -18,11 +18,11 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, eq=False)
 class Characters:
-    """The characters of n texts, one text behind the other, without blanks.
+    """The characters of n texts, one text after the other, without blanks.
 
     alphabet  distinct characters; `ids` are places in it
     rows   the text that each character belongs to
-    begins  whether a character stands behind a blank, or at the beginning
+    begins  whether a character follows a blank, or begins its text
     """
 
     alphabet: tuple[str, ...]

@@ -190,7 +190,7 @@ COLUMNS: Final = (
         lambda r: r.counts / np.sqrt(np.maximum(r.target.lengths, 1)),
         "one word again and again",
     ),
-    Column("copied", lambda r: r.copied, "words of the source left as they are"),
+    Column("copied", lambda r: r.copied, "words of the source left untranslated"),
     Column("unknown words", lambda r: r.unknown(), "words that no training translation has"),
     Column("letters", lambda r: r.bits[1], "spelling unlike the target language"),
     Column("language", lambda r: r.bits[1] - r.bits[0], "closer to the source language"),
@@ -215,10 +215,7 @@ COLUMNS: Final = (
 
 
 def columns(segments: Segments, knowledge: Knowledge) -> FloatArray:
-    """(n, columns) the signs of each row.
-
-    A sign that a row has nothing for is 0, as in an ordinary row.
-    """
+    """(n, columns) the signs of each row. A sign that a row has nothing for is 0, as in an ordinary row."""
     row = _Row(segments, knowledge)
     values = [column.value(row) for column in COLUMNS]
     return np.nan_to_num(np.column_stack(values)) if len(segments) else np.empty((0, len(COLUMNS)))

@@ -15,9 +15,7 @@ _MARKERS = ("@@", "\u0120", "\u2581")  # BPE, GPT's and SentencePiece's: no part
 def mismatch(segments: Segments) -> FloatArray:
     """(n,) share of letters and digits that differ between subwords and translation.
 
-    0 without subwords.
-
-    Case, blanks, marks, HTML entities and the markers of subwords do not count.
+    0 without subwords. Case, blanks, marks, HTML entities and the markers of subwords do not count.
     """
     if segments.subwords is None:
         return np.zeros(len(segments))

@@ -63,7 +63,7 @@ class GuardResult:
         return self.outside >= MARKED
 
     def reasons(self, max_signs: int = 2) -> list[str]:
-        """For each row that is marked the signs that say so, the most unusual first; else nothing."""
+        """The most unusual signs of each row that is marked, the most unusual first; nothing for others."""
         order = np.argsort(-self.unusual, axis=1, kind="stable")
         return [
             "; ".join([*[_DECODER] * is_mismatched, *(COLUMNS[i].phrase for i in row.tolist())][:max_signs])
@@ -139,7 +139,7 @@ class Guard(Artifact):
         return guard, unseen
 
     def see(self, segments: Segments) -> GuardResult:
-        """What it says of a batch; a row's values do not depend on the rows beside it."""
+        """The result for a batch; a row's values do not depend on other rows."""
         signs = columns(segments, self.knowledge)
         beyond = mismatch(segments) - self.differs
         decided = np.maximum(self.detector.decide(signs), self._decided_of(beyond))
@@ -196,9 +196,8 @@ class Guard(Artifact):
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
         """(n,) scores, lowered by log-odds.
 
-        The further outside a row is, the nearer its score is to the worst.
-
-        None gets better than it was by more than the mean loss of translations.
+        The further outside a row is, the nearer its score is to the worst. None gets better than it was by
+        more than the mean loss of translations.
         """
         quality, worst = scores * self.sign, self.worst * self.sign
         quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: its mean over translations

@@ -189,10 +189,7 @@ class Knowledge:
 
 
 def plain(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts with plain marks, and no spaces before marks or at the ends.
-
-    The meaning is the same.
-    """
+    """Texts with plain marks, and no spaces before marks or at the ends. The meaning is the same."""
     return tuple(_BLANK.sub("", normalise(text)) for text in texts)
 
 

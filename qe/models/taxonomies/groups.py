@@ -68,13 +68,11 @@ class _Bands(Taxonomy):
 class Label(_Bands):
     """Bands of labels: every band, bad ones too, gets its coverage.
 
-    A new segment's label is not known. A label is possible if it lies within the reach of its own band, and
-    the interval goes from the lowest possible label to the highest: it holds a share of every band that is at
-    least the level, for exchangeable segments, and is wider than others for that. If no label is
-    possible, the interval is the prediction itself.
-
-    Source: label-conditional conformal prediction (Vovk, Gammerman and Shafer 2005, 4.5), its set filled up
-    to an interval.
+    A new segment's label is not known. A label is possible if it is within the reach of its band, and the
+    interval goes from the lowest possible label to the highest: it holds a share of every band that is at
+    least the level, for exchangeable segments, and is wider than others for that. If no label is possible,
+    the interval is the prediction itself. Source: label-conditional conformal prediction (Vovk, Gammerman and
+    Shafer 2005, 4.5), its set filled up to an interval.
     """
 
     @classmethod

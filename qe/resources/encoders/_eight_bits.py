@@ -1,7 +1,6 @@
-"""A graph in ONNX with its matrices in eight bits.
+"""A graph in ONNX with matrices in eight bits.
 
-Their inputs are quantized while it runs, each row by a scale of its own: texts are read together, and none
-changes the vector of another.
+Inputs are quantized at run time with a scale per row, so that no text changes the vector of another.
 """
 
 from collections.abc import Iterator
@@ -32,9 +31,8 @@ _CONSTANTS: Final = {
 def write_eight_bits(weights: Path, output: Path) -> None:
     """Write the encoder in `weights` with a scale for each column of its matrices.
 
-    GELU is computed by a hyperbolic tangent.
-
-    Raises InputError if it has no product with a matrix in single precision.
+    GELU is computed by a hyperbolic tangent. Raises InputError if it has no product with a matrix in single
+    precision.
     """
     onnx = package("onnx")
     with damage_reported("the encoder", weights, REMEDY):

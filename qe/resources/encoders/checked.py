@@ -1,7 +1,4 @@
-"""A check of an encoder: whether it reads, its speed, and its vectors.
-
-Translations should lie near each other.
-"""
+"""A check of an encoder: whether it loads, its speed, and whether vectors of translations are similar."""
 
 import time
 from collections.abc import Sequence
@@ -33,13 +30,13 @@ _REPEATS: Final = 8  # of the sentences, to time them
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """What was seen of an encoder.
+    """Measurements of an encoder.
 
     dimensions  of its vectors
     tokens      whether it gives vectors of tokens
     prompt      that its folder names
     cosines     (3, 3) of the English sentences with the German ones
-    speed       pairs of these sentences a second of processor time
+    speed       pairs of the sentences a second of processor time
     """
 
     folder: Path
@@ -105,7 +102,9 @@ def vectors(encoder: TextEncoder, texts: Sequence[str], prompt: str) -> FloatArr
     rows = []
     for text, each in zip(texts, encoder.encode(texts, prompt), strict=True):
         if each.vector is None:
-            raise InputError(f"the encoder knows no token of {text!r}", remedy="take one of these languages")
+            raise InputError(
+                f"the encoder knows no token of {text!r}", remedy="take an encoder of English and German"
+            )
         rows.append(each.vector / np.linalg.norm(each.vector))
     return np.array(rows, np.float64)
 

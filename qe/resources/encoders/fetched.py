@@ -49,18 +49,16 @@ class Fetched:
 def fetch_encoder(
     name: str, revision: str | None = None, folder: Path | None = None, overwrite: bool = False
 ) -> Fetched:
-    """Fetch the files of an encoder into `folder`.
-
-    By default, it has the encoder's name among the user's encoders.
+    """Fetch the files of an encoder into `folder`, by default under its name among the user's encoders.
 
     name      one of `KNOWN`, or a repository OWNER/NAME
     revision  branch, tag or commit; None: the newest
 
-    A fetch that was stopped goes on with the first file that is not whole; after one that has ended, the
-    same command asks nobody. Raises InputError for an unknown name, a folder that holds anything else
-    (unless that is another encoder and to be overwritten), a hub that cannot be reached or refuses, a
-    repository without an encoder in ONNX or of static vectors, and files that are not what the hub, or an
-    earlier fetch of the commit, says.
+    A fetch that was stopped continues with the first incomplete file; a finished one is not repeated.
+
+    Raises InputError for an unknown name, a folder that holds anything else (unless that is another encoder
+    and to be overwritten), a hub that cannot be reached or refuses, a repository without an encoder in ONNX
+    or of static vectors, and files that differ from those of the hub or of an earlier fetch of the commit.
     """
     repository = KNOWN.get(name, name)
     if not _REPOSITORY.fullmatch(repository):

@@ -17,10 +17,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def entry(folder: Path) -> dict[str, Any]:
-    """Name, source, revision, licence and size of an encoder.
-
-    `problem` says why it cannot be read, else it is empty.
-    """
+    """Name, source, revision, licence and size of an encoder; `problem`: why it cannot be read, or empty."""
     told: dict[str, Any] = {"name": folder.name, "folder": str(folder)}
     try:
         origin, place = origin_of(folder), EncoderFolder(folder)

@@ -1,4 +1,4 @@
-"""Origin of an encoder: a file beside it that says so, with the checksums of its files."""
+"""Origin of an encoder: a file in its folder, with the checksums of the other files."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Origin:
     revision  version of the package, or commit of the repository
     licence   as the source names it
     files     file -> SHA-256
-    command   what was asked for, such as `make multilingual-e5-small`
+    command   the command that made it, such as `make multilingual-e5-small`
     """
 
     name: str
@@ -67,12 +67,9 @@ def _origin(content: Mapping[str, Any]) -> Origin:
 
 
 def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:
-    """Whether the same command made the encoder in `output`.
+    """Whether the same command made the encoder in `output`; False if it is to be overwritten.
 
-    False if it is to be overwritten.
-
-    Raises InputError if anything else lies there: another encoder unless it is to be overwritten, and what no
-    command of these made.
+    Raises InputError if `output` holds another encoder and is not to be overwritten, or anything else.
     """
     if not output.exists():
         return False

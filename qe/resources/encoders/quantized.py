@@ -27,7 +27,7 @@ class Quantized:
     folder  of the quantized encoder; not `new` if the same command had made it before
     cosine  lowest of six sentences' vectors with those of the original
     speed   pairs of sentences a second of processor time, of the original and quantized
-    size    bytes of weights, likewise
+    size    bytes of weights, of the original and quantized
     """
 
     folder: Path

@@ -29,12 +29,11 @@ class Apertium(Engine):
     """The Apertium program (Forcada et al. 2011), as Debian packages it.
 
     Lines are normalised (`features.text.tokenizer.normalise`) and freed of the signs of Apertium's stream
-    format; white space at the ends is dropped, unknown words stay as they are, without a mark. A line
-    with nothing left gives an empty line. Every other line is a paragraph of its own, and has the tagger for
-    itself where that has not seen its like: a line's translation does not depend on the batch.
-
-    Raises InputError if the program or the language pair is not installed, and if the program
-    fails or gives another number of lines even for one line alone.
+    format; white space at the ends is dropped, unknown words stay unchanged, without a mark. A line with
+    nothing left gives an empty line. Every other line is a separate paragraph, and is tagged alone if the
+    tagger meets new ambiguities in it: a line's translation does not depend on the batch. Raises InputError
+    if the program or the language pair is not installed, and if the program fails or gives another number of
+    lines even for one line alone.
     """
 
     source_language: str
