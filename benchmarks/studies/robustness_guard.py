@@ -17,7 +17,7 @@ from features.basics.assignments import assigned
 from qe.display.numbers import number, percent
 from qe.display.table import Column, Table
 from qe.models.model import Model
-from qe.models.robustness import Robustness, robustness_of
+from qe.models.robustness import Robustness, judge_of, robustness_of
 
 ROWS = 300
 
@@ -45,7 +45,7 @@ def measured(name: str, places: str) -> Iterator[list[str]]:
     for guard in (None, model.guard):
         judge = replace(model, guard=guard)
         scores, _ = judge.judge(segments, judge.features(segments))
-        found = robustness_of(judge, segments, rows=ROWS)
+        found = robustness_of(judge_of(judge), segments, judge.scale, rows=ROWS)
         yield [
             name, "no" if guard is None else "yes", *figures(found),
             number(float(np.corrcoef(scores, gold)[0, 1])), number(float(np.abs(scores - gold).mean())),

@@ -35,7 +35,7 @@ from qe.display.table import Column, Table
 from qe.learning.learners.lightgbm import LightGBM
 from qe.learning.learners.svr import SvrRbf
 from qe.models.guard.guard import Guard
-from qe.models.robustness import measure
+from qe.models.robustness import robustness_of
 
 REMEDIES: Final = ("clipped", "rubbish", "monotone", "guard")
 SCALE: Final = LabelScale("score", None, None, True)
@@ -91,7 +91,7 @@ def rows(train: Data, held_out: Data, features: FeatureSet, spoilt: int) -> Iter
         ]:
             judge = Judged.fit(train, features, learner, remedies, guard)
             scores, _ = judge(held_out.segments)
-            found = measure(judge, held_out.segments, SCALE, rows=spoilt)
+            found = robustness_of(judge, held_out.segments, SCALE, rows=spoilt)
             mean, least, kind = found.below
             unseen = float(np.mean([answer.unseen for answer in found.with_effect("destroying")]))
             yield [

@@ -44,7 +44,7 @@ def robustness(
     """
     from qe.api.models import model_folder
     from qe.models.model import Model
-    from qe.models.robustness import robustness_of
+    from qe.models.robustness import judge_of, robustness_of
     from qe.models.robustness_table import robustness_table
     from qe.scoring.checks import Flags
     from qe.scoring.naming import name_pairs
@@ -55,8 +55,9 @@ def robustness(
     with progress_bar(quiet or json) as progress:
         checked = Flags.from_model(loaded).text
         found = robustness_of(
-            loaded, segments, seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress
-        )
+            judge_of(loaded), segments, loaded.scale,
+            seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress,
+        )  # fmt: skip
     if plot is not None:
         from qe.display.drawing import save
         from qe.models.robustness_plot import robustness_plot

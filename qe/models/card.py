@@ -1,14 +1,60 @@
-"""The model card, README.md in its folder: training data, quality, requirements."""
+"""The model card, README.md in its folder, and a model in a table: training data, quality, origin."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from features.basics.packages import DISTRIBUTION, version
+from qe.data.report_tables import scale_text
+from qe.display.numbers import count, settings
+from qe.display.summary import entries
+from qe.display.table import Table
+from qe.models.description import Description
 from qe.models.model import Model
-from qe.models.model_table import model_table
 from qe.models.robustness import Robustness
 from qe.models.robustness_table import destruction_note
+from qe.statistics.metric import METRICS
+
+
+def origin(described: Description) -> str:
+    """Languages, rows, data, label and date, as far as the model says them."""
+    about, scale = described.about, described.scale
+    languages = "-".join(tokenizer.language for tokenizer in described.tokenizers)
+    data = about.get("data") or {}
+    rows = (data.get("splits") or {}).get("train")
+    counted = "" if rows is None else f"{rows:,} "
+    of = f" of {data['name']}" if data.get("name") else ""
+    ends = "" if scale.low is None or scale.high is None else f" from {scale.low:g} to {scale.high:g}"
+    day = f" on {about['trained']}" if about.get("trained") else ""
+    return f"Trained{day} on {counted}{languages} rows{of}, with labels of {scale.name}{ends}."
+
+
+_FIGURES = ("delta_avg", "spearman", "mae")
+
+
+def model_table(model: Model) -> Table:
+    """One row for each thing to know; models without labels have no figures."""
+    return entries("model", model.name, _rows(model, model.about))
+
+
+def _rows(model: Model, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    candidate, scale, data = model.candidate, model.scale, about.get("data", {})
+    yield "learner", f"{candidate.learner} {settings(candidate.learner_params)}".strip()
+    yield "selection", f"{candidate.selector} {settings(candidate.selector_params)}".strip()
+    families = dict.fromkeys(str(config["kind"]) for config in model.feature_set.configs)
+    yield "features", f"{count(len(model.feature_set.names))}: {', '.join(families)}"
+    yield "label", scale_text(scale)
+    yield "languages", " to ".join(tokenizer.language for tokenizer in model.tokenizers)
+    yield "needs", ", ".join(model.columns())
+    splits = ", ".join(f"{name} {count(rows)}" for name, rows in data.get("splits", {}).items())
+    yield "data", f"{data['name']}: {splits}" if data else ""
+    yield "terms of the data", "; ".join(data.get("terms", ()))
+    yield "trained", about.get("trained", "")
+    found = about.get("cross_validation", {})
+    told = [f"{METRICS.get(m).title} {METRICS.get(m).formatted(found[m])}" for m in _FIGURES if m in found]
+    yield "out of fold", ", ".join(told)
+
 
 FILE: Final = "README.md"
 

@@ -308,9 +308,10 @@ def _warnings(
 ) -> tuple[str, ...]:
     warnings = []
     names = list(signs)
+    swapped_share, swapped_usual = signs[names[-1]]
     for name, (share, known) in signs.items():
         # Swapped sides are foreign to both languages as well: the one cause is named.
-        if share - known > SIGN_JUMP and (name == names[-1] or not _exceeds(signs[names[-1]], SIGN_JUMP)):
+        if share - known > SIGN_JUMP and (name == names[-1] or not swapped_share - swapped_usual > SIGN_JUMP):
             warnings.append(f"{name}: {percent(share, 0)} of the segments ({percent(known, 0)} in training)")
     for side, (share, known) in oov.items():
         if share - known > OOV_JUMP:
@@ -323,10 +324,6 @@ def _warnings(
         most = ", ".join(f"{shift.name} ({number(shift.psi, 2)})" for shift in moved[:5])
         warnings.append(f"{len(moved)} of {len(shifts)} features are distributed differently (PSI): {most}")
     return tuple(warnings)
-
-
-def _exceeds(shares: tuple[float, float], jump: float) -> bool:
-    return shares[0] - shares[1] > jump
 
 
 def _lengths(segments: Segments) -> FloatArray:

@@ -40,7 +40,7 @@ from qe.models.description import FORMAT, Description
 from qe.models.guard.guard import Guard, GuardResult
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe.models.versions import warn_of_versions
+from qe.models.requirements import warn_of_versions
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"
@@ -234,7 +234,7 @@ class Model:
 
     def summary(self) -> Table:
         """What it was trained on, by what, and how good it was found."""
-        return table_by("qe.models.model_table.model_table", self)
+        return table_by("qe.models.card.model_table", self)
 
 
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:

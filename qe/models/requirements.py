@@ -19,7 +19,7 @@ def requirements(model: Model) -> list[str]:
 
     Packages that make columns are among them, because another version may give other scores.
     """
-    needed = {"encoder": _encodes(model), "segmenters": _segments(model)}
+    needed = {"encoder": _encodes(model), "segmenters": any(t.segmenter for t in model.tokenizers)}
     extras = [name for name, is_needed in needed.items() if is_needed]
     own = f"{DISTRIBUTION}[{','.join(extras)}]" if extras else DISTRIBUTION
     plugins = versions_of(kinds_of(model.candidate, model.feature_set.configs))
@@ -37,7 +37,3 @@ def _boosts(model: Model) -> bool:
 def _encodes(model: Model) -> bool:
     configs = list(model.feature_set.configs)
     return "encoder" in kinds_in(configs) or any("encoder" in each.get("knowledge", ()) for each in configs)
-
-
-def _segments(model: Model) -> bool:
-    return any(tokenizer.segmenter for tokenizer in model.tokenizers)

@@ -104,37 +104,6 @@ class Robustness:
 
 
 def robustness_of(
-    model: Model,
-    segments: Segments,
-    *,
-    seed: int = 0,
-    rows: int | None = None,
-    kinds: Sequence[str] = (),
-    checked: Checked | None = None,
-    progress: Progress = silent,
-) -> Robustness:
-    """Changes rows in every way that is known, and compares the scores.
-
-    segments  translations that the model has not learned from
-    rows      how many are changed; None: as many as ten seconds allow, at least 30 if there are as many
-    kinds     names of perturbations; none: all
-    checked   what checks say of source and translation, as `Flags.text`
-
-    Raises InputError if there are no segments, for an unknown perturbation, and for a model that needs what
-    only the user has of a translation (`of_one_text`).
-    """
-    if given := of_one_text(model):
-        raise InputError(
-            f"the model needs '{given[0]}', and a changed translation has none",
-            remedy="ask a model that makes it by a program, or does without",
-        )
-    judge = _judge_of(model)
-    return measure(
-        judge, segments, model.scale, seed=seed, rows=rows, kinds=kinds, checked=checked, progress=progress
-    )
-
-
-def measure(
     judge: Judge,
     segments: Segments,
     scale: LabelScale,
@@ -145,7 +114,16 @@ def measure(
     checked: Checked | None = None,
     progress: Progress = silent,
 ) -> Robustness:
-    """The same for anything that gives (n,) scores and (n,) marks."""
+    """Perturbs rows in every known way, and compares the scores.
+
+    judge     gives (n,) scores and (n,) marks: `judge_of` a model, or any other
+    segments  translations that the model has not learned from
+    rows      how many are changed; None: as many as ten seconds allow, at least 30 if there are as many
+    kinds     names of perturbations; none: all
+    checked   what checks say of source and translation, as `Flags.text`
+
+    Raises InputError if there are no segments, and for an unknown perturbation.
+    """
     if not len(segments):
         raise InputError("there are no translations to change", remedy="give a file with some")
     chosen = tuple(kinds) or names()
@@ -217,7 +195,17 @@ def of_one_text(model: Model) -> list[str]:
     return [name for name in model.columns() if name in _OF_ONE_TEXT]
 
 
-def _judge_of(model: Model) -> Judge:
+def judge_of(model: Model) -> Judge:
+    """The scores and marks of a model, its made columns computed again.
+
+    Raises InputError for a model that needs what only the user has of a translation (`of_one_text`).
+    """
+    if columns := of_one_text(model):
+        raise InputError(
+            f"the model needs '{columns[0]}', and a changed translation has none",
+            remedy="ask a model that makes it by a program, or does without",
+        )
+
     def judge(segments: Segments) -> tuple[FloatArray, NDArray[np.bool_]]:
         segments = remake_columns(segments, model.made_columns)
         scores, seen = model.judge(segments, model.features(segments))

@@ -39,9 +39,9 @@ def sign(folder: Path, key: Path) -> str:
 
 
 def verify(folder: Path, key: Path) -> str:
-    """Verifies that the model in `folder` is as it was signed with a key; returns the key's fingerprint.
+    """Verifies that the model in `folder` is as it was signed with a key.
 
-    Every file is read, even if its checksum is remembered. Raises InputError if it is not signed, by
+    Returns the key's fingerprint. Every file is read, even if its checksum is remembered. Raises InputError if it is not signed, by
     another key, or has changed since, in any file; and for a public key (PEM) that cannot be used.
     """
     from cryptography.exceptions import InvalidSignature

@@ -18,9 +18,9 @@ from qe.display.numbers import count, general, interval, number, percent
 from qe.display.page import figures, render
 from qe.display.table import Column, Table
 from qe.models import description
+from qe.models.card import origin
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
-from qe.models.origin import origin
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, ActionCosts, Thresholds, cost_table, read_costs
 from qe.reports.parts import ShownSegment, png, score_distributions, words_of

@@ -32,7 +32,7 @@ from qe.models.companions import Companions
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.pipeline import fit
-from qe.models.robustness import Robustness, of_one_text, robustness_of
+from qe.models.robustness import Robustness, judge_of, of_one_text, robustness_of
 from qe.models.robustness_plot import robustness_plot
 from qe.models.versions import versions
 from qe.scoring.checks import Flags
@@ -266,7 +266,10 @@ def robustness_of_run(
     else:
         name, (model, segments) = FOLD, _fold_model(prepared, model)
     flags = Flags.from_model(model).text
-    return name, robustness_of(model, segments, seed=experiment.seed, checked=flags, progress=progress)
+    found = robustness_of(
+        judge_of(model), segments, model.scale, seed=experiment.seed, checked=flags, progress=progress
+    )
+    return name, found
 
 
 def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:

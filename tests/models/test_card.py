@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from qe.models import description
-from qe.models.origin import origin
+from qe.models.card import origin
 
 
 def test_the_card_says_what_the_model_was_trained_on(demo_run: Any, demo_model: Path) -> None:

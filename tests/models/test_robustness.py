@@ -19,7 +19,7 @@ from qe.data.perturbation import PERTURBATIONS, names
 from qe.language.programs.made_columns import with_made_columns
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
-from qe.models.robustness import measure, robustness_of
+from qe.models.robustness import judge_of, robustness_of
 from qe.models.robustness_table import destruction_note, robustness_table
 
 SCALE = LabelScale("score", None, None, True)
@@ -40,7 +40,7 @@ def by_nothing(segments: Segments) -> tuple[FloatArray, Any]:
 
 
 def test_a_judge_of_lengths_likes_what_is_longer() -> None:
-    answers = {a.name: a for a in measure(by_length, SEGMENTS, SCALE, rows=60).answers}
+    answers = {a.name: a for a in robustness_of(by_length, SEGMENTS, SCALE, rows=60).answers}
     thrice, half = answers["three_times"], answers["half_dropped"]
     assert thrice.below == 0 and thrice.drop < 0 and thrice.best > 0.9
     assert half.below == 1 and half.drop > 0 and half.best == 0
@@ -57,14 +57,14 @@ def test_what_checks_find_beside_what_they_found_before_is_counted() -> None:
     def checked(source: str, target: str) -> str:
         return "; ".join(["always: x"] + ["numbers: " + n for n in target.split() if n.isdigit()])
 
-    found = measure(by_length, SEGMENTS, SCALE, rows=60, checked=checked)
+    found = robustness_of(by_length, SEGMENTS, SCALE, rows=60, checked=checked)
     shares = {answer.name: answer.flagged for answer in found.answers}
     assert shares["number_changed"] == 1 and shares["half_dropped"] == shares["upper_case"] == 0
     changed = next(
         line for line in robustness_table(found).text(200).splitlines() if "number changed" in line
     )
     assert changed.endswith(" 100.0 %")
-    assert {a.flagged for a in measure(by_length, SEGMENTS, SCALE).answers} == {None}
+    assert {a.flagged for a in robustness_of(by_length, SEGMENTS, SCALE).answers} == {None}
 
 
 def test_errors_of_lower_is_better_are_turned_round() -> None:
@@ -72,13 +72,13 @@ def test_errors_of_lower_is_better_are_turned_round() -> None:
         lengths, marked = by_length(segments)
         return -lengths, marked
 
-    up = measure(by_length, SEGMENTS, SCALE, rows=30)
-    down = measure(errors, SEGMENTS, LabelScale("ter", None, None, False), rows=30)
+    up = robustness_of(by_length, SEGMENTS, SCALE, rows=30)
+    down = robustness_of(errors, SEGMENTS, LabelScale("ter", None, None, False), rows=30)
     assert up.to_json() == down.to_json()
 
 
 def test_a_judge_that_sees_nothing_notices_nothing() -> None:
-    found = measure(by_nothing, SEGMENTS, SCALE)
+    found = robustness_of(by_nothing, SEGMENTS, SCALE)
     assert found.answers == ()  # no row is above the lowest tenth
     assert found.to_json()["destroyed_below"] == {"mean": None, "least": None, "kind": None}
     json.dumps(found.to_json(), allow_nan=False)
@@ -86,18 +86,18 @@ def test_a_judge_that_sees_nothing_notices_nothing() -> None:
 
 
 def test_one_row_alone_has_none_to_fall_below() -> None:
-    found = measure(by_length, SEGMENTS.take([0]), SCALE)
+    found = robustness_of(by_length, SEGMENTS.take([0]), SCALE)
     assert "of 1 row none scores above the lowest tenth" in destruction_note(found)
     assert "give more rows" in robustness_table(found).text(120)
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
-    one, same, other = (measure(by_length, SEGMENTS, SCALE, rows=20, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (robustness_of(by_length, SEGMENTS, SCALE, rows=20, seed=seed) for seed in (1, 1, 2))
     assert one == same != other
 
 
 def test_tables_find_their_way_at_any_width() -> None:
-    found = measure(by_length, SEGMENTS, SCALE)
+    found = robustness_of(by_length, SEGMENTS, SCALE)
     for width in (60, 80, 120, 200):
         text = robustness_table(found).text(width)
         assert max(map(len, text.splitlines())) <= width and "half dropped" in text
@@ -114,7 +114,7 @@ def test_tables_find_their_way_at_any_width() -> None:
 )
 def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        measure(by_length, segments, SCALE, kinds=kinds)
+        robustness_of(by_length, segments, SCALE, kinds=kinds)
 
 
 def reading_annotations(**columns: str) -> Model:
@@ -133,13 +133,15 @@ def reading_annotations(**columns: str) -> Model:
 def test_what_the_model_makes_of_a_translation_is_made_of_the_spoilt_one() -> None:
     made = {"annotation_source": "apertium", "annotation_target": "apertium"}
     segments = with_made_columns(SEGMENTS, made)
-    found = robustness_of(reading_annotations(**made), segments, rows=40, kinds=["three_times"])
+    found = robustness_of(
+        judge_of(reading_annotations(**made)), segments, SCALE, rows=40, kinds=["three_times"]
+    )
     assert [answer.moved > 0 for answer in found.answers] == [True]
 
 
 def test_what_only_the_user_has_of_a_translation_fits_no_other() -> None:
     with pytest.raises(InputError, match="needs 'annotation_target'"):
-        robustness_of(reading_annotations(), SEGMENTS)
+        judge_of(reading_annotations())
 
 
 @pytest.mark.capability

@@ -23,7 +23,6 @@ from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import EXTRACTORS, from_variant, make_extractor, parts_needed, variants
 from features.core.segments import Segments
 from qe.config.experiment import load
-from qe.data.dataset import Split
 from qe.display.numbers import fixed
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.demo.generation import generate
@@ -53,7 +52,9 @@ def measure(
         progress(f"measuring {name}", done, len(kinds))
         extractor = make_extractor(from_variant(name), data.bundle)
         if set(extractor.requires()) <= there:
-            measured[name] = cost(_fitted(extractor, split), split.segments, repeats)
+            if isinstance(extractor, FittedExtractor):
+                extractor = extractor.fit(split.segments, split.labels())
+            measured[name] = cost(extractor, split.segments, repeats)
     progress("measuring", len(kinds), len(kinds))
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return FeatureCosts(today, machine(), description, _tokenization(split.segments, repeats), measured)
@@ -139,12 +140,6 @@ def measure_on_demo(progress: Progress = silent) -> FeatureCosts:
     with demo_world([from_variant(name) for name in kinds], progress=progress) as data:
         what = f"generated data, {len(data.training)} segments, resources of 300 pairs"
         return measure(data, what, kinds, progress=progress)
-
-
-def _fitted(extractor: Extractor, split: Split) -> Extractor:
-    return (
-        extractor.fit(split.segments, split.labels()) if isinstance(extractor, FittedExtractor) else extractor
-    )
 
 
 def _fresh(segments: Segments) -> Segments:

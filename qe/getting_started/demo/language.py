@@ -160,9 +160,9 @@ def make_lexicon(dice: Dice, reserved: Iterable[str] = ()) -> Lexicon:
         nouns=_word_class(coin, 1100, _NOUN_FORMS, _noun_sense),
         verbs=_word_class(coin, 500, _VERB_FORMS, _verb_sense),
         adjectives=_word_class(coin, 500, ("",), _adjective_sense),
-        adverbs=_word_class(coin, 130, ("",), _adverb_sense),
+        adverbs=_word_class(coin, 130, ("",), lambda coin: Sense(0, (coin.target(1) + "iche",))),
         names=WordClass(tuple(_name(coin, rank, 150) for rank in range(150))),
-        prepositions=_word_class(coin, 12, ("",), _preposition_sense),
+        prepositions=_word_class(coin, 12, ("",), lambda coin: Sense(0, (coin.target(1) + "w",))),
     )
 
 
@@ -224,14 +224,6 @@ def _adjective_sense(coin: _Coiner) -> Sense:
 def _verb_sense(coin: _Coiner) -> Sense:
     stem = coin.target(1 + coin.dice.chance(0.5))
     return Sense(0, tuple(stem + tense + person for tense in _TENSES for person in _PERSONS))
-
-
-def _adverb_sense(coin: _Coiner) -> Sense:
-    return Sense(0, (coin.target(1) + "iche",))
-
-
-def _preposition_sense(coin: _Coiner) -> Sense:
-    return Sense(0, (coin.target(1) + "w",))
 
 
 def _syllables(dice: Dice, rank: int) -> int:

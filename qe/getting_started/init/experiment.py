@@ -124,47 +124,28 @@ def begin(
     table = read_labelled(path, wishes)
     if own_corpus:
         _check_own_corpus(table)
-    text = experiment_text(_choices(table, output, _name(name, output, table), parallel, pairs, own_corpus))
+    encoder = _encoder(table)
+    split = table.split
+    learned = split.take(rows_of_own_corpus(len(split))[0]) if own_corpus else split
+    choices = Choices(
+        name=_name(name, output, table), output=output, table=table, parallel=parallel, pairs=pairs,
+        own_corpus=own_corpus, folds=_folds(learned), learned=len(learned),
+        learner=_learner(table, len(learned)), encoder=encoder,
+    )  # fmt: skip
+    text = experiment_text(choices)
     with locked_file(output):  # paths lead through the output's folder, so that it must be there
         experiment = from_mapping(strict_yaml.parse(text, output), output.parent, location=output)
         check(experiment)
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8", newline="")
-    encoder = _encoder(table)
-    notes = (*table.notes, *_told_of_encoder(encoder))
+    notes = table.notes
+    if encoder is not None:
+        note = (
+            f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, "
+            "and predicts the label from their vectors; delete its line to do without"
+        )
+        notes = (*notes, note)
     return Beginning(output, experiment, table, notes, steps(parallel is not None, encoder is not None))
-
-
-def _told_of_encoder(encoder: str | None) -> tuple[str, ...]:
-    told = (
-        f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, and "
-        "predicts the label from their vectors; delete its line to do without"
-    )
-    return () if encoder is None else (told,)
-
-
-def _choices(
-    table: LabelledTable,
-    output: Path,
-    name: str,
-    parallel: tuple[Path, Path] | None,
-    pairs: int | None,
-    own_corpus: bool,
-) -> Choices:
-    split = table.split
-    learned = split.take(rows_of_own_corpus(len(split))[0]) if own_corpus else split
-    return Choices(
-        name=name,
-        output=output,
-        table=table,
-        parallel=parallel,
-        pairs=pairs,
-        own_corpus=own_corpus,
-        folds=_folds(learned),
-        learned=len(learned),
-        learner=_learner(table, len(learned)),
-        encoder=_encoder(table),
-    )
 
 
 def _name(name: str | None, output: Path, table: LabelledTable) -> str:

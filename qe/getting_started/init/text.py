@@ -150,31 +150,20 @@ def _features(choices: Choices) -> list[str]:
         names = WITH_OWN
     costs = FeatureCosts.load().families
     width = max(map(len, names))
-    lines = [f"{name:<{width}}  # {count(costs[name])} us: {_GAINS[name]}" for name in names]
+    lines = [f"  - {name:<{width}}  # {count(costs[name])} us: {_GAINS[name]}" for name in names]
     if choices.parallel is not None and choices.table.split.post_edit is not None:
-        lines.append(
-            f"word_quality  # {count(costs['word_quality'])} us: which words the post-edits would change"
-        )
-        lines[-1] = f"# - {lines[-1]}"
-    lines.append(_encoder_line(choices))
+        cost = count(costs["word_quality"])
+        lines.append(f"  # - word_quality  # {cost} us: which words the post-edits would change")
+    if choices.encoder is None:
+        remedy = "`qe encoders make multilingual-e5-small` brings one"
+        lines.append(f"  # - {{kind: encoder, model: NAME}}  # {remedy}: {_ENCODER}")
+    else:
+        model = _flow(choices.encoder)
+        lines.append(f"  - {{kind: encoder, model: {model}}}  # some 30,000 us: {_ENCODER}")
     text = (
         "Families, with microseconds (us) of processor time per segment; `qe features list` has all of them."
     )
-    return [
-        "",
-        *_comment(text),
-        "features:",
-        *(f"  {line}" if line.startswith("#") else f"  - {line}" for line in lines),
-    ]
-
-
-def _encoder_line(choices: Choices) -> str:
-    if choices.encoder is None:
-        return (
-            "# - {kind: encoder, model: NAME}  # `qe encoders make multilingual-e5-small` brings one: "
-            + _ENCODER
-        )
-    return f"{{kind: encoder, model: {_flow(choices.encoder)}}}  # some 30,000 us: {_ENCODER}"
+    return ["", *_comment(text), "features:", *lines]
 
 
 def _split(choices: Choices) -> list[str]:
@@ -221,19 +210,14 @@ def _has_classes(choices: Choices) -> bool:
 
 
 def _rest(choices: Choices) -> list[str]:
+    metric = "mcc" if _has_classes(choices) else "mae"
+    note = "mae asks for the value, spearman for the order."
     if _has_classes(choices):
-        return [
-            "",
-            *_comment("What orders models that wait for promotion: mcc (Matthews correlation), f1 or auc."),
-            "evaluation: {metric: mcc}",
-            f"tracking: {{model_name: {_flow('qe-' + choices.name)}}}",
-        ]
+        note = "mcc (Matthews correlation), f1 or auc."
     return [
         "",
-        *_comment(
-            "What orders models that wait for promotion: mae asks for the value, spearman for the order."
-        ),
-        "evaluation: {metric: mae}",
+        *_comment(f"What orders models that wait for promotion: {note}"),
+        f"evaluation: {{metric: {metric}}}",
         f"tracking: {{model_name: {_flow('qe-' + choices.name)}}}",
     ]
 

@@ -91,7 +91,7 @@ class ApertiumTagger:
 
     def _chunk(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[str]:
         return [
-            block_of([_word(form, analysis) for form, analysis in zip(text, analyses, strict=True)])
+            block_of([(form, *_reading(analysis)) for form, analysis in zip(text, analyses, strict=True)])
             for text, analyses in zip(texts, self._analyse(paths, texts), strict=True)
         ]
 
@@ -246,7 +246,8 @@ class Combined:
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """One block per text, in order."""
-        blocks = self.base.annotate(texts) if self.base else (_forms(text) for text in texts)
+        bare = (block_of([(word, NOTHING, NOTHING, NOTHING) for word in text]) for text in texts)
+        blocks = self.base.annotate(texts) if self.base else bare
         for block, *more in zip(blocks, *(part.additions(texts) for part in self.added), strict=True):
             for comments, misc in more:
                 block = _with_additions(block, comments, misc)
@@ -256,10 +257,6 @@ class Combined:
     def fingerprint(self) -> str:
         """Combined fingerprint of all parts."""
         return digest("combined", self.base and self.base.fingerprint, *(p.fingerprint for p in self.added))
-
-
-def _forms(text: Sequence[str]) -> str:
-    return block_of([(word, NOTHING, NOTHING, NOTHING) for word in text])
 
 
 def _with_additions(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> str:
@@ -435,10 +432,6 @@ def _escaped(token: str) -> str:
     if token.isalnum():
         return token
     return "".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in token.translate(_SIGNS)) or "_"
-
-
-def _word(form: str, analysis: str) -> tuple[str, str, str, str]:
-    return form, *_reading(analysis)
 
 
 @lru_cache(maxsize=50_000)

@@ -32,7 +32,8 @@ class UDPipeTagger:
             if text and not model.tag(sentence, package.Model.DEFAULT, error):
                 raise InputError(f"UDPipe cannot tag ({error.message})", location=self.model)
             if text and not model.parse(sentence, package.Model.DEFAULT):
-                _forget_heads(sentence)  # a model without a parser
+                for word in list(sentence.words)[1:]:  # a model without a parser
+                    word.head, word.deprel = -1, ""
             yield writer.writeSentence(sentence).rstrip("\n") if text else ""
 
     @cached_property
@@ -56,8 +57,3 @@ class UDPipeTagger:
         if not self.model.is_file():
             raise InputError("no such file", location=self.model, remedy="give a UDPipe model: udpipe:FILE")
         return digest("udpipe", 1, sha256(self.model))
-
-
-def _forget_heads(sentence: Any) -> None:
-    for word in list(sentence.words)[1:]:
-        word.head, word.deprel = -1, ""

@@ -73,34 +73,30 @@ class _Row:
         return source.bits(self.texts[1]), target.bits(self.texts[1])
 
     @cached_property
+    def source_cells(self) -> NDArray[np.int64]:
+        numbers = {word: i for i, word in enumerate(self.target.types)}
+        in_target = np.array([numbers.get(word, -1) for word in self.source.types], np.int64)
+        ids = in_target[self.source.ids] if len(in_target) else np.empty(0, np.int64)
+        return np.asarray(self.source.text_index[ids >= 0] * len(self.target.types) + ids[ids >= 0])
+
+    @cached_property
+    def target_cells(self) -> NDArray[np.int64]:
+        return np.asarray(self.target.text_index * len(self.target.types) + self.target.ids)
+
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
-        numbers = {word: i for i, word in enumerate(self.source.types)}
-        same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
-        own = self.words(self.target)
-        rows, ids = self.target.text_index[own], self.target.ids[own]
-        size, wide = max(len(self.target.types), 1), max(len(self.source.types), 1)
-        cells, seen = np.unique(rows * size + ids, return_counts=True)
-        source_cells, source_seen = np.unique(
-            self.source.text_index * wide + self.source.ids, return_counts=True
-        )
-        places = same[cells % size] if len(cells) else cells
-        wanted = cells // size * wide + places
-        at = np.minimum(np.searchsorted(source_cells, wanted), max(len(source_cells) - 1, 0))
-        there = (places >= 0) & (source_cells[at] == wanted) if len(source_cells) else places > places
-        surplus = seen - np.where(there, source_seen[at] if len(source_cells) else 0, 0)
+        own = self.target_cells[self.words(self.target)]
+        cells, places = np.unique(np.concatenate([own, self.source_cells]), return_inverse=True)
+        signs = np.repeat([1, -1], [len(own), len(self.source_cells)])
+        surplus = np.bincount(places, signs, len(cells)).astype(np.int64)
         most = np.zeros(len(self.target), np.int64)
-        np.maximum.at(most, cells // size, surplus)
+        np.maximum.at(most, cells // max(len(self.target.types), 1), surplus)
         return most
 
     @cached_property
     def copied(self) -> FloatArray:
-        numbers = {word: i for i, word in enumerate(self.source.types)}
-        same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
-        places = same[self.target.ids] if len(same) else np.empty(0, np.int64)
-        wide = max(len(self.source.types), 1)
-        cells = distinct(self.source.text_index * wide + self.source.ids)
-        there = (places >= 0) & np.isin(self.target.text_index * wide + places, cells)
-        return self.share(self.target, there, self.words(self.target, _LONG))
+        copied = np.isin(self.target_cells, self.source_cells)
+        return self.share(self.target, copied, self.words(self.target, _LONG))
 
     def distinct(self, tokens: Tokens) -> FloatArray:
         own = self.words(tokens)

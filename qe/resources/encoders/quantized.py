@@ -70,26 +70,17 @@ def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Qua
     if is_up_to_date(output, command, overwrite):
         return Quantized(output, *_compared(place, EncoderFolder(output)), new=False)
     with atomic_directory(output) as temporary:
-        for name in (name for name in names if name in (place.tokenizer, *_small(names))):
+        notices = [name for name in ("NOTICE", "LICENSE") if (folder / name).is_file()]
+        texts = [name for name in names if name == place.tokenizer or name.endswith(".json")]
+        for name in (*texts, *notices):
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, temporary / name)
         write_eight_bits(folder / place.weights, temporary / _WEIGHTS)
         files = EncoderFolder(temporary).checksums()
         source = f"{origin.source}, matrices in eight bits"
         Origin(output.name, source, origin.revision, origin.licence, files, command).write(temporary)
-        _copy_notice(folder, temporary)
         result = _compared(place, EncoderFolder(temporary))
     return Quantized(output, *result)
-
-
-def _small(names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if name.endswith(".json")]
-
-
-def _copy_notice(folder: Path, output: Path) -> None:
-    for name in ("NOTICE", "LICENSE"):
-        if (folder / name).is_file():
-            shutil.copyfile(folder / name, output / name)
 
 
 def _compared(
