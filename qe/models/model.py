@@ -40,7 +40,7 @@ from qe.models.description import FORMAT, Description
 from qe.models.guard.guard import Guard, GuardResult
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe.models.requirements import warn_of_versions
+from qe.models.versions import warn_of_versions
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"

@@ -41,8 +41,10 @@ def sign(folder: Path, key: Path) -> str:
 def verify(folder: Path, key: Path) -> str:
     """Verifies that the model in `folder` is as it was signed with a key.
 
-    Returns the key's fingerprint. Every file is read, even if its checksum is remembered. Raises InputError if it is not signed, by
-    another key, or has changed since, in any file; and for a public key (PEM) that cannot be used.
+    Returns the key's fingerprint. Every file is read, even if its checksum is remembered.
+
+    Raises InputError if it is not signed, by another key, or has changed since, in any file; and for a public
+    key (PEM) that cannot be used.
     """
     from cryptography.exceptions import InvalidSignature
 
