@@ -26,7 +26,7 @@ def list_(json: bool = False) -> None:
         qe encoders list
     """
     from features.encoding.folder import encoders_home
-    from qe.resources.encoders.listed import listed, table
+    from qe.resources.encoders.checked import listed, table
 
     entries = listed()
     empty = f"no encoder in {encoders_home()}: `qe encoders make multilingual-e5-small` makes one"
@@ -137,7 +137,7 @@ def quantize(model: str, output: Path | None = None, overwrite: bool = False, js
 
 
 def _report(command: str, folder: Path, new: bool, json: bool) -> None:
-    from qe.resources.encoders.listed import entry
+    from qe.resources.encoders.checked import entry
 
     if not new:
         tell_made(f"encoders {command}", folder)

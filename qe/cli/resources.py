@@ -105,9 +105,8 @@ def build(
     from qe.resources import files, settings
     from qe.resources.alignments import Alignments
     from qe.resources.annotations import annotated_sides, annotations_for
-    from qe.resources.bundle_source import BundleSource
+    from qe.resources.bundle_source import BundleSource, Inputs
     from qe.resources.corpora import CorpusFiles
-    from qe.resources.inputs import Inputs
     from qe.resources.monolingual import Monolingual
     from qe.resources.parts_tables import bundle_table
 
@@ -185,11 +184,11 @@ def _built(
 ) -> "Bundle":
     import sys
 
-    from qe.resources.partial import build_named, build_possible
+    from features.core.bundle import with_needs
+    from qe.resources.partial import build_possible
 
-    if not possible:
-        return build_named(build, parts, progress)
-    bundle, skipped = build_possible(build, parts, progress, requested)
+    required = requested if possible else with_needs(parts)
+    bundle, skipped = build_possible(build, parts, progress, required)
     for name, reason in skipped.items():
         print(f"qe resources: skipped: {name} ({reason.problem})", file=sys.stderr)
     return bundle

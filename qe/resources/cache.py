@@ -15,10 +15,9 @@ from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations, annotations_for, from_column
-from qe.resources.bundle_source import BundleSource
+from qe.resources.bundle_source import BundleSource, Inputs
 from qe.resources.corpora import CorpusFiles, OwnText, Tokenizers
 from qe.resources.files import PartFiles
-from qe.resources.inputs import Inputs
 from qe.resources.monolingual import Monolingual
 from qe.resources.origin import check_section
 

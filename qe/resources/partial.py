@@ -21,21 +21,6 @@ class _Watched:
         self.progress(stage, completed, total)
 
 
-def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundle:
-    """The bundle that `build` builds. Its InputError gets the name of the part that could not be built."""
-    watched = _Watched(progress)
-    try:
-        return build(parts, watched)
-    except InputError as error:
-        if not watched.part or error.location is not None:
-            raise
-        raise _with_part(watched.part, error) from None
-
-
-def _with_part(part: str, error: InputError) -> InputError:
-    return InputError(f"the part '{part}' cannot be built: {error.problem}", remedy=error.remedy)
-
-
 def build_possible(
     build: Build, parts: Sequence[str], progress: Progress, requested: Collection[str] = ()
 ) -> tuple[Bundle, Mapping[str, InputError]]:
@@ -55,6 +40,7 @@ def build_possible(
             if not lost or error.location is not None:
                 raise
             if watched.part in requested:
-                raise _with_part(watched.part, error) from None
+                problem = f"the part '{watched.part}' cannot be built: {error.problem}"
+                raise InputError(problem, remedy=error.remedy) from None
             left_out |= dict.fromkeys(lost, error)
             wanted = [name for name in wanted if name not in lost]

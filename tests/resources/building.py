@@ -8,9 +8,8 @@ from features.basics.progress import Progress
 from features.core.bundle import Builders, Bundle
 from features.text.tokenizer import Tokenizer
 from qe.resources.annotations import annotations_for
-from qe.resources.bundle_source import BundleSource
+from qe.resources.bundle_source import BundleSource, Inputs
 from qe.resources.corpora import CorpusFiles
-from qe.resources.inputs import Inputs
 
 
 def build_bundle(

@@ -20,8 +20,8 @@ from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
+from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
-from qe.resources.inputs import Inputs
 from tests.resources.building import build_bundle
 
 # The second pair has an empty side, so the corpus drops it.

@@ -28,8 +28,8 @@ from qe.resources.annotations import (
     from_column,
     from_file,
 )
+from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
-from qe.resources.inputs import Inputs
 from tests.resources.building import build_bundle
 
 PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]

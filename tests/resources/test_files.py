@@ -23,9 +23,9 @@ from features.resources.lexicon import Lexicon
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.config.experiment import load
+from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from qe.resources.files import PartFiles, parsed
-from qe.resources.inputs import Inputs
 from tests.resources.building import build_bundle
 
 # Two words, one bigram: log10 p(a b) = p(a) of <s> backed off, b after a, </s> after b backed off.

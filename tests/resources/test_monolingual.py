@@ -20,9 +20,9 @@ from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import load
+from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from qe.resources.files import PartFiles
-from qe.resources.inputs import Inputs
 from qe.resources.monolingual import Monolingual
 from qe_papers.resources.truecaser import Truecaser
 from tests.resources.building import build_bundle

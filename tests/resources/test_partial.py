@@ -11,7 +11,7 @@ from features.core import bundle as bundles
 from features.core.bundle import Bundle, with_needs
 from features.core.resource import Resource
 from features.text.corpus import ParallelCorpus
-from qe.resources.partial import Build, build_named, build_possible
+from qe.resources.partial import Build, build_possible
 
 PARTS = ["source_ngrams", "source_lm", "phrase_table", "lexicon_source_to_target"]
 
@@ -35,7 +35,7 @@ def test_a_part_that_fails_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"^the part 'source_lm' cannot be built: needs more pairs; give more"
     ):
-        build_named(builder(tmp_path / "b", "language_model"), PARTS, silent)
+        build_possible(builder(tmp_path / "b", "language_model"), PARTS, silent, with_needs(PARTS))
 
 
 @pytest.mark.slow
@@ -54,9 +54,9 @@ def test_all_others_are_built_and_what_needs_it_is_left_out(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_fault_in_a_file_is_no_reason_to_leave_a_part_out(tmp_path: Path) -> None:
     build = builder(tmp_path / "b", "language_model", location="links.gz:3")
-    for run in (build_named, build_possible):
+    for requested in (with_needs(PARTS), ()):
         with pytest.raises(InputError, match=r"^links.gz:3: needs more pairs"):
-            run(build, PARTS, silent)
+            build_possible(build, PARTS, silent, requested)
 
 
 def test_an_error_before_the_first_part_is_raised_as_it_is(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_an_error_before_the_first_part_is_raised_as_it_is(tmp_path: Path) -> No
         progress("reading", 0, None)
         raise InputError("no pairs")
 
-    for run in (build_named, build_possible):
+    for requested in (with_needs(PARTS), ()):
         with pytest.raises(InputError, match=r"^no pairs$"):
-            run(build, PARTS, silent)
+            build_possible(build, PARTS, silent, requested)
 
 
 @pytest.mark.slow

@@ -25,8 +25,8 @@ from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
+from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
-from qe.resources.inputs import Inputs
 from qe.resources.settings import catalogue, checked, parsed
 from tests.resources.building import build_bundle
 

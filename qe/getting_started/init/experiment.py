@@ -17,7 +17,7 @@ from qe.display.numbers import fixed
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
 from qe.getting_started.init.text import Choices, Folds, experiment_text
 from qe.resources.cache import rows_of_own_corpus
-from qe.resources.encoders.listed import listed
+from qe.resources.encoders.checked import listed
 from qe.training.check import check
 
 # Pearson correlations of the experiment without any step, by pair of MLQE-PE.

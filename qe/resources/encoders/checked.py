@@ -1,7 +1,7 @@
-"""A check of an encoder: whether it loads, its speed, and whether vectors of translations are similar."""
+"""A check of an encoder (whether it loads, its speed, its vectors), and the user's encoders as a table."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +11,51 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.encoding.encoded import TextEncoder
-from features.encoding.folder import EncoderFolder, EncoderSettings
+from features.encoding.folder import EncoderFolder, EncoderSettings, encoder_names, encoders_home
+from qe.display.numbers import number
+from qe.display.table import Column, Table
 from qe.resources.encoders.origin import check_unchanged, origin_of
+
+
+def listed() -> list[dict[str, Any]]:
+    """An entry for every folder among the user's encoders."""
+    return [entry(encoders_home() / name) for name in encoder_names()]
+
+
+def entry(folder: Path) -> dict[str, Any]:
+    """Name, source, revision, licence and size of an encoder; `problem`: why it cannot be read, or empty."""
+    listing: dict[str, Any] = {
+        "name": folder.name, "folder": str(folder), "source": "", "revision": "", "licence": "", "size": 0,
+        "problem": "",
+    }  # fmt: skip
+    try:
+        origin, place = origin_of(folder), EncoderFolder(folder)
+        listing["size"] = sum((folder / name).stat().st_size for name in place.files())
+    except InputError as error:
+        return {**listing, "problem": str(error)}
+    if origin is not None:
+        listing |= {key: getattr(origin, key) for key in ("source", "revision", "licence")}
+    return listing
+
+
+def table(entries: Sequence[Mapping[str, Any]]) -> Table:
+    """The entries for people."""
+    columns = [Column("name"), Column("source"), Column("revision", drop=1), Column("licence"), Column("MB")]
+    return Table(f"{len(entries)} in {encoders_home()}", columns, [_row(each) for each in entries])
+
+
+def _row(encoder: Mapping[str, Any]) -> list[Any]:
+    if encoder["problem"]:
+        return [encoder["name"], f"not readable: {encoder['problem']}", "", "", number(0.0, 0)]
+    source = encoder["source"] or "brought by you"
+    return [
+        encoder["name"],
+        source,
+        encoder["revision"][:12],
+        encoder["licence"],
+        number(encoder["size"] / 1e6, 0),
+    ]
+
 
 # Three sentences, and their translations.
 ENGLISH: Final = (

@@ -9,8 +9,8 @@ from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.resources.kept_words import KeptWords
 from features.text.corpus import ParallelCorpus
+from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles
-from qe.resources.inputs import Inputs
 from qe_papers.resources.word_prediction import WordPrediction
 from tests.resources.building import build_bundle
 

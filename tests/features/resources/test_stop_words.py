@@ -9,8 +9,8 @@ from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.resources.stop_words import StopWords
 from features.text.corpus import ParallelCorpus
+from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles
-from qe.resources.inputs import Inputs
 from tests.resources.building import build_bundle
 
 LINES = ["la casa de la .", "De casa , la", "mar y sol . . ."]
