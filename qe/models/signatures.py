@@ -4,6 +4,8 @@ import base64
 import binascii
 import hashlib
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,15 +95,7 @@ def _private_key(path: Path) -> "Ed25519PrivateKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    content = _content(path)
-    try:
-        key = load_pem_private_key(content, password=None)
-    except TypeError:
-        raise InputError(
-            "the key is encrypted", location=path, remedy="decrypt it with `openssl pkey`"
-        ) from None
-    except ValueError:
-        raise InputError("is no private key (PEM)", location=path, remedy=_MAKE_KEY) from None
+    key = _read_key(path, partial(load_pem_private_key, password=None), "private", _MAKE_KEY)
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError("is no Ed25519 key", location=path, remedy=_MAKE_KEY)
     return key
@@ -111,18 +105,19 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    content = _content(path)
-    try:
-        key = load_pem_public_key(content)
-    except ValueError:
-        raise InputError("is no public key (PEM)", location=path, remedy=_MAKE_PUBLIC) from None
+    key = _read_key(path, load_pem_public_key, "public", _MAKE_PUBLIC)
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("is no Ed25519 key", location=path, remedy=_MAKE_PUBLIC)
     return key
 
 
-def _content(path: Path) -> bytes:
+def _read_key(path: Path, load: Callable[[bytes], Any], noun: str, remedy: str) -> Any:
     try:
-        return path.read_bytes()
+        return load(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", location=path, remedy="give a key") from None
+    except TypeError:
+        remedy = "decrypt it with `openssl pkey`"
+        raise InputError("the key is encrypted", location=path, remedy=remedy) from None
+    except ValueError:
+        raise InputError(f"is no {noun} key (PEM)", location=path, remedy=remedy) from None

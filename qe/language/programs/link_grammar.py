@@ -88,7 +88,7 @@ def _line_of(text: Sequence[str]) -> str:
 
     `!` and `#` are removed from its beginning.
 
-    >>> _shown(["!", "file", "x"])
+    >>> _line_of(["!", "file", "x"])
     'file x'
     """
     line = " ".join("".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in word) for word in text)

@@ -8,8 +8,8 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.language.engine import engine
-from qe.language.programs.taggers import SIDES, export_annotator, is_program, tagger, with_annotations
-from qe.language.programs.translations import DIRECTIONS, with_translations
+from qe.language.programs.taggers import SIDES, annotated, export_annotator, is_program, tagger
+from qe.language.programs.translations import DIRECTIONS, translated
 
 _HERE = "./"  # in a model's description: its own folder
 
@@ -25,8 +25,7 @@ def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -
         elif column in DIRECTIONS:
             engine(program, *languages)
         else:
-            known = ", ".join((*DIRECTIONS, *SIDES))
-            raise InputError(f"no program makes the column '{column}'", remedy=f"known: {known}")
+            raise _unknown(column)
 
 
 def with_made_columns(
@@ -34,14 +33,39 @@ def with_made_columns(
 ) -> Segments:
     """The segments with the columns that programs make.
 
-    `columns` maps name -> program: annotators, and engines for second translations. Raises InputError as
-    `with_annotations` and `with_translations` do.
+    columns  name -> program: annotators, and engines for second translations
+    cache    folder where their output is kept, by program and text
+
+    Raises InputError for a column that no program makes or that exists already, an unknown program, and one
+    that is not installed, or not for the languages.
     """
-    annotations = {name: by for name, by in columns.items() if name.startswith("annotation_")}
-    translations = {name: by for name, by in columns.items() if name not in annotations}
-    return with_annotations(
-        with_translations(segments, translations, cache, progress), annotations, cache, progress
-    )
+    pair = segments.source_tokenizer.language, segments.target_tokenizer.language
+    languages = dict(zip(("source", "target"), pair, strict=True))
+    for column, name in sorted(columns.items(), key=lambda item: item[0] in SIDES):  # translations first
+        if column not in SIDES and column not in DIRECTIONS:
+            raise _unknown(column)
+        if getattr(segments, column) is not None:
+            section = "annotations" if column in SIDES else "translations"
+            raise InputError(
+                f"the segments have a column '{column}' already",
+                remedy=f"leave it out of `{section}`, or out of the data: {name} would make it again",
+            )
+        stage = f"{column} by {name}"
+        if column in SIDES:
+            side = SIDES[column]
+            annotator = tagger(name, *(pair if side == "source" else reversed(pair)))
+            texts = annotated(getattr(segments, f"{side}_tokens"), annotator, cache, stage, progress)
+        else:
+            side, into = DIRECTIONS[column]
+            translator = engine(name, languages[side], languages[into])
+            texts = translated(getattr(segments, side), translator, cache, stage, progress)
+        segments = replace(segments, **{column: texts})  # type: ignore[arg-type]
+    return segments
+
+
+def _unknown(column: str) -> InputError:
+    known = ", ".join((*DIRECTIONS, *SIDES))
+    return InputError(f"no program makes the column '{column}'", remedy=f"known: {known}")
 
 
 def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:

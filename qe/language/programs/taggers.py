@@ -6,7 +6,7 @@ import shutil
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, Protocol
@@ -16,7 +16,6 @@ from features.basics.numerals import natural
 from features.basics.plugins import load_own
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from features.core.segments import Segments
 from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, digest, read_lines, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
@@ -330,35 +329,6 @@ def export_annotator(name: str, folder: Path) -> str:
         load_own("annotations", "folder").export(Path(first), folder)
         first = str(folder)
     return "+".join((first, *added))
-
-
-def with_annotations(
-    segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
-) -> Segments:
-    """The segments with the CoNLL-U of their tokens in annotation columns.
-
-    They are `annotation_source`, `annotation_target`, `annotation_pseudo_reference`.
-
-    columns  column -> name of the annotator that makes it
-    cache    folder where annotations are kept, by annotator and tokens
-
-    Raises InputError for another column, one that is there already, an unknown annotator, or a program or
-    language that is not installed.
-    """
-    made: dict[str, tuple[str, ...]] = {}
-    pair = segments.source_tokenizer.language, segments.target_tokenizer.language
-    for column, name in columns.items():
-        if column not in SIDES:
-            raise InputError(f"'{column}' is no annotation", remedy=f"known: {', '.join(SIDES)}")
-        if getattr(segments, column) is not None:
-            raise InputError(
-                f"the segments have a column '{column}' already", remedy="leave it out of `annotations`"
-            )
-        side = SIDES[column]
-        by = tagger(name, *(pair if side == "source" else reversed(pair)))
-        tokens = getattr(segments, f"{side}_tokens")
-        made[column] = annotated(tokens, by, cache, f"{column} by {name}", progress)
-    return replace(segments, **made)  # type: ignore[arg-type]
 
 
 def annotated(

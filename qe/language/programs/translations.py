@@ -1,16 +1,13 @@
 """Second translations from another engine: pseudo-references and back-translations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.segments import Segments
 from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, digest, read_lines
-from qe.language.engine import Engine, engine
+from qe.language.engine import Engine
 
 # Column of Segments -> the side that is translated and the language it is translated into.
 DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
@@ -33,43 +30,10 @@ def translate_file(source: Path, output: Path, translator: Engine, progress: Pro
     return done
 
 
-def with_translations(
-    segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
-) -> Segments:
-    """The segments with second translations.
-
-    They are `pseudo_reference` (of the source) or `back_translation` (of the target).
-
-    columns  column -> name of the engine that makes it, from and into the tokenizers' languages
-    cache    folder where translations are kept, by engine, languages and text
-
-    Raises InputError for a column that is no second translation or is there already, an unknown engine,
-    a program or language pair that is not installed.
-    """
-    made: dict[str, tuple[str, ...]] = {}
-    for column, name in columns.items():
-        if column not in DIRECTIONS:
-            raise InputError(
-                f"'{column}' is no column of translations", remedy=f"known: {', '.join(DIRECTIONS)}"
-            )
-        if getattr(segments, column) is not None:
-            raise InputError(
-                f"the segments have a column '{column}' already",
-                remedy=f"leave it out of `translations`, or out of the data: {name} would make it again",
-            )
-        side, into = DIRECTIONS[column]
-        languages = {
-            "source": segments.source_tokenizer.language,
-            "target": segments.target_tokenizer.language,
-        }
-        by = engine(name, languages[side], languages[into])
-        made[column] = _cached(getattr(segments, side), by, cache, f"{column} by {name}", progress)
-    return replace(segments, **made)  # type: ignore[arg-type]
-
-
-def _cached(
+def translated(
     texts: Sequence[str], translator: Engine, cache: Path | None, stage: str, progress: Progress
 ) -> tuple[str, ...]:
+    """(n,) translations of n texts; kept in `cache` by engine and texts."""
     distinct = list(dict.fromkeys(texts))
     path = cache and cache_entry(cache, "translations", f"{digest(translator.fingerprint, distinct)}.txt")
     translations = list(read_lines(path)) if path and path.is_file() else []

@@ -12,8 +12,8 @@ from features.core.segments import Segments
 from features.text.annotation import Annotated
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.language.programs.made_columns import keep_annotators, kept_annotators
-from qe.language.programs.taggers import tagger, with_annotations
+from qe.language.programs.made_columns import keep_annotators, kept_annotators, with_made_columns
+from qe.language.programs.taggers import tagger
 from qe_treebanks.annotator_folder import train
 from tests.qe_treebanks.annotators.made import write_conllu
 
@@ -36,11 +36,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_segments_are_annotated_by_a_trained_folder(folder: Path, tmp_path: Path) -> None:
     given = Segments(("the house",), ("la casa mira el gato",), Tokenizer("en"), Tokenizer("es"))
-    made = with_annotations(given, {"annotation_target": str(folder)}, tmp_path)
+    made = with_made_columns(given, {"annotation_target": str(folder)}, tmp_path)
     assert made.target_annotated.layer("upos").words(0) == ["DET", "NOUN", "VERB", "DET", "NOUN"]
     assert len(list(tmp_path.rglob("*.jsonl"))) == 1
     with pytest.raises(InputError, match="holds annotators of 'es', but the text is 'en'"):
-        with_annotations(given, {"annotation_source": str(folder)})
+        with_made_columns(given, {"annotation_source": str(folder)})
     with pytest.raises(InputError, match="no head"):
         _ = made.target_annotated.heads
 

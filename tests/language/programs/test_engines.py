@@ -16,7 +16,7 @@ from qe.cli import main
 from qe.language.engine import ENGINES, engine
 from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
-from qe.language.programs.translations import with_translations
+from qe.language.programs.made_columns import with_made_columns
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
@@ -136,20 +136,20 @@ def test_columns_of_segments(fake: Fake, tmp_path: Path, monkeypatch: pytest.Mon
     install(fake, monkeypatch)
     segments = spanish({"source": ["one", "two", "one", ""], "target": ["uno", "dos", "uno", "x"]})
     columns = {"pseudo_reference": "apertium", "back_translation": "apertium"}
-    translated = with_translations(segments, columns, tmp_path / "cache")
+    translated = with_made_columns(segments, columns, tmp_path / "cache")
     assert translated.pseudo_reference == ("ONE", "TWO", "ONE", "")
     assert translated.back_translation == ("UNO", "DOS", "UNO", "X")
     assert translated.source == segments.source and translated.id == segments.id
     calls = (tmp_path / "calls").read_text()
     assert calls.splitlines() == ["-u eng-spa", "-u spa-eng"]
-    again = with_translations(segments, columns, tmp_path / "cache")
+    again = with_made_columns(segments, columns, tmp_path / "cache")
     assert again.fingerprint == translated.fingerprint and (tmp_path / "calls").read_text() == calls
-    with_translations(spanish({"source": ["three"], "target": ["x"]}), columns, tmp_path / "cache")
+    with_made_columns(spanish({"source": ["three"], "target": ["x"]}), columns, tmp_path / "cache")
     assert (tmp_path / "calls").read_text() != calls
     with pytest.raises(InputError, match="'pseudo_reference' already"):
-        with_translations(translated, columns)
-    with pytest.raises(InputError, match="'target' is no column of translations; known: pseudo_reference"):
-        with_translations(segments, {"target": "apertium"})
+        with_made_columns(translated, columns)
+    with pytest.raises(InputError, match="no program makes the column 'target'; known: pseudo_reference"):
+        with_made_columns(segments, {"target": "apertium"})
 
 
 def run(*arguments: object) -> int:
@@ -241,7 +241,7 @@ def test_dictionaries_answer_units_as_they_answer_whole_texts(
 
 @pytest.mark.slow
 def test_apertium_translates_both_ways(apertium: None) -> None:
-    translated = with_translations(
+    translated = with_made_columns(
         spanish({"source": ["The house is red."], "target": ["La casa es roja."]}),
         {"pseudo_reference": "apertium", "back_translation": "apertium"},
     )

@@ -10,7 +10,8 @@ from features.core.segments import Segments
 from features.text.annotation import block_of, layer_tokens
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.language.programs.taggers import ApertiumTagger, annotated, tagger, with_annotations
+from qe.language.programs.made_columns import with_made_columns
+from qe.language.programs.taggers import ApertiumTagger, annotated, tagger
 
 installed = pytest.mark.skipif(
     shutil.which("apertium-tagger") is None, reason="apertium-tagger is not installed (apt: apertium)"
@@ -52,7 +53,7 @@ def test_annotation_that_does_not_fit_names_the_segment() -> None:
 def test_apertium_tags_words_in_context() -> None:
     """Parts of speech as any grammar of the two languages has them; `New York` is one name."""
     given = segments(["The government approved a new law in New York ."], ["La casa del gato negro la vi ."])
-    made = with_annotations(given, {"annotation_source": "apertium", "annotation_target": "apertium"})
+    made = with_made_columns(given, {"annotation_source": "apertium", "annotation_target": "apertium"})
     assert made.annotation_source and made.annotation_target
     tags = ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN", "ADP", "PROPN", "PROPN", "PUNCT"]
     assert column(made.annotation_source[0], 3) == tags
@@ -66,7 +67,7 @@ def test_a_pseudo_reference_is_annotated_like_a_translation() -> None:
     given = segments(["x", "y"], ["La casa del gato .", "no"])
     given = replace(given, pseudo_reference=("La casa roja .", "La casa del gato ."))
     both = {"annotation_target": "apertium", "annotation_pseudo_reference": "apertium"}
-    made = with_annotations(given, both)
+    made = with_made_columns(given, both)
     assert made.annotation_target and made.annotation_pseudo_reference
     assert made.annotation_pseudo_reference[1] == made.annotation_target[0]
     assert column(made.annotation_pseudo_reference[0], 3) == ["DET", "NOUN", "ADJ", "PUNCT"]
@@ -76,7 +77,7 @@ def test_a_pseudo_reference_is_annotated_like_a_translation() -> None:
 def test_every_token_is_annotated_whatever_it_is() -> None:
     odd = "a^b $x </s> [1] \\ @ | * ~ + # \u00ad \u200b \U0001f642 e\u0301 \x07 ." * 2
     given = segments([odd, "", "\u00ad", "The cat sat ."], ["x", "y", "z", "w"])
-    made = with_annotations(given, {"annotation_source": "apertium"})
+    made = with_made_columns(given, {"annotation_source": "apertium"})
     outcome = layer_tokens(
         made.require("annotation_source"), given.source_tokens, "upos", "annotation_source"
     )
@@ -108,12 +109,12 @@ def test_real_texts_are_annotated_alike_whatever_came_before(shared_data) -> Non
 def test_unknown_annotators_columns_and_languages_are_refused() -> None:
     given = segments(["a"], ["b"])
     with pytest.raises(InputError, match="unknown annotator 'treetagger'; known: apertium"):
-        with_annotations(given, {"annotation_source": "treetagger"})
-    with pytest.raises(InputError, match="'pseudo_reference' is no annotation"):
-        with_annotations(given, {"pseudo_reference": "apertium"})
+        with_made_columns(given, {"annotation_source": "treetagger"})
+    with pytest.raises(InputError, match="no program makes the column 'target'"):
+        with_made_columns(given, {"target": "apertium"})
     twice = replace(given, annotation_source=(block_of([("a", "a", "X", "_")]),))
     with pytest.raises(InputError, match="already"):
-        with_annotations(twice, {"annotation_source": "apertium"})
+        with_made_columns(twice, {"annotation_source": "apertium"})
     if shutil.which("apertium-tagger"):
         with pytest.raises(InputError, match="no tagger for zul-"):
             list(ApertiumTagger("zul", "en").annotate([["a"]]))

@@ -130,7 +130,7 @@ def clean(line: str) -> str:
 def split_paragraphs(text: str, n: int) -> list[str] | None:
     """The n paragraphs of one line each that `text` consists of, or None if it does not.
 
-    >>> apart("one \\n\\ntwo\\n\\n", 2), apart("one\\ntwo\\n\\n\\n", 2)
+    >>> split_paragraphs("one \\n\\ntwo\\n\\n", 2), split_paragraphs("one\\ntwo\\n\\n\\n", 2)
     (['one', 'two'], None)
     """
     lines = [" ".join(line.split()) for line in text.split("\n")]
