@@ -115,7 +115,8 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
 def distribution_text(distribution: Distribution) -> str:
     """The values that a search draws from, in words.
 
-    >>> [distribution_text(one) for one in (IntRange(1, 9), FloatRange(0.1, 1.0, log=True), Choice(["a", "b"]))]
+    >>> ranges = IntRange(1, 9), FloatRange(0.1, 1.0, log=True), Choice(["a", "b"])
+    >>> [*map(distribution_text, ranges)]
     ['1 to 9', '0.1 to 1, logarithmic', 'a, b']
     """
     if isinstance(distribution, Choice):
