@@ -83,7 +83,7 @@ class Human:
     def judged(self) -> BoolArray:
         """(s, k) whether the translation has a human score; all true if only systems were scored."""
         shape = len(self.segments), len(self.systems)
-        if self.system_scores is not None or (self.scores is None and self.preferences is None):
+        if self.scores is None and self.preferences is None:
             return np.ones(shape, np.bool_)
         judged = np.zeros(shape, np.bool_)
         if self.scores is not None:

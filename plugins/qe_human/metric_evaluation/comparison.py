@@ -121,6 +121,7 @@ class CorrelationResult:
     clusters  groups of metrics that are not significantly different, best first; None without tests that can
               decide
     claim     what the differences are claimed for; empty without tests
+    base      what the scores of systems are; empty for correlations of segments
     """
 
     name: str
@@ -133,6 +134,7 @@ class CorrelationResult:
     clusters: tuple[tuple[str, ...], ...] | None
     claim: str = ""
     notes: tuple[str, ...] = ()
+    base: str = ""
 
     def cluster_of(self, metric: str) -> int | None:
         """Rank of a metric's cluster, from 1; None without tests. Raises InputError if it is unknown."""
@@ -157,6 +159,7 @@ class _Candidate:
     values: FloatArray
     scaled: FloatArray
     score: float
+    from_segments: bool
 
 
 def compare(
@@ -198,7 +201,18 @@ def compare(
     return CorrelationResult(
         name, correlation.level, tuple(results), len(problem.cells), problem.groups,
         tests, williams, groups, _claim(chosen, settings) if tests else "", (*notes, *more),
+        _base(ranked, evaluation) if correlation.level == "system" else "",
     )  # fmt: skip
+
+
+def _base(fits: Sequence[_Candidate], evaluation: Evaluation) -> str:
+    given = {fit.name for fit in fits if not fit.from_segments}
+    averaged = [fit for fit in fits if fit.from_segments]
+    if not averaged:
+        return "scores of systems as given"
+    segments = len(np.unique(averaged[0].problem.cells[:, 0]))
+    means = f"means of {segments} of {len(evaluation.human.segments)} segments"
+    return f"scores of systems as given ({', '.join(sorted(given))}), else {means}" if given else means
 
 
 def _candidates(
@@ -220,9 +234,14 @@ def _candidates(
         try:
             problem = correlation.problem(human, np.broadcast_to(shared, defined.shape), whole_systems=True)
         except InputError:
+            by_segment = list(evaluation.with_segments)
             if not by_segment:
                 raise
-            problem = None
+            others, defined, problem = (
+                [m for m in metrics if m.scores is None],
+                evaluation.defined(by_segment),
+                None,
+            )
         if problem is not None:
             rows = {m.name: values for m, values in zip(metrics, table, strict=True)}
             candidates = {
@@ -236,7 +255,7 @@ def _candidates(
     if by_segment:
         problem = correlation.problem(human, defined)
         for metric in by_segment:
-            fits[metric.name] = _candidate(metric.name, problem, _values(metric, problem))
+            fits[metric.name] = _candidate(metric.name, problem, _values(metric, problem), True)
     if not fits:
         raise InputError("needs segment scores of the metrics, but they score systems only")
     return {m.name: fits[m.name] for m in metrics if m.name in fits}, candidates, notes
@@ -248,9 +267,10 @@ def _values(metric: Metric, problem: Problem) -> FloatArray:
     return np.ascontiguousarray(metric.scores[problem.cells[:, 0], problem.cells[:, 1]])
 
 
-def _candidate(name: str, problem: Problem, values: FloatArray) -> _Candidate:
+def _candidate(name: str, problem: Problem, values: FloatArray, from_segments: bool = False) -> _Candidate:
     values = np.ascontiguousarray(values)
-    return _Candidate(name, problem, values, problem.on_common_scale(values), problem.score(values))
+    scaled, score = problem.on_common_scale(values), problem.score(values)
+    return _Candidate(name, problem, values, scaled, score, from_segments)
 
 
 def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float, float]:

@@ -53,10 +53,8 @@ def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
     ]
     unit = "systems" if result.level == "system" else "groups"
     groups = f", {count(result.groups)} {unit}" if result.groups > 1 else ""
-    claim = f"; claim: {result.claim}" if result.claim else ""
-    title = (
-        f"{report.name}: {title_of(result.name)} ({count(result.values)} scores per metric{groups}{claim})"
-    )
+    more = "".join(f"; {text}" for text in (result.base, result.claim and f"claim: {result.claim}") if text)
+    title = f"{report.name}: {title_of(result.name)} ({count(result.values)} scores per metric{groups}{more})"
     return Table(title, columns, rows)
 
 

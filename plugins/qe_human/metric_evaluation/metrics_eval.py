@@ -3,10 +3,13 @@
 `human-scores/LP.NAME.LEVEL.score` and `metric-scores/LP/METRIC-REFERENCE.LEVEL.score`, lines of system and
 score, segments of a system in the order of `sources/LP.txt`; LEVEL is seg or sys here (domain and doc are not
 read); None is a missing score. `references/LP.NAME.txt` names the references, which may be among the systems.
+Scores of systems are those of sys.score files; means of segments count if no metric has such a file.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from features.basics.errors import InputError, unknown_name
 from features.storage.files import read_lines
@@ -41,7 +44,7 @@ def read_metrics_eval(
     files = _metric_files(folder, pair)
     names = _wanted(files, metric_names)
     metrics = [_read(name, [files[name]], lines) for name in names]
-    notes = [f"people's scores: {gold}"]
+    notes = [f"people's scores: {gold}", *_official_scores(human, metrics)]
     named = {path.name.split(".")[1] for path in (folder / "references").glob(f"{pair}.*.txt")}
     scored = {system for system, _ in human.segments} | set(human.systems)
     if not references and named & scored:
@@ -104,6 +107,26 @@ def _read(name: str, files: Sequence[dict[str, Path]], lines: int) -> ScoreTable
         for level, path in levels.items():
             _add(table, level, path, lines)
     return table
+
+
+def _official_scores(human: ScoreTable, metrics: Sequence[ScoreTable]) -> list[str]:
+    if not any(table.systems for table in metrics):
+        return []
+    notes = ["scores of systems: sys.score files, not means of the judged segments"]
+    human.official = bool(human.systems)
+    if not human.systems:
+        notes.append("people's scores of systems: means of the judged segments (no sys.score file)")
+    for table in metrics:
+        table.official = True
+        if not table.systems:
+            parts: dict[str, list[float]] = {}
+            for (system, _), score in table.segments.items():
+                parts.setdefault(system, []).append(score)
+            table.systems = {system: float(np.nanmean(scores)) for system, scores in parts.items()}
+            notes.append(
+                f"'{table.name}' has no sys.score file: its scores of systems are means of all segments"
+            )
+    return notes
 
 
 def _add(table: ScoreTable, level: str, path: Path, segments: int) -> None:

@@ -138,6 +138,7 @@ def _json(result: CorrelationResult) -> dict[str, Any]:
             for metric in result.metrics
         },
         "clusters": None if result.clusters is None else [list(group) for group in result.clusters],
+        "base": result.base or None,
         "claim": result.claim or None,
         "tests": [_test(key[:2], test, result.williams.get(key[:2])) for key, test in result.tests.items()],
     }

@@ -28,12 +28,16 @@ class ScoreTable:
         System -> score of the system as a whole.
     notes : tuple of str, default=()
         What the file holds that is no score here.
+    official : bool, default=False
+        Whether `systems` are the scores of systems in any case; otherwise they are dropped where they are the
+        means of the segment scores, which are then averaged over the judged translations.
     """
 
     name: str
     segments: dict[tuple[str, str], float] = field(default_factory=dict)
     systems: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    official: bool = False
 
     def matrix(self, systems: Sequence[str], segments: Sequence[str]) -> FloatArray | None:
         """(s, k) segment scores, NaN if there is none; None without any."""
@@ -52,6 +56,10 @@ class ScoreTable:
         if not self.systems:
             return None
         return np.array([self.systems.get(name, np.nan) for name in systems])
+
+    def whole_systems(self, system_means: FloatArray | None, scores: FloatArray | None) -> FloatArray | None:
+        """(k,) scores of systems that are not to be computed from the segment scores; None if all are."""
+        return None if not self.official and _are_means(system_means, scores) else system_means
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +147,7 @@ def made_metrics(
                 f"{_listed(human.systems)} and segments {_listed(human.segments)}",
             )
         notes += _missing(table, human, scores, system_means)
-        system_means = None if _are_means(system_means, scores) else system_means
+        system_means = table.whole_systems(system_means, scores)
         sided = [None if values is None else sign * values for values in (scores, system_means)]
         metrics.append(Metric(table.name, *sided))
     return tuple(metrics), notes
@@ -187,7 +195,7 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
     segments = tuple(judged | scored) or ("",)
     scores, system_means = table.matrix(systems, segments), table.system_means(systems)
-    return Human(systems, segments, scores, None, None if _are_means(system_means, scores) else system_means)
+    return Human(systems, segments, scores, None, table.whole_systems(system_means, scores))
 
 
 def _are_means(system_means: FloatArray | None, scores: FloatArray | None) -> bool:

@@ -1,6 +1,8 @@
 """Metrics compared: exact permutations by brute force, level of the test, intervals, clusters."""
 
+from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.human import Human
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
+from qe_human.metric_evaluation.reading import from_metrics_eval
 from qe_human.metric_evaluation.scores import Evaluation, Metric
 
 Array = np.ndarray[Any, Any]
@@ -200,6 +203,23 @@ def test_system_scores_are_of_translations_that_people_judged() -> None:
 
 
 @pytest.mark.slow
+def test_system_scores_come_from_official_files_and_tables_name_their_base(
+    shared_data: Callable[[str], Path],
+) -> None:
+    """People judged 3 of 4 segments: means of those would order the systems as people do."""
+    made = from_metrics_eval(shared_data("cases/system-scores"), "en-de", "mqm", None, [])
+    people = [-2, -8 / 3, -10 / 3, -13 / 3]
+    files = {"neural-refA": [0.625, 0.775, 0.725, 0.6625], "BLEU-refA": [20.0, 30, 27, 33]}
+    result = compared("system_pearson", made, samples=0, permutations=0)
+    assert result.base == "scores of systems as given" and result.values == 4
+    for metric in result.metrics:
+        assert metric.score == pytest.approx(stats.pearsonr(people, files[metric.name])[0])
+    by_segment = compared("soft_pairwise_accuracy", made, samples=0, permutations=0)
+    assert by_segment.base == "means of 3 of 4 segments"
+    assert [metric.name for metric in by_segment.metrics] == ["neural-refA", "BLEU-refA"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["pearson", "spearman", "kendall_wmt12", "acc_eq", "acc_eq:group=none"])
 def test_a_better_metric_is_found(text: str) -> None:
     made = evaluation(*tables(5, 1.5, 0.2, 1.6, segments=60))
@@ -232,6 +252,7 @@ def test_scores_of_whole_systems_exchange_systems() -> None:
     (one,) = result.tests.values()
     assert one.result.exchange == "system" and one.result.exact and one.result.samples == 32
     scores = {metric.name: metric.score for metric in result.metrics}
+    assert result.base == "scores of systems as given (whole), else means of 40 of 40 segments"
     assert scores["whole"] == pytest.approx(stats.pearsonr(gold.mean(axis=0), whole)[0])
     assert scores["m0"] == pytest.approx(stats.pearsonr(gold.mean(axis=0), first.mean(axis=0))[0])
     only_segments = compared("pearson", evaluation(gold, first, whole=whole), samples=0)

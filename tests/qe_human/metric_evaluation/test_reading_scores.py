@@ -190,14 +190,19 @@ def test_folders_of_mt_metrics_eval(folder: Path) -> None:
     made = from_metrics_eval(folder, None, None, None, [])
     assert made.name == "wmt99 en-de" and made.human.systems == ("good", "bad")
     assert same(made.human.scores, [[-1, -5], [NAN, -4], [0, -3]])
-    assert made.human.system_scores is None  # they are the means
+    assert same(made.human.system_scores, [-0.5, -4])
     bleu, qe = made.metrics
     assert (bleu.name, qe.name) == ("BLEU-refA", "QE-src")
     assert same(bleu.scores, [[3, 1], [4, 2], [5, 0]]) and same(bleu.systems, [4.4, 1.1])
-    assert qe.systems is None
+    assert same(qe.systems, [1, 0])  # means of all segments, as it has no file of system scores
+    assert made.notes[1:3] == (
+        "scores of systems: sys.score files, not means of the judged segments",
+        "'QE-src' has no sys.score file: its scores of systems are means of all segments",
+    )
     assert "references are no systems here: refA" in made.notes
     kept = from_metrics_eval(folder, "en-de", "mqm", ["QE"], [], references=True)
     assert kept.human.systems == ("good", "bad", "refA") and [m.name for m in kept.metrics] == ["QE-src"]
+    assert kept.human.system_scores is None and kept.metrics[0].systems is None  # no metric has such a file
 
 
 def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
