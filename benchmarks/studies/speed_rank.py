@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from qe_human.feedback_arcs import least_cost_order
+from qe_human.rankings.feedback_arcs import least_cost_order
 from qe_human.judgements.bootstrap import resampled_tables
 from qe_human.judgements.comparisons import Comparisons
 from qe_human.judgements.ranking_report import RankSettings, ranking_report

@@ -1,1 +1,7 @@
-"""Correlations of metrics with human judgements: one a file; the file name is its name."""
+"""Correlations of metrics with human judgements."""
+
+NAMES = {
+    "systems": ("system_pearson", "system_spearman", "pairwise_accuracy", "soft_pairwise_accuracy"),
+    "moments": ("pearson", "spearman"),
+    "pairs": ("kendall_wmt12", "acc_eq"),
+}

@@ -12,10 +12,9 @@ from scipy import stats
 from features.basics.errors import InputError
 from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
-from qe_human.correlations._all_pairs import calibrated_on_all_pairs
-from qe_human.correlations.acc_eq import best_threshold
+from qe_human.correlations.pairs import best_threshold, calibrated_on_all_pairs
 from qe_human.human import Human, Preferences
-from qe_human.rankings.expected_wins import ExpectedWins
+from qe_human.rankings.shares import ExpectedWins
 
 NAN = float("nan")
 TEXTS = [*CORRELATIONS.names, "acc_eq:group=none", "pearson:group=item", "spearman:group=system"]

@@ -22,8 +22,8 @@ from qe_human.judgements.power import power
 from qe_human.judgements.rank_ranges import clusters, rank_ranges
 from qe_human.judgements.sign_tests import corrected, sign_tests, stars, winners
 from qe_human.judgements.violations import Violation, violations
-from qe_human.rankings.expected_wins import ExpectedWins
-from qe_human.rankings.feedback_arc_set import FeedbackArcSet
+from qe_human.rankings.feedback_arcs import FeedbackArcSet
+from qe_human.rankings.shares import ExpectedWins
 
 
 def judged(

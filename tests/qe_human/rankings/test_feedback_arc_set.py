@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from qe_human import feedback_arcs as _feedback_arcs
-from qe_human.feedback_arcs import circles_in_order, cost_of, least_cost_order, least_cost_ranks
-from qe_human.rankings.feedback_arc_set import FeedbackArcSet
-from qe_human.rankings.feedback_arc_set_net_wins import FeedbackArcSetNetWins
-from qe_human.rankings.most_probable import MostProbable
+from qe_human.rankings.feedback_arcs import (
+    FeedbackArcSet,
+    FeedbackArcSetNetWins,
+    MostProbable,
+    circles_in_order,
+    cost_of,
+    least_cost_order,
+    least_cost_ranks,
+)
 
 Counts = NDArray[np.float64]
 Cost = Callable[[tuple[int, ...], Counts, Counts], float]

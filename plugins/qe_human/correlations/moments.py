@@ -1,6 +1,7 @@
-"""Pearson's correlation within groups of cells, averaged over groups."""
+"""Pearson's and Spearman's correlation of segment scores: within groups of cells, averaged over groups."""
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numba
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
-from qe_human.correlation import Problem
+from qe_human.correlation import CORRELATIONS, Correlation, Level, Problem
 from qe_human.human import Human
 
 Group = Literal["none", "item", "system"]
@@ -144,3 +145,33 @@ def _differences(
         first = mean[0, s] / defined[0, s] if defined[0, s] > 0 else np.nan
         second = mean[1, s] / defined[1, s] if defined[1, s] > 0 else np.nan
         result[s] = first - second
+
+
+@CORRELATIONS.register("pearson")
+@dataclass(frozen=True)
+class Pearson(Correlation):
+    """Pearson's r of all translations, or within segments (`item`) or systems, averaged. A segment in which
+    a side is constant is left out of the average.
+    """
+
+    title: ClassVar[str] = "Pearson"
+    level: ClassVar[Level] = "segment"
+    group: Group = "none"
+
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> MomentProblem:
+        return MomentProblem(human, defined, self.group, ranks=False)
+
+
+@CORRELATIONS.register("spearman")
+@dataclass(frozen=True)
+class Spearman(Correlation):
+    """Spearman's rho of all translations, or within segments (`item`) or systems, averaged. Exchanges and
+    bootstrap samples keep the ranks of the whole data.
+    """
+
+    title: ClassVar[str] = "Spearman"
+    level: ClassVar[Level] = "segment"
+    group: Group = "none"
+
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> MomentProblem:
+        return MomentProblem(human, defined, self.group, ranks=True)

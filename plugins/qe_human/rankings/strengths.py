@@ -1,4 +1,4 @@
-"""TrueSkill: skills as normal distributions, learned from all judgements together."""
+"""Ranking methods with a model of strength: Bradley-Terry, TrueSkill, playoffs."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,67 @@ from scipy.special import ndtri
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.threads import apply_to_each, even_ranges
-from qe_human.ranking_method import ScoreMethod
+from qe.statistics.draws import below, stream, word
+from qe_human.ranking_method import RANKINGS, ScoreMethod
+from qe_human.rankings.shares import losses
+
+_NEWTON_STEPS = 100  # Newton steps at most; WMT data take about 6
+_LONGEST = 2.0  # longest step of a log-strength, so that one-sided tables cannot overshoot
+_SMALL_STEP = 1e-10
+
+
+@RANKINGS.register("bradley_terry")
+@dataclass(frozen=True)
+class BradleyTerry(ScoreMethod):
+    """Strengths s: a beats b with probability s(a) / (s(a) + s(b)) (Bradley and Terry 1952). The strengths
+    sum to 1. A tie is half a win for each. NaN for a system without comparisons. Newton's method, all
+    tables at once.
+
+    Parameters
+    ----------
+    prior : float, default=0.01
+        Precision of a normal prior on log-strengths, in judgements. It gives an estimate where the
+        likelihood alone has none (a system that won all, systems never connected), and is far below the
+        weight of real judgements otherwise.
+    """
+
+    prior: float = 0.01
+    unit: ClassVar[str] = "Bradley-Terry strength"
+    rounding: ClassVar[float] = 1e-9
+
+    def __post_init__(self) -> None:
+        if not self.prior > 0:
+            raise InputError(f"prior must be above 0, but got {self.prior:g}", location="bradley_terry")
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        points = np.asarray(wins + ties / 2, np.float64)
+        judged = points + losses(points)
+        absent = judged.sum(axis=-1) == 0
+        logs = np.where(absent, -np.inf, self.log_strengths(points))
+        logs -= logs.max(axis=-1, keepdims=True, initial=-1e300)
+        strengths = np.exp(logs)
+        total = strengths.sum(axis=-1, keepdims=True)
+        return np.where(absent, np.nan, strengths / np.where(total > 0, total, 1.0))
+
+    def log_strengths(self, points: FloatArray) -> FloatArray:
+        """(..., k) log-strengths of mean 0 for (..., k, k) points. They maximise the penalised likelihood."""
+        k = points.shape[-1]
+        judged = points + losses(points)
+        logs = np.zeros(points.shape[:-1])
+        diagonal = np.arange(k)
+        for _ in range(_NEWTON_STEPS):
+            # np.tanh does not overflow.
+            chance = (1 + np.tanh((logs[..., :, None] - logs[..., None, :]) / 2)) / 2
+            slope = (points - judged * chance).sum(axis=-1) - self.prior * logs
+            curvature = -judged * chance * (1 - chance)
+            curvature[..., diagonal, diagonal] -= curvature.sum(axis=-1) - self.prior
+            step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+            longest = np.abs(step).max(axis=-1, keepdims=True, initial=0.0)
+            logs += step * np.minimum(1.0, _LONGEST / np.maximum(longest, _LONGEST))
+            if longest.max(initial=0.0) < _SMALL_STEP:
+                break
+        return logs
+
 
 _CONVERGED = 1e-6  # largest change of a mean, on the scale of `mean`, or of a precision, relative
 _SWEEPS = 300  # with one damping; WMT data take about 15
@@ -20,6 +80,7 @@ _ROOT_2_PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 
 
+@RANKINGS.register("trueskill")
 @dataclass(frozen=True)
 class TrueSkill(ScoreMethod):
     """Means of the skills under the model of TrueSkill (Herbrich, Minka and Graepel 2007).
@@ -200,3 +261,87 @@ def _posterior(
                 return
         step /= 2
     result[:] = np.nan
+
+
+@RANKINGS.register("monte_carlo_playoffs")
+@dataclass(frozen=True)
+class MonteCarloPlayoffs(ScoreMethod):
+    """Mean place over tournaments with random seeding; 1 is the best.
+
+    Source: findings of WMT 2012, 4.6.
+
+    A match is decided by one judgement drawn from those of its two systems that are no ties; by a coin where
+    there is none. In every round the best seed of each group plays the worst, the second best the second
+    worst, and so on; winners go on to the upper half of the places, losers to the lower, until every place is
+    taken. Byes fill the bracket up to a power of two.
+
+    Parameters
+    ----------
+    tournaments : int, default=100000
+        How many are played; a mean place is then off by about 4 / sqrt(tournaments).
+    seed : int, default=0
+        Of the seedings and matches.
+    """
+
+    tournaments: int = 100_000
+    seed: int = 0
+    unit: ClassVar[str] = "mean place"
+    higher_is_better: ClassVar[bool] = False
+    resampled: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.tournaments < 1:
+            raise InputError(
+                f"tournaments must be at least 1, but got {self.tournaments}", location="monte_carlo_playoffs"
+            )
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        decided = np.asarray(wins + losses(wins), np.float64)
+        chance = np.divide(wins, decided, out=np.full(decided.shape, 0.5), where=decided > 0)
+        tables = np.ascontiguousarray(chance).reshape(-1, *chance.shape[-2:])
+        places = np.stack([_mean_places(table, self.tournaments, self.seed) for table in tables])
+        return places.reshape(chance.shape[:-1])
+
+
+@numba.njit(cache=True, nogil=True)
+def _mean_places(chance: Any, tournaments: int, seed: int) -> Any:
+    k = len(chance)
+    size = 1
+    while size < k:
+        size *= 2
+    totals = np.zeros(k)
+    seeds, after = np.empty(size, np.int64), np.empty(size, np.int64)
+    for tournament in range(tournaments):
+        key = stream(seed, tournament)
+        drawn = _seed(key, k, seeds)
+        group = size
+        while group > 1:
+            for first in range(0, size, group):
+                for i in range(group // 2):
+                    upper, lower = first + i, first + group - 1 - i
+                    a, b = seeds[upper], seeds[lower]
+                    wins = b < 0
+                    if a >= 0 and b >= 0:
+                        # 53 bits: every chance is met to the last digit.
+                        wins = (word(key, drawn) >> np.uint64(11)) * 2.0**-53 < chance[a, b]
+                        drawn += 1
+                    after[upper], after[lower] = (a, b) if wins else (b, a)
+            seeds, after = after, seeds
+            group //= 2
+        place = 0
+        for system in seeds:
+            if system >= 0:
+                place += 1
+                totals[system] += place
+    return totals / tournaments
+
+
+@numba.njit(cache=True, nogil=True)
+def _seed(key: Any, k: int, seeds: Any) -> int:
+    seeds[:] = -1
+    for i in range(k):
+        seeds[i] = i
+    for i in range(k - 1, 0, -1):
+        other = below(word(key, i), i + 1)
+        seeds[i], seeds[other] = seeds[other], seeds[i]
+    return k

@@ -1,4 +1,4 @@
-"""Pairwise accuracy with ties of segment scores, the metric's ties calibrated."""
+"""Agreement on pairs of translations that people compared, directly or by their scores: Kendall, acc_eq."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -10,14 +10,225 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from qe_human.correlation import Correlation, Level, Problem, Resampled
-from qe_human.correlations._all_pairs import calibrated_on_all_pairs
-from qe_human.correlations._pairs import Pairs, pairs_within_segments
+from qe_human.correlation import CORRELATIONS, Correlation, Level, Problem, Resampled
 from qe_human.human import Human
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """p pairs of n cells, in the order of their groups.
+
+    cells        (n, 2) segment and system
+    left, right  (p,) places in cells
+    sign         (p,) 1 if people found left better, -1 if right, 0 for a tie
+    starts       (g + 1,) where the pairs of each group start
+    groups       (g,) segment of each group
+    """
+
+    cells: IntArray
+    first_item: NDArray[np.int32]
+    right: NDArray[np.int32]
+    sign: NDArray[np.int8]
+    starts: IntArray
+    groups: IntArray
+
+
+def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pairs:
+    """All pairs of systems on each segment; from rankings, every judgement is a pair.
+
+    ties  whether pairs that people found equal are among them
+
+    Raises InputError if no two translations of a segment are judged.
+    """
+    if human.scores is None and human.preferences is None:
+        raise InputError("needs human judgements of segments, but there are only system scores")
+    segment, a, b, sign = (
+        _of_scores(human, defined) if human.scores is not None else _of_rankings(human, defined)
+    )
+    if not ties:
+        decided = sign != 0
+        segment, a, b, sign = segment[decided], a[decided], b[decided], sign[decided]
+    if not len(segment):
+        raise InputError("needs translations of one segment with human scores and scores of all metrics")
+    order = np.argsort(segment, kind="stable")
+    segment, a, b, sign = segment[order], a[order], b[order], sign[order]
+    systems = len(human.systems)
+    used, places = np.unique(np.append(segment * systems + a, segment * systems + b), return_inverse=True)
+    first_item, right = places.reshape(2, -1).astype(np.int32)
+    groups, starts = np.unique(segment, return_index=True)
+    cells = np.stack([used // systems, used % systems], axis=1)
+    return Pairs(cells, first_item, right, sign.astype(np.int8), np.append(starts, len(segment)), groups)
+
+
+def _of_scores(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    scores = human.scores
+    if scores is None:
+        raise ValueError("no human scores")
+    judged = defined & ~np.isnan(scores)
+    parts = []
+    for a, b in human.pairs:
+        rows = np.flatnonzero(judged[:, a] & judged[:, b])
+        parts.append((rows, 0 * rows + a, 0 * rows + b, np.sign(scores[rows, a] - scores[rows, b])))
+    none = np.empty(0, np.int64)
+    if not parts:
+        return none, none, none, np.empty(0)
+    segment, first_item, right, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return segment, first_item, right, sign
+
+
+def _of_rankings(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    judged = human.preferences
+    if judged is None:
+        raise ValueError("no rankings")
+    both = defined[judged.segment, judged.first_item] & defined[judged.segment, judged.right]
+    outcome = judged.outcome[both].astype(np.float64)
+    return judged.segment[both], judged.first_item[both], judged.right[both], outcome
+
+
+@CORRELATIONS.register("kendall_wmt12")
+@dataclass(frozen=True)
+class KendallWmt12(Correlation):
+    """(concordant - discordant) / all pairs that people found different.
+
+    Pairs are translations of one segment: from rankings, every judgement is one, as often as it was made;
+    from scores, every two systems. A pair that the metric scores equal counts as discordant. Source:
+    Callison-Burch et al. 2012, section 5.2, as Machacek and Bojar 2014, section 4, spell it out.
+    """
+
+    title: ClassVar[str] = "Kendall (WMT12)"
+    level: ClassVar[Level] = "segment"
+
+    def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
+        return _KendallProblem(human, defined)
+
+
+class _KendallProblem(Problem):
+    def __init__(self, human: Human, defined: BoolArray) -> None:
+        super().__init__(human)
+        self.pairs = pairs_within_segments(human, defined, ties=False)
+        self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
+
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        pairs = self.pairs
+        cell, totals = systems[pairs.cells[:, 1]], segments[pairs.groups]
+        return float(_tau(values, pairs.first_item, pairs.right, pairs.sign, pairs.starts, cell, totals))
+
+    def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
+        pairs, sides, values = self.pairs, (first, second), np.zeros(heads.shape[1])
+        better, worse = pairs.first_item, pairs.right
+        faces = [np.sign((a[better] - b[worse]) * pairs.sign) > 0 for a in sides for b in sides]
+        _concordance_differences(np.stack(faces, axis=1), better, worse, np.ascontiguousarray(heads), values)
+        return values / len(pairs.sign)
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        return {"pairs": float(len(self.pairs.sign))}
+
+
+@numba.njit(cache=True, nogil=True)
+def _tau(values: Any, first: Any, right: Any, sign: Any, starts: Any, cell: Any, totals: Any) -> Any:
+    net, total = 0.0, 0.0
+    for g in range(len(totals)):
+        if totals[g] > 0:
+            for p in range(starts[g], starts[g + 1]):
+                a, b = first[p], right[p]
+                weight = totals[g] * cell[a] * cell[b]
+                net += weight if (values[a] - values[b]) * sign[p] > 0 else -weight
+                total += weight
+    return net / total if total > 0 else np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _concordance_differences(concordant: Any, first: Any, right: Any, heads: Any, result: Any) -> None:
+    for p in range(len(first)):
+        faces, a, b = concordant[p], heads[first[p]], heads[right[p]]
+        for s in range(heads.shape[1]):
+            shown = 2 * int(a[s]) + int(b[s])
+            result[s] += 2.0 * (int(faces[shown]) - int(faces[3 - shown]))
+
+
+_BINS = 1 << 16
+
+
+def calibrated_on_all_pairs(
+    values: FloatArray, gold: FloatArray, calibrate: bool = True
+) -> tuple[float, float]:
+    """The best threshold and its accuracy over all pairs of (n,) values. See `acc_eq.best_threshold`.
+
+    >>> calibrated_on_all_pairs(np.array([0.0, 2, 6, 8]), np.array([1.0, 1, 1, 4]))
+    (4.0, 0.6666666666666666)
+    """
+    n = len(values)
+    pairs = n * (n - 1) // 2
+    gains, losses = np.zeros(_BINS, np.int64), np.zeros(_BINS, np.int64)
+    low, high = np.full(_BINS, np.inf), np.zeros(_BINS)
+    width = float(np.ptp(values)) / _BINS or 1.0
+    base = int(_count(values, gold, width, gains, losses, low, high))
+    if not calibrate:
+        return 0.0, base / pairs
+    at_edge = base + np.append(0, np.cumsum(gains - losses))
+    best = int(np.argmax(at_edge))
+    # If all differences of a bin are the same, its edge says all.
+    inside = (gains > 0) & (low < high) & (at_edge[:-1] + gains >= at_edge[best])
+    sizes, changes = _collected(values, gold, width, inside, int((gains + losses)[inside].sum()))
+    order = np.argsort(sizes, kind="stable")
+    sizes, changes = sizes[order], changes[order]
+    bins = np.minimum((sizes / width).astype(np.int64), _BINS - 1)
+    answers = [(int(at_edge[best]), -(0.0 if best == 0 else float(high[best - 1])))]
+    for number in np.flatnonzero(inside):
+        first, end = np.searchsorted(bins, [number, number + 1])
+        reached = at_edge[number] + np.cumsum(changes[first:end])
+        last = np.append(np.diff(sizes[first:end]) > 0, True)
+        place = int(np.argmax(reached[last]))
+        answers.append((int(reached[last][place]), -float(sizes[first:end][last][place])))
+    correct, threshold = max(answers)  # of equal ones, the smallest threshold
+    return abs(threshold), correct / pairs
+
+
+def _collected(
+    values: FloatArray, gold: FloatArray, width: float, indices: Any, total: int
+) -> tuple[FloatArray, Any]:
+    sizes, changes = np.empty(total), np.empty(total, np.int64)
+    _collect(values, gold, width, indices, sizes, changes)
+    return sizes, changes
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(values: Any, gold: Any, width: float, gains: Any, losses: Any, low: Any, high: Any) -> int:
+    base = 0
+    for i in range(len(values)):
+        for j in range(i):
+            difference, judged = values[i] - values[j], gold[i] - gold[j]
+            if difference == 0:
+                base += judged == 0
+                continue
+            concordant = judged != 0 and (difference > 0) == (judged > 0)
+            if concordant or judged == 0:
+                size = abs(difference)
+                place = min(int(size / width), len(gains) - 1)
+                low[place], high[place] = min(low[place], size), max(high[place], size)
+                gains[place] += not concordant
+                losses[place] += concordant
+                base += concordant
+    return base
+
+
+@numba.njit(cache=True, nogil=True)
+def _collect(values: Any, gold: Any, width: float, indices: Any, sizes: Any, changes: Any) -> None:
+    at = 0
+    for i in range(len(values)):
+        for j in range(i):
+            difference, judged = values[i] - values[j], gold[i] - gold[j]
+            if difference == 0 or (judged != 0 and (difference > 0) != (judged > 0)):
+                continue
+            if indices[min(int(abs(difference) / width), len(indices) - 1)]:
+                sizes[at], changes[at] = abs(difference), 1 if judged == 0 else -1
+                at += 1
+
 
 _DRAWN = 1 << 16  # pairs of all translations that exchanges and bootstrap samples look at
 
 
+@CORRELATIONS.register("acc_eq")
 @dataclass(frozen=True)
 class AccEq(Correlation):
     """Share of pairs that the metric orders, or ties, as people do (acc_eq, "accuracy*").

@@ -1,0 +1,130 @@
+"""Ranking methods that are shares of comparisons, over all opponents or averaged over them."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from qe_human.ranking_method import RANKINGS, ScoreMethod
+
+
+def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b]. Opponents with denominator 0
+    are left out. NaN for a system without such an opponent.
+    """
+    met = denominator > 0
+    ratios = np.divide(numerator, denominator, out=np.zeros(met.shape), where=met)
+    return share(ratios.sum(axis=-1), met.sum(axis=-1))
+
+
+def share(part: FloatArray, totals: FloatArray) -> FloatArray:
+    """part / whole, NaN if the whole is 0."""
+    undefined = np.full(np.shape(totals), np.nan)
+    return np.asarray(np.divide(part, totals, out=undefined, where=totals > 0))
+
+
+def losses(wins: FloatArray) -> FloatArray:
+    """(..., k, k) how often a was judged worse than b."""
+    return np.swapaxes(wins, -1, -2)
+
+
+@RANKINGS.register("bojar")
+class Bojar(ScoreMethod):
+    """W / (W + L) over all opponents (Bojar et al. 2011). Also Lopez 2012, Eq. 3; findings of WMT 2012, Eq.
+    4. NaN for a system without a comparison that was decided.
+
+    >>> import numpy as np
+    >>> Bojar().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).round(3).tolist()
+    [0.667, 0.333]
+    """
+
+    unit: ClassVar[str] = "share of decided comparisons won"
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        won = wins.sum(axis=-1)
+        return share(won, won + losses(wins).sum(axis=-1))
+
+
+@RANKINGS.register("official")
+class Official(ScoreMethod):
+    """(W + T) / (W + T + L) over all opponents (Lopez 2012, Eq. 1). The human reference is one of the
+    opponents. NaN for a system without comparisons.
+
+    >>> import numpy as np
+    >>> Official().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
+    [0.75, 0.5]
+    """
+
+    counts_reference: ClassVar[bool] = True
+    unit: ClassVar[str] = "share of comparisons not lost"
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        kept = (wins + ties).sum(axis=-1)
+        return share(kept, kept + losses(wins).sum(axis=-1))
+
+
+@RANKINGS.register("wins_of_all")
+class WinsOfAll(ScoreMethod):
+    """W / (W + T + L) over all opponents (Lopez 2012, Eq. 2, "heuristic 2"). NaN for a system without
+    comparisons.
+
+    >>> import numpy as np
+    >>> WinsOfAll().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
+    [0.5, 0.25]
+    """
+
+    unit: ClassVar[str] = "share of comparisons won"
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        won = wins.sum(axis=-1)
+        return share(won, (wins + ties + losses(wins)).sum(axis=-1))
+
+
+@RANKINGS.register("expected_wins")
+class ExpectedWins(ScoreMethod):
+    """Mean over opponents of W / (W + L) (findings of WMT 2012, Eq. 10). Opponents without a decided
+    comparison are left out; NaN for a system without any other.
+
+    >>> import numpy as np
+    >>> wins = np.array([[0, 2, 9], [1, 0, 0], [1, 0, 0]])
+    >>> ExpectedWins().scores(wins, np.zeros((3, 3))).round(3).tolist()
+    [0.783, 0.333, 0.1]
+    """
+
+    unit: ClassVar[str] = "expected share of wins"
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        return mean_over_opponents(wins, wins + losses(wins))
+
+
+@RANKINGS.register("expected_net_wins")
+class ExpectedNetWins(ScoreMethod):
+    """Mean over opponents of (W - L) / (W + T + L), from -1 to 1. Opponents never met are left out; NaN for
+    a system without any other.
+
+    >>> import numpy as np
+    >>> ExpectedNetWins().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
+    [0.25, -0.25]
+    """
+
+    unit: ClassVar[str] = "expected net share of wins"
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        lost = losses(wins)
+        return mean_over_opponents(wins - lost, wins + ties + lost)
+
+
+@RANKINGS.register("soccer")
+class Soccer(ScoreMethod):
+    """Mean over opponents of (W + T/2) / (W + T + L). Opponents never met are left out; NaN for a system
+    without any other.
+
+    >>> import numpy as np
+    >>> Soccer().scores(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
+    [0.625, 0.375]
+    """
+
+    unit: ClassVar[str] = "expected points, 1/2 for a tie"
+
+    def scores(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
+        return mean_over_opponents(wins + ties / 2, wins + ties + losses(wins))
