@@ -12,7 +12,7 @@ from qe.cli.shared.printing import locked_output, print_json
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
-    from qe_human.judgements.bootstrap import Draw
+    from qe_human.judgements.certainty import Draw
     from qe_human.judgements.collection import JudgedPair
     from qe_human.judgements.ranking_report import RankingReport
     from qe_human.ranking_method import RankingMethod
@@ -93,7 +93,7 @@ def rank(
             progress("ranking", done, len(judged))
             reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
         if output is not None:
-            from qe_human.judgements.report_files import write_reports
+            from qe_human.judgements.ranking_tables import write_reports
 
             write_reports(reports, output)
     if track:
@@ -131,7 +131,7 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
 
 def _draw(name: str) -> "Draw":
     from features.basics.errors import unknown_name
-    from qe_human.judgements.bootstrap import DRAWS
+    from qe_human.judgements.certainty import DRAWS
 
     if name not in DRAWS:
         raise unknown_name("unit of drawing", name, DRAWS)
@@ -149,9 +149,8 @@ def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> 
 
 def _print(reports: "list[RankingReport]", form: str) -> None:
     from qe.display.terminal import show
-    from qe_human.judgements import report_files
-    from qe_human.judgements.ranking_json import rankings_json
-    from qe_human.judgements.ranking_text import ranking_table
+    from qe_human.judgements import ranking_tables as report_files
+    from qe_human.judgements.ranking_tables import ranking_table, rankings_json
 
     if form == "json":
         print_json("rank", {"rankings": {report.name: rankings_json(report) for report in reports}})
@@ -164,8 +163,7 @@ def _print(reports: "list[RankingReport]", form: str) -> None:
 
 def _track(reports: "list[RankingReport]") -> None:
     from qe.cli.shared.printing import track
-    from qe_human.judgements.ranking_json import figures
-    from qe_human.judgements.report_files import write_reports
+    from qe_human.judgements.ranking_tables import figures, write_reports
 
     metrics = {key: value for report in reports for key, value in figures(report).items()}
     track("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)

@@ -22,9 +22,9 @@ from qe.display.drawing import (
     plain_axes,
 )
 from qe.display.numbers import number
+from qe_human.judgements.certainty import stars, stars_legend
 from qe_human.judgements.ranking_report import MethodResult, RankingReport
 from qe_human.judgements.ranking_tables import leading
-from qe_human.judgements.sign_tests import stars, stars_legend
 
 # Blue where the column's system wins, vermillion where it loses.
 _WINS = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#FFFFFF", BLUE])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import kendalltau
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
@@ -14,17 +15,45 @@ from features.basics.progress import Progress, silent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.statistics.family import check_correction
-from qe_human.judgements.agreement import Agreement, agreement
-from qe_human.judgements.bootstrap import DRAWS, Draw, resampled_ranks
-from qe_human.judgements.circles import Circle, circles, knots
+from qe_human.judgements.certainty import (
+    DRAWS,
+    Agreement,
+    Draw,
+    Power,
+    agreement,
+    clusters,
+    corrected,
+    power,
+    rank_ranges,
+    resampled_ranks,
+    sign_tests,
+    tested_ranks,
+    winners,
+)
 from qe_human.judgements.collection import JudgedPair
-from qe_human.judgements.method_correlations import MethodCorrelations, method_correlations
-from qe_human.judgements.pairwise import PairwiseCounts
-from qe_human.judgements.power import Power, power
-from qe_human.judgements.rank_ranges import clusters, rank_ranges
-from qe_human.judgements.sign_tests import corrected, sign_tests, tested_ranks, winners
-from qe_human.judgements.violations import Violation, violations
+from qe_human.judgements.pairwise import Circle, PairwiseCounts, Violation, circles, knots, violations
 from qe_human.ranking_method import Ranking, RankingMethod, ScoreMethod
+
+
+@dataclass(frozen=True, eq=False)
+class MethodCorrelations:
+    """(m, m) rank correlations between the orders of m methods; NaN for fewer than two systems."""
+
+    methods: tuple[str, ...]
+    spearman: FloatArray
+    kendall: FloatArray
+
+
+def method_correlations(orders: Mapping[str, Sequence[str]]) -> MethodCorrelations:
+    """Spearman's rho and Kendall's tau between orders of the same systems, best first."""
+    systems = next(iter(orders.values()))
+    ranks = np.array([[order.index(system) for system in systems] for order in map(list, orders.values())])
+    if len(systems) < 2:
+        undefined = np.full((len(orders), len(orders)), np.nan)
+        return MethodCorrelations(tuple(orders), undefined, undefined)
+    # Ranks without ties: Pearson's correlation of them is Spearman's of the orders.
+    kendall = [[float(kendalltau(a, b).statistic) for b in ranks] for a in ranks]
+    return MethodCorrelations(tuple(orders), np.atleast_2d(np.corrcoef(ranks)), np.array(kendall))
 
 
 @dataclass(frozen=True)
@@ -157,7 +186,7 @@ class RankingReport:
 
     def summary(self) -> Table:
         """The order of the leading method, and the ranks by others."""
-        return table_by("qe_human.judgements.ranking_text.ranking_table", self)
+        return table_by("qe_human.judgements.ranking_tables.ranking_table", self)
 
 
 def ranking_report(

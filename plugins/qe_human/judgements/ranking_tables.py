@@ -1,13 +1,18 @@
-"""Tables of a ranking report."""
+"""A ranking report as tables, text and JSON, and in a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from qe.display.numbers import UNDEFINED, NumberText, count, interval, number
-from qe.display.table import Column, Table
-from qe_human.judgements.agreement import Kappa
+from qe.display import files
+from qe.display.numbers import UNDEFINED, NumberText, count, estimate, interval, number, percent
+from qe.display.table import UNBOUNDED, Column, Table
+from qe_human.judgements.certainty import Kappa, stars, stars_legend
+from qe_human.judgements.pairwise import Violation
 from qe_human.judgements.ranking_report import MethodResult, RankingReport
-from qe_human.judgements.sign_tests import stars, stars_legend
-from qe_human.judgements.violations import Violation
 
 
 def all_tables(report: RankingReport) -> list[Table]:
@@ -191,3 +196,231 @@ def range_text(bounds: tuple[int, int]) -> str:
     """`3-5`, or `3` where both are the same."""
     low, high = bounds
     return str(low) if low == high else f"{low}-{high}"
+
+
+def text(report: RankingReport, width: int = UNBOUNDED) -> str:
+    """One line per system in the order of the leading method, followed by the ranks of all other methods."""
+    return ranking_table(report).text(width)
+
+
+def ranking_table(report: RankingReport) -> Table:
+    """The order of the leading method, best first, with the ranks by other methods. The last row holds the
+    costs.
+    """
+    name = leading(report)
+    result, methods = report.methods[name], [other for other in report.methods if other != name]
+    columns = [Column("", "winner"), Column("rank"), Column(f"system, by {method_title(name)}", "system")]
+    columns += [Column("score")] if result.scores else []
+    columns += [Column("range")] if result.ranges else []
+    columns += [Column("by tests", drop=len(methods) + 1)]
+    columns += [
+        Column(method_title(other), other, drop=place) for place, other in enumerate(methods, start=1)
+    ]
+    rows = [*_rows(report, name, methods), (), _costs(report, name, methods)]
+    return Table(_summary(report), columns, rows, _footnotes(report, name))
+
+
+def _rows(report: RankingReport, name: str, methods: Sequence[str]) -> list[list[str]]:
+    result = report.methods[name]
+    cuts = {group[-1] for group in (result.clusters or ())[:-1]}
+    rows: list[list[str]] = []
+    for place, system in enumerate(result.order, start=1):
+        cells = [marks(report, system), count(place), system]
+        cells += [number(result.scores[place - 1])] if result.scores else []
+        cells += [range_text(result.ranges[system])] if result.ranges else []
+        cells += [range_text(report.tested[system]) if system in report.tested else ""]
+        orders = (report.methods[other].order for other in methods)
+        cells += [count(order.index(system) + 1) if system in order else "" for order in orders]
+        rows += [cells, []] if system in cuts else [cells]
+    return rows
+
+
+def _costs(report: RankingReport, name: str, methods: Sequence[str]) -> list[str]:
+    result = report.methods[name]
+    own, appearances = count(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
+    label = "violated preferences" if appearances else f"violated preferences: {own}"
+    cells = ["", "", label, *[own, ""][:appearances], ""]
+    return [*cells, *(count(report.methods[other].cost_in_judgements) for other in methods)]
+
+
+def _summary(report: RankingReport) -> str:
+    counts = report.counts
+    ties = int(counts.ties.sum()) // 2
+    appearances = "".join(
+        f", {count(appearances)} {what if appearances != 1 else what.removesuffix('s')}"
+        for what, appearances in report.appearances.items()
+    )
+    return (
+        f"{report.name}: {len(counts.systems)} systems{appearances}, "
+        f"{count(counts.total)} pairwise judgements "
+        f"({percent(ties / counts.total)} ties)"
+    )
+
+
+def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
+    recipe, lines = report.recipe, mark_legends(report)
+    lines.append(f"by tests: ranks that the sign tests ({decisive_level(report)}) leave open")
+    if report.methods[leading_method].ranges is not None:
+        lines.append(
+            f"range: {100 * recipe['confidence']:g} % of {recipe['samples']:,} bootstrap samples of "
+            f"{recipe['draw']}; a gap parts clusters by {method_title(leading_method)}"
+        )
+    ambiguous = [name for name, result in report.methods.items() if not result.unique]
+    if ambiguous:
+        lines.append(f"another order is as good by {', '.join(map(method_title, ambiguous))}")
+    lines.append(
+        f"{count(int(report.counts.decided.min()))} to {count(int(report.counts.decided.max()))} decided "
+        "comparisons per system"
+    )
+    knot = f", the largest knot joins {len(report.knots[0])} systems" if report.knots else ""
+    lines.append(f"{len(report.circles)} intransitive circles{knot}")
+    if report.agreement is not None:
+        for word, kappa in vars(report.agreement).items():
+            if kappa.pairs:
+                lines.append(
+                    f"kappa {word} judges {estimate(kappa.kappa, kappa.ci)} "
+                    f"from {kappa.pairs:,} pairs of judgements"
+                )
+    return [*lines, *report.notes]
+
+
+def rankings_json(report: RankingReport) -> dict[str, Any]:
+    """Method -> its ranking, violations, whether it is unique, and further results. A ranking has pairs of
+    system and score, best first. Scores are null if undefined, and for methods without scores.
+    """
+    return {name: _method(result) for name, result in report.methods.items()}
+
+
+def report_json(report: RankingReport) -> dict[str, Any]:
+    """All that a report holds."""
+    counts = report.counts
+    return {
+        "pair": report.name,
+        "systems": list(counts.systems),
+        "judgements": counts.total,
+        "ties": int(counts.ties.sum()) // 2,
+        **report.appearances,
+        "methods": rankings_json(report),
+        "comparisons_per_system": [int(n) for n in counts.decided],
+        "winners": list(report.winners),
+        "constrained_winners": list(report.constrained_winners),
+        "tested_ranks": {name: list(bounds) for name, bounds in report.tested.items()},
+        "sign_tests": _sign_tests(report),
+        "agreement": None
+        if report.agreement is None
+        else {name: _kappa(kappa) for name, kappa in vars(report.agreement).items()},
+        "circles": [
+            {"systems": list(circle.systems), "margins": list(circle.margins)} for circle in report.circles
+        ],
+        "knots": [list(knot) for knot in report.knots],
+        "correlations": {
+            "methods": list(report.correlations.methods),
+            "spearman": _matrix(report.correlations.spearman),
+            "kendall": _matrix(report.correlations.kendall),
+        },
+        "power": _power(report),
+        "recipe": dict(report.recipe),
+        "notes": list(report.notes),
+    }
+
+
+def figures(report: RankingReport) -> dict[str, float]:
+    """All scores, costs and kappas by a dotted name, for tracking; NaN if undefined."""
+    told = {}
+    for name, result in report.methods.items():
+        told[f"{report.name}.{name}.violations"] = float(result.cost_in_judgements)
+        for system, score in zip(result.order, result.scores or (), strict=False):
+            told[f"{report.name}.{name}.{system}"] = score
+    if report.agreement is not None:
+        for judges, kappa in vars(report.agreement).items():
+            told[f"{report.name}.kappa.{judges}"] = kappa.kappa
+    return told
+
+
+def _method(result: MethodResult) -> dict[str, Any]:
+    scores = (np.nan,) * len(result.order) if result.scores is None else result.scores
+    told: dict[str, Any] = {
+        "ranking": [[name, _number(score)] for name, score in zip(result.order, scores, strict=True)],
+        "violations": float(result.cost_in_judgements),
+        "unique": result.unique,
+    }
+    if result.cost is not None:
+        told["cost"] = _number(result.cost)
+    if result.ranges is not None and result.clusters is not None:
+        told["ranges"] = {name: list(bounds) for name, bounds in result.ranges.items()}
+        told["clusters"] = [list(group) for group in result.clusters]
+    return told
+
+
+def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:
+    counts = report.counts
+    return [
+        {
+            "systems": [counts.systems[a], counts.systems[b]],
+            "wins": int(counts.wins[a, b]),
+            "ties": int(counts.ties[a, b]),
+            "losses": int(counts.wins[b, a]),
+            "p": _number(report.p_values[a, b]),
+            "p_corrected": _number(report.corrected[a, b]),
+        }
+        for a in range(len(counts.systems))
+        for b in range(a + 1, len(counts.systems))
+    ]
+
+
+def _kappa(kappa: Kappa) -> dict[str, Any]:
+    return {**{key: _number(getattr(kappa, key)) for key in ("pairs", "observed", "chance", "kappa")},
+            "ci": [_number(bound) for bound in kappa.ci]}  # fmt: skip
+
+
+def _power(report: RankingReport) -> dict[str, Any] | None:
+    power = report.power
+    if power is None:
+        return None
+    shares = power.shares.mean(axis=-1)
+    rows = zip(power.levels, shares, strict=True)
+    return {
+        "judgements_per_pair": [float(n) for n in power.judgements],
+        "significant": {f"{level:g}": [float(share) for share in row] for level, row in rows},
+    }
+
+
+def _matrix(values: NDArray[np.float64]) -> list[list[float | int | None]]:
+    return [[_number(value) for value in row] for row in values]
+
+
+def _number(value: float) -> float | int | None:
+    if isinstance(value, int):
+        return value
+    return float(value) if np.isfinite(value) else None
+
+
+def write_reports(reports: Sequence[RankingReport], folder: Path) -> None:
+    """Write rankings.json and power.png for all pairs, and a folder for each pair. A pair's folder holds
+    report.json, .md, .tex and plots.
+    """
+    from qe.display.drawing import save
+    from qe_human.judgements.ranking_plots import plots, power_plot
+
+    files.write_json(folder / "rankings.json", {report.name: rankings_json(report) for report in reports})
+    if any(report.power is not None for report in reports):
+        save(power_plot(reports), folder / "power.png")
+    folders = [files.folder_name(report.name) for report in reports]
+    for i, report in enumerate(reports):
+        same = folders[:i].count(folders[i])
+        own = folder / (f"{folders[i]}-{same + 1}" if same else folders[i])
+        files.write_json(own / "report.json", report_json(report))
+        files.write(own / "report.md", markdown(report))
+        files.write(own / "report.tex", latex(report))
+        for name, figure in plots(report).items():
+            save(figure, own / f"{name}.png")
+
+
+def markdown(report: RankingReport) -> str:
+    """All tables and notes of a report."""
+    return files.markdown(report.name, report.notes, all_tables(report))
+
+
+def latex(report: RankingReport) -> str:
+    """All tables of a report that have rows (package booktabs)."""
+    return files.latex(all_tables(report))

@@ -24,7 +24,7 @@ from qe.display.summary import summarised
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe_human.judgements.comparisons import CodeArray
+from qe_human.judgements.collection import CodeArray
 from qe_human.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies
 from qe_human.terrorcat.ranked_pairs import RankedPairs
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from features.basics.errors import InputError
-from qe_human.judgements.collection import JudgedPair
-from qe_human.judgements.comparisons import CodeArray
+from qe_human.judgements.collection import CodeArray, JudgedPair
 
 
 @dataclass(frozen=True, eq=False)

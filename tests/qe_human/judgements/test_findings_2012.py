@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe_human.judgements.agreement import agreement
-from qe_human.judgements.power import power
+from qe_human.judgements.certainty import agreement, power
 from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS

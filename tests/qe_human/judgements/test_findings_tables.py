@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from qe_human.judgements.certainty import sign_tests, stars
 from qe_human.judgements.collection import JudgedPair
 from qe_human.judgements.pairwise import PairwiseCounts
 from qe_human.judgements.reading import read_judgements
-from qe_human.judgements.sign_tests import sign_tests, stars
 from qe_human.ranking_method import RANKINGS
 
 PRINTED = Path(__file__).with_name("head_to_head_2012.txt")

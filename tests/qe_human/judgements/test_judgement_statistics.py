@@ -12,16 +12,21 @@ from sklearn.metrics import cohen_kappa_score
 
 from features.basics.errors import InputError
 from qe.statistics.draws import bootstrap_counts
-from qe_human.judgements.agreement import agreement
-from qe_human.judgements.bootstrap import resampled_ranks, resampled_tables
-from qe_human.judgements.circles import circles, knots
-from qe_human.judgements.comparisons import Comparisons, comparisons
-from qe_human.judgements.method_correlations import method_correlations
-from qe_human.judgements.pairwise import PairwiseCounts
-from qe_human.judgements.power import power
-from qe_human.judgements.rank_ranges import clusters, rank_ranges
-from qe_human.judgements.sign_tests import corrected, sign_tests, stars, winners
-from qe_human.judgements.violations import Violation, violations
+from qe_human.judgements.certainty import (
+    agreement,
+    clusters,
+    corrected,
+    power,
+    rank_ranges,
+    resampled_ranks,
+    resampled_tables,
+    sign_tests,
+    stars,
+    winners,
+)
+from qe_human.judgements.collection import Comparisons, comparisons
+from qe_human.judgements.pairwise import PairwiseCounts, Violation, circles, knots, violations
+from qe_human.judgements.ranking_report import method_correlations
 from qe_human.rankings.feedback_arcs import FeedbackArcSet
 from qe_human.rankings.shares import ExpectedWins
 

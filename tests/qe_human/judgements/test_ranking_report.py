@@ -12,16 +12,23 @@ import pytest
 from features.basics.errors import InputError
 from qe.display.files import folder_name
 from qe_human import feedback_arcs as _feedback_arcs
-from qe_human.judgements.bootstrap import resampled_tables
-from qe_human.judgements.collection import JudgedPair
-from qe_human.judgements.comparisons import comparisons
+from qe_human.judgements.certainty import resampled_tables
+from qe_human.judgements.collection import JudgedPair, comparisons
 from qe_human.judgements.pairwise import PairwiseCounts
-from qe_human.judgements.ranking_json import figures, rankings_json, report_json
 from qe_human.judgements.ranking_plots import heat_map, methods_plot, plots, power_plot, rank_range_plot
 from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
-from qe_human.judgements.ranking_tables import methods_table, range_text, sign_test_table
-from qe_human.judgements.ranking_text import text
-from qe_human.judgements.report_files import latex, markdown, write_reports
+from qe_human.judgements.ranking_tables import (
+    figures,
+    latex,
+    markdown,
+    methods_table,
+    range_text,
+    rankings_json,
+    report_json,
+    sign_test_table,
+    text,
+    write_reports,
+)
 from qe_human.ranking_method import RANKINGS
 
 SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")

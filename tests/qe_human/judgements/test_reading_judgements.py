@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from qe_human.judgements.collection import JudgedPair
-from qe_human.judgements.format import JUDGEMENT_FORMATS
-from qe_human.judgements.reading import chosen_pairs, read_judgements
+from qe_human.judgements.reading import JUDGEMENT_FORMATS, chosen_pairs, read_judgements
 
 PLACES = range(1, 6)
 HEADER = ",".join(

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe_human.judgements.method_correlations import method_correlations
-from qe_human.judgements.pairwise import PairwiseCounts
+from qe_human.judgements.pairwise import PairwiseCounts, Violation, violations
+from qe_human.judgements.ranking_report import method_correlations
 from qe_human.judgements.reading import read_judgements
-from qe_human.judgements.violations import Violation, violations
 from qe_human.ranking_method import RANKINGS
 
 SharedData = Callable[[str], Path]

@@ -1,1 +1,3 @@
-"""Files of human judgements: one format each; the file name is the format's name."""
+"""Files of human judgements."""
+
+NAMES = {"tables": ("pairwise_counts", "rank_table", "wmt_csv")}
