@@ -121,7 +121,7 @@ def correlate(
                 meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
             )
         if output is not None:
-            from qe_human.metric_evaluation.report_files import write_reports
+            from qe_human.metric_evaluation.report import write_reports
 
             write_reports(reports, output)
     if track:
@@ -179,7 +179,7 @@ def _evaluation(
 
 
 def _print(reports: "list[MetaReport]", form: str, output: Path | None) -> None:
-    from qe_human.metric_evaluation.report_files import latex, markdown, reports_json
+    from qe_human.metric_evaluation.report import latex, markdown, reports_json
 
     if form == "json":
         print_json("correlate-pairs" if len(reports) > 1 else "correlate", reports_json(reports))
@@ -191,8 +191,7 @@ def _print(reports: "list[MetaReport]", form: str, output: Path | None) -> None:
 
 def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
     from qe.display.terminal import say, show
-    from qe_human.metric_evaluation.averages import averages, averages_table
-    from qe_human.metric_evaluation.correlation_tables import metrics_table, overview
+    from qe_human.metric_evaluation.report import averages, averages_table, metrics_table, overview
 
     if len(reports) > 1:
         show(*(averages_table(name, found) for name, found in averages(reports).items()))
@@ -206,7 +205,7 @@ def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
 
 def _track(reports: "list[MetaReport]") -> None:
     from qe.cli.shared.printing import track
-    from qe_human.metric_evaluation.report_files import write_reports
+    from qe_human.metric_evaluation.report import write_reports
 
     figures = reports[0].figures()
     if len(reports) > 1:

@@ -89,8 +89,8 @@ def train(
       -o, --output  Folder of the model.
     """
     from qe.config.overrides import override
+    from qe_human.terrorcat.model import ranked_pairs
     from qe_human.terrorcat.model import train as train_model
-    from qe_human.terrorcat.ranked_pairs import ranked_pairs
 
     files, annotator = _systems(outputs), _tagger(tagger, target_language)
     parameters: dict[str, Any] = {}
@@ -231,9 +231,8 @@ def confusion(
       --human-reference  Name of the reference in the rankings.
     """
     from qe.display.terminal import show
-    from qe_human.terrorcat.confusion import confusion as confusion_of
-    from qe_human.terrorcat.model import TerrorCat
-    from qe_human.terrorcat.ranked_pairs import ranked_pairs
+    from qe_human.terrorcat.model import TerrorCat, ranked_pairs
+    from qe_human.terrorcat.model import confusion as confusion_of
 
     trained, files = TerrorCat.load(model), _systems(outputs)
     annotator = _same_tagger(trained.about, tagger, trained.language)

@@ -21,8 +21,15 @@ from qe.display.numbers import number
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe_human.effort.correlations import Correlation, Draws, correlations
-from qe_human.effort.segments import MarkedSegment, discrepancies, marked_segment, most_telling
-from qe_human.effort.sets import Limits, SetPair, four_sets
+from qe_human.effort.sets import (
+    Limits,
+    MarkedSegment,
+    SetPair,
+    discrepancies,
+    four_sets,
+    marked_segment,
+    most_telling,
+)
 from qe_human.effort.texts import AnnotatedTexts
 
 LOTS = 100  # other comparison sets that correlations are computed on

@@ -1,6 +1,8 @@
 """What an effort report leaves in a folder: a page, JSON, tables, plots."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -8,10 +10,59 @@ from features.edits.edit_categories import ALL
 from qe.data.labels import save_table
 from qe.display.drawing import save
 from qe.display.files import write, write_json
+from qe.display.numbers import number
+from qe.display.page import figures as embedded
+from qe.display.page import render
 from qe_human.effort.edit_plots import correlation_forest, edit_distribution, shares_by_class
-from qe_human.effort.page import page
+from qe_human.effort.effort_tables import category_title, correlations_table, sets_table, strongest_table
 from qe_human.effort.report import EffortReport
-from qe_human.effort.segments import discrepancies
+from qe_human.effort.sets import discrepancies
+
+STRONGEST_ON_PAGE = 12  # correlations by word class that are shown of each population
+
+
+def page(
+    report: EffortReport,
+    title: str,
+    languages: tuple[str, str] = ("", ""),
+    plots: Mapping[str, bytes] | None = None,
+) -> str:
+    """The page; all text of the data is escaped.
+
+    plots      what each shows -> PNG
+    languages  ISO codes of source and target, for hyphenation and speech; empty if not known
+    """
+    limits = report.recipe["limits"]
+    return render(
+        "qe_human.effort",
+        "page.html",
+        {"number": number, "category": category_title},
+        title=title,
+        report=report,
+        languages=languages,
+        limits=f"score at most {limits['low_effort']:g} and TER at most {limits['low_ter']:g}; "
+        f"score at least {limits['high_effort']:g} and TER at least {limits['high_ter']:g}",
+        sets=sets_table(report).html(),
+        figures=embedded(plots or {}),
+        correlations=correlations_table(report).html(),
+        strongest=[
+            strongest_table(name, correlations, STRONGEST_ON_PAGE).html()
+            for name, correlations in report.correlations.items()
+        ],
+        recipe=_recipe(report),
+    )
+
+
+def _recipe(report: EffortReport) -> str:
+    recipe: Any = report.recipe
+    shown = {
+        key: recipe[key]
+        for key in ("samples", "permutations", "seed", "correction", "tagger")
+        if key in recipe
+    }
+    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    return " · ".join([*(f"{key}: {value}" for key, value in shown.items()), versions])
+
 
 PLOTS = {
     "Correlations of edit categories with the score, with intervals": correlation_forest,

@@ -1,7 +1,9 @@
-"""All correlations of all metrics with one set of human judgements."""
+"""Report of `qe correlate`: its tables and files, and averages over language pairs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,13 @@ from features.basics.errors import InputError
 from features.basics.numerals import finite_or_none
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from qe.display.summary import summarised, table_by
-from qe.display.table import Table
+from qe.display import files
+from qe.display.numbers import NumberText, count, general, interval, number, p_value, percent, signed
+from qe.display.summary import summarised
+from qe.display.table import Column, Table
 from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
-from qe_human.correlation import Correlation
+from qe_human.correlation import DIGITS, Correlation, title_of
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
 from qe_human.metric_evaluation.scores import Evaluation
 
@@ -44,7 +48,7 @@ class MetaReport:
             "name": self.name,
             **self.counts,
             "metrics": list(self.metrics),
-            "correlations": {name: _json(result) for name, result in self.results.items()},
+            "correlations": {name: _result_json(result) for name, result in self.results.items()},
             "recipe": dict(self.recipe),
             "notes": list(self.notes),
         }
@@ -60,7 +64,7 @@ class MetaReport:
 
     def summary(self) -> Table:
         """Metrics by correlations with people."""
-        return table_by("qe_human.metric_evaluation.correlation_tables.overview", self)
+        return overview(self)
 
 
 def meta_report(
@@ -123,7 +127,7 @@ def _counts(evaluation: Evaluation) -> dict[str, int]:
     return counts
 
 
-def _json(result: CorrelationResult) -> dict[str, Any]:
+def _result_json(result: CorrelationResult) -> dict[str, Any]:
     return {
         "level": result.level,
         "values": result.values,
@@ -140,14 +144,226 @@ def _json(result: CorrelationResult) -> dict[str, Any]:
         "clusters": None if result.clusters is None else [list(group) for group in result.clusters],
         "base": result.base or None,
         "claim": result.claim or None,
-        "tests": [_test(key[:2], test, result.williams.get(key[:2])) for key, test in result.tests.items()],
+        "tests": [
+            _test_json(key[:2], test, result.williams.get(key[:2])) for key, test in result.tests.items()
+        ],
     }
 
 
-def _test(pair: tuple[str, str], judged: Pair, williams: TestResult | None) -> dict[str, Any]:
+def _test_json(pair: tuple[str, str], judged: Pair, williams: TestResult | None) -> dict[str, Any]:
     return {
         "metrics": list(pair),
         **judged.result.to_json(),
         "p_corrected": finite_or_none(judged.p_corrected),
         "p_williams": None if williams is None else finite_or_none(williams.p),
     }
+
+
+@dataclass(frozen=True)
+class Average:
+    """One metric by one correlation over several language pairs.
+
+    scores    language pair -> correlation; NaN where it is undefined or the metric has no scores
+    mean      over all pairs; NaN if one is undefined (findings of WMT 2012, Tables 7 to 10)
+    better    share of all comparisons with another metric, by pair, that it wins (rank> of Popovic 2012)
+    at_least  the same with ties as wins (rank>=)
+    """
+
+    metric: str
+    scores: Mapping[str, float]
+    mean: float
+    better: float
+    min_value: float
+
+    def to_json(self) -> dict[str, Any]:
+        shares = {"better": finite_or_none(self.better), "at_least": finite_or_none(self.min_value)}
+        scores = {pair: finite_or_none(score) for pair, score in self.scores.items()}
+        return {"mean": finite_or_none(self.mean), **shares, "scores": scores}
+
+
+def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
+    """Correlation -> its averages, best first, undefined ones last. Only correlations that all pairs have
+    are averaged. Raises InputError if no correlation is in all reports, and if two reports have one name.
+    """
+    names = [report.name for report in reports]
+    if len(set(names)) < len(names):
+        raise InputError(f"a language pair is given twice: {', '.join(names)}", location="--pair")
+    shared = [name for name in reports[0].results if all(name in report.results for report in reports)]
+    if not shared:
+        raise InputError("no correlation is possible for all language pairs")
+    return {name: _averages(name, reports) for name in shared}
+
+
+def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
+    metrics = list(dict.fromkeys(metric for report in reports for metric in report.metrics))
+    known = [{average.name: average.score for average in report.results[name].metrics} for report in reports]
+    scores = np.array([[pair.get(metric, np.nan) for pair in known] for metric in metrics])
+    better, min_value = _shares(scores)
+    pairs = [report.name for report in reports]
+    averages = [
+        Average(metric, dict(zip(pairs, map(float, row), strict=True)), float(row.mean()), *shares)
+        for metric, row, *shares in zip(metrics, scores, better, min_value, strict=True)
+    ]
+    return tuple(sorted(averages, key=lambda average: (np.isnan(average.mean), -np.nan_to_num(average.mean))))
+
+
+def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
+    """(metrics, pairs) correlations -> shares of comparisons won, and shares not lost. NaN without any
+    comparison.
+
+    >>> _shares(np.array([[0.5, 0.5], [0.5, 0.4], [0.1, np.nan]]))
+    ([0.6666666666666666, 0.3333333333333333, 0.0], [1.0, 0.6666666666666666, 0.0])
+    """
+    wins, ties, compared = (np.zeros(len(scores)) for _ in range(3))
+    for a, b in permutations(range(len(scores)), 2):
+        both = ~np.isnan(scores[a] + scores[b])
+        wins[a] += (scores[a] > scores[b])[both].sum()
+        ties[a] += (scores[a] == scores[b])[both].sum()
+        compared[a] += both.sum()
+    shares = [np.where(compared > 0, part / np.maximum(compared, 1), np.nan) for part in (wins, wins + ties)]
+    return shares[0].tolist(), shares[1].tolist()
+
+
+def averages_table(name: str, averages: Sequence[Average]) -> Table:
+    """The metrics by one correlation: each language pair, the average, rank> and rank>=."""
+    pairs = list(averages[0].scores)
+    columns = [Column("metric"), *(Column(pair, drop=i) for i, pair in enumerate(pairs, start=1))]
+    columns += [Column("average"), Column("rank>"), Column("rank>=")]
+    rows = [
+        (
+            average.metric,
+            *(number(score, DIGITS) for score in average.scores.values()),
+            number(average.mean, DIGITS),
+            percent(average.better),
+            percent(average.min_value),
+        )
+        for average in averages
+    ]
+    note = "rank>: comparisons with another metric, by language pair, that are won; rank>=: not lost"
+    return Table(f"{title_of(name)} over {len(pairs)} language pairs", columns, rows, [note])
+
+
+def all_tables(report: MetaReport) -> list[Table]:
+    """The overview, and for each correlation the metrics in order and the tests of their pairs."""
+    tables = [overview(report)]
+    for result in report.results.values():
+        tables.append(metrics_table(report, result))
+        if result.tests:
+            tables.append(tests_table(report, result))
+    return tables
+
+
+def overview(report: MetaReport) -> Table:
+    """Metrics by correlations; in brackets the rank of the cluster."""
+    cells = {
+        (name, metric.name): _ranked(metric.score, result.cluster_of(metric.name))
+        for name, result in report.results.items()
+        for metric in result.metrics
+    }
+    order = [metric.name for metric in next(iter(report.results.values())).metrics]
+    order += [name for name in report.metrics if name not in order]
+    rows = [(name, *(cells.get((key, name), number(None)) for key in report.results)) for name in order]
+    titles = [Column(title_of(name), name, drop=i) for i, name in enumerate(report.results)]
+    columns = [Column("metric"), *titles]
+    return Table(f"{report.name}: correlation with people (in brackets: rank of the cluster)", columns, rows)
+
+
+def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
+    """The metrics by one correlation, best first."""
+    details = sorted({key for metric in result.metrics for key in metric.details})
+    confidence = f"{100 * report.settings.confidence:g} % interval"
+    columns = [
+        Column("metric"), Column("cluster"), Column("correlation"), Column(confidence, "interval"),
+        Column("better than", drop=1), *(Column(name, drop=2) for name in details),
+    ]  # fmt: skip
+    rows = [
+        (
+            metric.name,
+            count(result.cluster_of(metric.name)),
+            number(metric.score, DIGITS),
+            interval(metric.ci, DIGITS),
+            ", ".join(result.worse_than(metric.name, report.settings.level)) or "none",
+            *(general(metric.details.get(key), 6) for key in details),
+        )
+        for metric in result.metrics
+    ]
+    unit = "systems" if result.level == "system" else "groups"
+    groups = f", {count(result.groups)} {unit}" if result.groups > 1 else ""
+    more = "".join(f"; {text}" for text in (result.base, result.claim and f"claim: {result.claim}") if text)
+    title = f"{report.name}: {title_of(result.name)} ({count(result.values)} scores per metric{groups}{more})"
+    return Table(title, columns, rows)
+
+
+def tests_table(report: MetaReport, result: CorrelationResult) -> Table:
+    """Tests of all pairs."""
+    level = report.settings.level
+    rows = [
+        (
+            a,
+            b,
+            signed(one.result.difference, DIGITS),
+            p_value(one.result.p, None, one.result.undecided),
+            p_value(one.p_corrected, level, one.result.undecided),
+            p_value(result.williams[a, b].p, None) if (a, b) in result.williams else "",
+        )
+        for (a, b, _), one in result.tests.items()
+    ]
+    columns = [
+        Column("metric"), Column("against"), Column("difference"), Column("p", drop=2),
+        Column(f"p ({report.settings.correct})", "p corrected"), Column("p (Williams)", drop=1),
+    ]  # fmt: skip
+    return Table(f"{report.name}: {title_of(result.name)}, differences of metrics", columns, rows)
+
+
+def _ranked(score: float, cluster: int | None) -> NumberText:
+    shown = number(score, DIGITS)
+    return shown if cluster is None else NumberText(shown, f"({cluster})", value=shown.value)
+
+
+def write_reports(reports: Sequence[MetaReport], folder: Path) -> None:
+    """One report in the folder; several in a folder per language pair, with their averages."""
+    if len(reports) == 1:
+        write_report(reports[0], folder)
+        return
+    files.write_json(folder / "report.json", reports_json(reports))
+    files.write(folder / "report.md", files.markdown("Averages", [], _average_tables(reports)))
+    files.write(folder / "report.tex", files.latex(_average_tables(reports)))
+    for report in reports:
+        write_report(report, folder / files.folder_name(report.name))
+
+
+def write_report(report: MetaReport, folder: Path) -> None:
+    """report.json, report.md, report.tex, correlations.png, and significance-NAME.png."""
+    from qe.display.drawing import save
+    from qe_human.metric_evaluation.correlation_plots import plots
+
+    files.write_json(folder / "report.json", report.to_json())
+    files.write(folder / "report.md", markdown([report]))
+    files.write(folder / "report.tex", latex([report]))
+    for name, figure in plots(report).items():
+        save(figure, folder / f"{files.folder_name(name)}.png")
+
+
+def reports_json(reports: Sequence[MetaReport]) -> dict[str, Any]:
+    """One report as it is; several as `averages` (correlation -> metric) and `pairs`."""
+    if len(reports) == 1:
+        return reports[0].to_json()
+    means = {name: {a.metric: a.to_json() for a in found} for name, found in averages(reports).items()}
+    return {"averages": means, "pairs": {report.name: report.to_json() for report in reports}}
+
+
+def markdown(reports: Sequence[MetaReport]) -> str:
+    """All tables and notes."""
+    parts = [files.markdown("Averages", [], _average_tables(reports))] if len(reports) > 1 else []
+    parts += [files.markdown(report.name, report.notes, all_tables(report)) for report in reports]
+    return "\n".join(parts)
+
+
+def latex(reports: Sequence[MetaReport]) -> str:
+    """All tables (package booktabs)."""
+    means = _average_tables(reports) if len(reports) > 1 else []
+    return files.latex([*means, *(table for report in reports for table in all_tables(report))])
+
+
+def _average_tables(reports: Sequence[MetaReport]) -> list[Table]:
+    return [averages_table(name, found) for name, found in averages(reports).items()]

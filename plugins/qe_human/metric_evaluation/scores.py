@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
 from qe.display.summary import summarised
-from qe_human.human import Human, column_means
+from qe_human.human import Human, Preferences, column_means
+from qe_human.judgements.collection import JudgedPair
+from qe_human.ranking_method import ScoreMethod
 
 _DIGITS = 1e-3  # of the standard deviation of system scores: what rounding in a file may be
 ONE_SYSTEM = "system"  # the name of the only system, where none has a name
@@ -215,3 +217,41 @@ def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def human_of_rankings(
+    judged: JudgedPair,
+    segment_names: Sequence[str],
+    method: ScoreMethod,
+    metrics: Sequence[ScoreTable],
+    reference: str = "_ref",
+) -> Human:
+    """The rankings of one language pair without the reference. Also returns the segments that only metrics
+    score.
+
+    segment_names  names of the segments by the codes of the judgements
+
+    Raises InputError if only counts were given: they do not identify segments.
+    """
+    tasks = judged.comparisons
+    if tasks is None:
+        raise InputError(f"{judged.name}: counts of judgements do not identify segments")
+    kept = [i for i, name in enumerate(tasks.systems) if name != reference]
+    place = np.full(len(tasks.systems), -1)
+    place[kept] = np.arange(len(kept))
+    systems = tuple(tasks.systems[i] for i in kept)
+    ours = (place[tasks.first_item] >= 0) & (place[tasks.right] >= 0)
+    codes = tasks.segment[tasks.task[ours]]
+    known = dict.fromkeys(segment_names[code] for code in np.unique(codes))
+    scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
+    segments = tuple(known | scored)
+    row = {name: i for i, name in enumerate(segments)}
+    of_code = {int(code): row[segment_names[code]] for code in np.unique(codes)}
+    preferences = Preferences(
+        np.array([of_code[int(code)] for code in codes], np.int64),
+        place[tasks.first_item[ours]].astype(np.int64),
+        place[tasks.right[ours]].astype(np.int64),
+        tasks.outcome[ours],
+        method,
+    )
+    return Human(systems, segments or ("",), None, preferences)

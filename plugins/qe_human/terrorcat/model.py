@@ -1,8 +1,8 @@
-"""The pairwise classifier, and scores of translations from its votes."""
+"""The pairwise classifier: its ranked pairs, training, scores from its votes, confusion with people."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,76 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import finite_or_none
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, damage_reported
 from features.storage.files import atomic_file
+from qe.display.numbers import percent
 from qe.display.summary import summarised
+from qe.display.table import Column, Table
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe_human.judgements.collection import CodeArray
+from qe_human.judgements.collection import CodeArray, JudgedPair
 from qe_human.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies
-from qe_human.terrorcat.ranked_pairs import RankedPairs
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPairs:
+    """p pairs of translations of one segment, of which judges prefer one.
+
+    systems        k names
+    segment        (p,) code of the segment
+    better, worse  (p,) places of the systems
+    equal          pairs left out because all judges found them equal
+    conflicting    pairs left out because the votes are tied
+    equals         (3, equal) segment and both systems of the pairs that all judges found equal
+    """
+
+    systems: tuple[str, ...]
+    segment: CodeArray
+    better: CodeArray
+    worse: CodeArray
+    equal: int
+    conflicting: int
+    equals: CodeArray = field(default_factory=lambda: np.zeros((3, 0), np.int32))
+
+
+def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPairs:
+    """Equal ranks are left out, judges who differ are outvoted, tied votes are left out.
+
+    reference  system that is left out; None: the reference stays among the systems
+
+    Raises InputError if only counts were given. Source: the TerrorCat paper, section 2.3.
+    """
+    tasks = judged.comparisons
+    if tasks is None:
+        raise InputError(f"{judged.name}: counts of judgements do not identify segments")
+    kept = np.ones(len(tasks.first_item), np.bool_)
+    if reference in tasks.systems:
+        place = tasks.systems.index(str(reference))
+        kept = (tasks.first_item != place) & (tasks.right != place)
+    columns = tasks.segment[tasks.task], tasks.first_item, tasks.right
+    keys = np.stack([column[kept] for column in columns], axis=1)
+    outcome = tasks.outcome[kept].astype(np.int64)
+    pairs, places = np.unique(keys, axis=0, return_inverse=True)
+    places = places.ravel()
+    votes = np.bincount(places, outcome, len(pairs))
+    decided = np.bincount(places, outcome != 0, len(pairs)) > 0
+    won = votes != 0
+    segment, first_item, right = pairs[won].T
+    first = votes[won] > 0
+    return RankedPairs(
+        tasks.systems,
+        segment,
+        np.where(first, first_item, right),
+        np.where(first, right, first_item),
+        int((~decided).sum()),
+        int((decided & ~won).sum()),
+        pairs[~decided].T.astype(np.int32),
+    )
+
 
 NAME = "terrorcat.json"
 _PIPELINE = "pipeline.skops"
@@ -222,3 +281,79 @@ def _margins(pipeline: Pipeline, differences: FloatArray, names: Sequence[str]) 
 
 def _frame(differences: FloatArray, names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(differences, columns=list(names))
+
+
+LABELS = ("<", "=", ">")
+DECISIONS = ("< 0.6-1.0", "< 0.3-0.6", "< 0.0-0.3", "0.0", "> 0.0-0.3", "> 0.3-0.6", "> 0.6-1.0")
+_BOUNDS = (0.3, 0.6)
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """(3, 7) pairs, each in both directions: by LABELS and DECISIONS. Labels are the first worse, equal,
+    better.
+    """
+
+    counts: NDArray[np.int64]
+
+    @property
+    def precision(self) -> FloatArray:
+        """(3, 7) of the decisions of a column, the share with each label; NaN in an empty column."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.counts / self.counts.sum(axis=0, keepdims=True))
+
+    @property
+    def recall(self) -> FloatArray:
+        """(3, 7) of the pairs of a row, the share that each decision got; NaN in an empty row."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.counts / self.counts.sum(axis=1, keepdims=True))
+
+    def tables(self) -> list[Table]:
+        """Precision and recall as the paper prints them."""
+        columns = [Column("People"), *(Column(name) for name in DECISIONS)]
+        return [
+            Table(
+                title, columns, [[label, *map(percent, row)] for label, row in zip(LABELS, rows, strict=True)]
+            )
+            for title, rows in (("Precision", self.precision), ("Recall", self.recall))
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        shares = {"precision": self.precision, "recall": self.recall}
+        return {
+            "labels": list(LABELS),
+            "decisions": list(DECISIONS),
+            "counts": self.counts.tolist(),
+            **{
+                name: [[finite_or_none(float(v)) for v in row] for row in rows]
+                for name, rows in shares.items()
+            },
+        }
+
+
+def confusion(
+    model: TerrorCat,
+    pairs: RankedPairs,
+    segment_names: Sequence[str],
+    frequencies: Frequencies,
+    reference: str = "_ref",
+) -> Confusion:
+    """Ranked and equal pairs by what people and the classifier say. Pairs without translations are left out.
+    Raises InputError if no pair is left. Source: the TerrorCat paper, Table 4.
+    """
+    ranked = (pairs.segment, (pairs.better, pairs.worse), LABELS.index(">"))
+    equal = (pairs.equals[0], (pairs.equals[1], pairs.equals[2]), LABELS.index("="))
+    counts = np.zeros((len(LABELS), len(DECISIONS)), np.int64)
+    for segments, sides, label in (ranked, equal):
+        differences, _ = differences_of(pairs.systems, segments, sides, segment_names, frequencies, reference)
+        if len(differences):
+            margins = model.margins(differences)
+            decided = np.sign(margins) * (1 + np.digitize(model.confidence(margins), _BOUNDS, right=True))
+            np.add.at(counts[label], 3 + decided.astype(np.int64), 1)
+    counts = counts + counts[::-1, ::-1]  # the other direction gives the exact opposite
+    if not counts.any():
+        raise InputError(
+            "no judged pair has translations",
+            remedy="systems and segments must have the names that the rankings give them; see --segments",
+        )
+    return Confusion(counts)

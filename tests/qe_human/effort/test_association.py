@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from features.basics.errors import InputError
-from qe_human.effort.association import spearman_association
+from qe_human.effort.correlations import spearman_association
 
 
 def pair(n: int, seed: int, slope: float = 0.5) -> tuple[np.ndarray, np.ndarray]:

@@ -13,10 +13,9 @@ import pytest
 from features.basics.errors import InputError
 from features.edits.edit_categories import ALL
 from qe_human.effort.correlations import Correlation, Draws
-from qe_human.effort.page import page
 from qe_human.effort.report import EffortReport, analyse
-from qe_human.effort.report_files import write_report
-from qe_human.effort.segments import discrepancies
+from qe_human.effort.report_files import page, write_report
+from qe_human.effort.sets import discrepancies
 from tests.pages import Page, needs_nothing_else
 from tests.qe_human.effort.conftest import Annotated, Training
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from features.basics.errors import InputError
-from qe_human.metric_evaluation.score_tables import read_human_table
+from qe_human.metric_evaluation.reading import read_human_table
 
 # Lines, column -> (system, segment) -> score; or the words of the refusal.
 CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {

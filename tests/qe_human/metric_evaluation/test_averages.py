@@ -11,11 +11,9 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe_human.correlation import CORRELATIONS
-from qe_human.metric_evaluation.averages import averages
 from qe_human.metric_evaluation.comparison import Settings
 from qe_human.metric_evaluation.reading import from_rankings
-from qe_human.metric_evaluation.report import MetaReport, meta_report
-from qe_human.metric_evaluation.report_files import reports_json, write_reports
+from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json, write_reports
 
 SCORES = Path(__file__).with_name("automatic_scores_2012.tsv")  # printed to two digits
 ERRORS = ("TER", "BLOCKERRCATS", "WORDBLOCKEC", "XENERRCATS", "ENXERRCATS")

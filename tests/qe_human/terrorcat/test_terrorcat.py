@@ -13,10 +13,8 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe_human.judgements.collection import Collection
 from qe_human.judgements.reading import format_of, read_judgements
-from qe_human.terrorcat.confusion import DECISIONS, LABELS, confusion
 from qe_human.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies, error_frequencies
-from qe_human.terrorcat.model import TerrorCat, train
-from qe_human.terrorcat.ranked_pairs import RankedPairs, ranked_pairs
+from qe_human.terrorcat.model import DECISIONS, LABELS, RankedPairs, TerrorCat, confusion, ranked_pairs, train
 
 SharedData = Callable[[str], Path]
 
