@@ -9,7 +9,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.numerals import finite_or_none
+from qe.display.files import plain
 from qe.display.numbers import number
 from qe.statistics.bayesian import Posterior, correlated_t, signed_rank
 from qe.statistics.levels import Groups, Levels, group_index
@@ -36,8 +36,8 @@ class BayesianComparison:
     undecided: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        told = {key: finite_or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
-        return {**told, "undecided": self.undecided or None}
+        values: dict[str, Any] = plain({**vars(self), "undecided": self.undecided or None})
+        return values
 
 
 def bayesian_comparisons(

@@ -16,6 +16,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.storage.damage import read_json
 from qe.display import files
+from qe.display.files import plain
 from qe.display.numbers import p_value as p_shown
 from qe.display.summary import summarised
 from qe.display.table import UNBOUNDED, Column, Table
@@ -58,17 +59,11 @@ class BoardOfPairs:
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
-        rows = [
-            {
-                "name": each.name,
-                "figures": {name: _nan_as_none(value) for name, value in each.figures.items()},
-                "average": _nan_as_none(each.average),
-                "p": _nan_as_none(each.p),
-            }
-            for each in self.standings
-        ]
-        return {"metric": self.metric, "data": list(self.data), "baseline": self.baseline,
-                "samples": self.samples, "systems": rows}  # fmt: skip
+        values: dict[str, Any] = plain({
+            "metric": self.metric, "data": self.data, "baseline": self.baseline, "samples": self.samples,
+            "systems": self.standings,
+        })  # fmt: skip
+        return values
 
     def summary(self) -> Table:
         """A row per system, a column per data set."""
@@ -138,10 +133,6 @@ def write(board: BoardOfPairs, folder: Path) -> list[Path]:
     for ending, content in contents.items():
         files.write(folder / f"leaderboard-pairs.{ending}", content)
     return [folder / f"leaderboard-pairs.{ending}" for ending in contents]
-
-
-def _nan_as_none(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else value
 
 
 def _average(figures: Mapping[str, float], data: Sequence[str]) -> float:

@@ -4,14 +4,14 @@ Bands are of labels and of predictions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.numerals import finite_or_none
 from qe.data.dataset import LabelScale
+from qe.display.files import plain
 from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
@@ -61,17 +61,8 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; None for what is not a finite number."""
-        bands = {
-            name: [
-                {key: finite_or_none(value) for key, value in asdict(band).items()}
-                for band in getattr(self, name)
-            ]
-            for name in ("by_label", "by_prediction")
-        }
-        for band in (item for some in bands.values() for item in some):
-            band["n"] = int(band["n"] or 0)
-        plain = {"level": self.level, "coverage": self.coverage, "ci": list(self.ci)}
-        return {**plain, "width": finite_or_none(self.width), "n": self.n, **bands}
+        values: dict[str, Any] = plain(vars(self))
+        return values
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -80,8 +71,7 @@ class Coverage:
             name: tuple(BandCoverage(**{k: _number(v) for k, v in band.items()}) for band in content[name])
             for name in ("by_label", "by_prediction")
         }
-        plain = {**content, "ci": tuple(content["ci"]), "width": _number(content["width"])}
-        return cls(**{**plain, **bands})
+        return cls(**{**content, "ci": tuple(content["ci"]), "width": _number(content["width"]), **bands})
 
 
 def _number(value: Any) -> Any:

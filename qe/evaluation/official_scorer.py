@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.data.score_files import Submission
+from qe.display.files import plain
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 
 
@@ -41,7 +42,8 @@ class OfficialScores:
     interval: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "interval": None if self.interval is None else list(self.interval)}
+        values: dict[str, Any] = plain(vars(self))
+        return values
 
 
 def official_scores(gold: Submission, submitted: Submission) -> OfficialScores:

@@ -12,10 +12,10 @@ from sacrebleu.metrics.bleu import BLEU
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.numerals import finite_or_none
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
+from qe.display.files import plain
 from qe.display.summary import summarised
 from qe.evaluation.evaluate import evaluate
 from qe.statistics.levels import Groups
@@ -82,16 +82,11 @@ class Oracle:
 
         systems  name -> DeltaAvg: adds `reached`, the share of the oracle's DeltaAvg that each has
         """
-        content: dict[str, Any] = {name: finite_or_none(value) for name, value in self.metrics.items()}
-        content["ci"] = {
-            name: [finite_or_none(bound) for bound in bounds] for name, bounds in self.ci.items()
-        }
-        content["mapped_to"] = None if self.mapped_to is None else list(self.mapped_to)
+        content: dict[str, Any] = {**self.metrics, "ci": self.ci, "mapped_to": self.mapped_to}
         if systems is not None:
-            content["reached"] = {
-                name: finite_or_none(self.reached(value)) for name, value in systems.items()
-            }
-        return content
+            content["reached"] = {name: self.reached(value) for name, value in systems.items()}
+        values: dict[str, Any] = plain(content)
+        return values
 
 
 def oracle(

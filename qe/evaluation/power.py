@@ -19,9 +19,9 @@ from scipy.special import ndtri
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
+from qe.display.files import plain
 from qe.display.numbers import NumberText, count, general, number
 from qe.display.summary import summarised, table_by
 from qe.display.table import Column, Table
@@ -111,9 +111,6 @@ class Point:
     error: float
     exaggeration: float
 
-    def to_json(self) -> dict[str, Any]:
-        return {key: finite_or_none(v) if isinstance(v, float) else v for key, v in asdict(self).items()}
-
 
 @dataclass(frozen=True)
 class MetricPower:
@@ -140,17 +137,7 @@ class MetricPower:
     by_size: Sequence[Point] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "metric": json_name(self.metric),
-            "observed": finite_or_none(self.observed),
-            "size": self.size,
-            "detectable": finite_or_none(self.detectable),
-            "at_detectable": None if self.at_detectable is None else self.at_detectable.to_json(),
-            "by_gain": [point.to_json() for point in self.by_gain],
-            "gain": finite_or_none(self.gain),
-            "needed": self.needed,
-            "by_size": [point.to_json() for point in self.by_size],
-        }
+        return {**vars(self), "metric": json_name(self.metric)}
 
 
 @summarised
@@ -164,11 +151,8 @@ class PowerReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
-        return {
-            "metrics": [metric.to_json() for metric in self.metrics],
-            "recipe": dict(self.recipe),
-            "notes": list(self.notes),
-        }
+        values: dict[str, Any] = plain(vars(self))
+        return values
 
     def summary(self) -> Table:
         """What difference the test set can show, by metric."""

@@ -93,9 +93,6 @@ class Bin:
     observed: float
     n: int
 
-    def to_json(self) -> dict[str, Any]:
-        return vars(self).copy()
-
 
 def reliability(gold: BoolArray, probability: FloatArray, bins: int = BINS) -> list[Bin]:
     """The bins that are not empty, in rising order."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.statistics.draws import bootstrap_counts, bootstrap_sums, independent_seed
+from qe.statistics.draws import CountArray, bootstrap_counts, bootstrap_sums, independent_seed, sample_blocks
 from qe.statistics.result import GROUP, Reach
 
 Groups = Sequence[Any] | NDArray[Any]
@@ -36,10 +36,6 @@ def group_sums(statistics: FloatArray, groups: Groups | None) -> FloatArray:
     for run, target in zip(statistics, sums, strict=True):
         np.add.at(target, index, run)
     return sums
-
-
-CountArray = NDArray[np.int32]
-_BLOCK_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +103,8 @@ class Levels:
         """(samples, k): sums of the (n, k) statistics over virtual test sets."""
         if not self.crossed:
             return bootstrap_sums(group_sums(statistics[None], self.single)[0], samples, seed)
-        blocks = self.blocks(samples)
+        blocks = sample_blocks(samples, 8 * self.segments, samples)
         return np.concatenate([self.counts(seed, first, last) @ statistics for first, last in blocks])
-
-    def blocks(self, samples: int) -> list[tuple[int, int]]:
-        """Ranges of samples whose counts take bounded memory."""
-        block = max(1, min(samples, _BLOCK_BYTES // (8 * self.segments)))
-        return [(first, min(first + block, samples)) for first in range(0, samples, block)]
 
     def counts(self, seed: int, first: int, last: int) -> CountArray:
         """(last - first, n): how often each segment counts in virtual test sets first .. last - 1.

@@ -149,7 +149,7 @@ def randomization_test_rescored(
             observed, observed, NAME, label, total, tail, exact, reach, observed if not exact else 0.0
         )
     hits = 0
-    for first, last in sample_blocks(total, 2 * rows, total if enough is None else max(4 * enough, 1000)):
+    for first, last in sample_blocks(total, 8 * rows, total if enough is None else max(4 * enough, 1000)):
         swapped = _every_swap(differing, units, first, last) if exact else coin_rows(units, seed, first, last)
         null = exchanged(swapped if groups is None else swapped[index])
         found = np.flatnonzero(extreme(null, observed, tail, rounding(scale)))

@@ -56,12 +56,6 @@ class RankInterval:
     simultaneous: tuple[int, int]
     bootstrap: tuple[int, int] | None
 
-    def to_json(self) -> dict[str, list[int] | None]:
-        return {
-            "simultaneous": list(self.simultaneous),
-            "bootstrap": None if self.bootstrap is None else list(self.bootstrap),
-        }
-
     def __str__(self) -> str:
         return _span(self.simultaneous) + ("" if self.bootstrap is None else f" ({_span(self.bootstrap)})")
 

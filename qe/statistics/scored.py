@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.progress import Progress, silent
 from qe.statistics.bootstrap import stack, unstack
+from qe.statistics.draws import sample_blocks
 from qe.statistics.family import copies_of
 from qe.statistics.intervals import jackknife_rescored, jackknife_scores
 from qe.statistics.levels import Groups, Levels, group_index, group_sums
@@ -188,7 +189,7 @@ class Predictions:
         """Scores of every system by every metric, all on the same virtual test sets."""
         scores = dict(self.additive.resampled(levels, samples, seed)) if self.additive.measures else {}
         scores |= {(name, key): np.empty(samples) for name in self.predictions for key in self.ranked}
-        for first, last in levels.blocks(samples) if self.ranked else ():
+        for first, last in sample_blocks(samples, 8 * levels.segments, samples) if self.ranked else ():
             counts = levels.counts(seed, first, last)
             for key, metric in self.ranked.items():
                 for name, predicted in self.predictions.items():

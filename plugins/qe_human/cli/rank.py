@@ -149,13 +149,13 @@ def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> 
 
 def _print(reports: "list[RankingReport]", form: str) -> None:
     from qe.display.terminal import show
-    from qe_human.judgements import ranking_tables as report_files
+    from qe_human.judgements import ranking_tables
     from qe_human.judgements.ranking_tables import ranking_table, rankings_json
 
     if form == "json":
         print_json("rank", {"rankings": {report.name: rankings_json(report) for report in reports}})
     elif form:
-        write = report_files.latex if form == "latex" else report_files.markdown
+        write = ranking_tables.latex if form == "latex" else ranking_tables.markdown
         print("\n".join(write(report) for report in reports), end="")
     else:
         show(*map(ranking_table, reports))

@@ -14,6 +14,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.edits.edit_categories import ALL, WORD_CLASSES
+from qe.display.files import plain
 from qe.statistics.bootstrap import bootstrap_rescored
 from qe.statistics.draws import below, stream, word
 from qe.statistics.family import correct
@@ -86,7 +87,8 @@ def spearman_association(
     if np.isnan(rho):
         return Association(rho, (np.nan, np.nan), np.nan, n)
     drawn = bootstrap_rescored(rescore, n, samples=samples, seed=seed)
-    null = _permuted(*_residuals(columns), permutations, seed)
+    null = np.empty(permutations)
+    _shuffle_products(*_residuals(columns), seed, null)
     p = p_value(null, rho, "two-sided", exact=False, tolerance=rounding(null, rho))
     return Association(rho, percentile_interval(drawn, confidence), p, n)
 
@@ -110,12 +112,6 @@ def _residuals(columns: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
         ranks = [column - control * (column @ control) / (control @ control) for column in ranks[:2]]
     x, y = (column / np.sqrt(column @ column) for column in ranks)
     return x, y
-
-
-def _permuted(x: FloatArray, y: FloatArray, permutations: int, seed: int) -> FloatArray:
-    null = np.empty(permutations)
-    _shuffle_products(x, y, seed, null)
-    return null
 
 
 @numba.njit(cache=True, nogil=True)
@@ -152,21 +148,13 @@ class Correlation:
     lots: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        association = self.association
-        values = {
-            "rho": association.rho,
-            "low": association.ci[0],
-            "high": association.ci[1],
-            "p": association.p,
-        }
-        values |= {"p_corrected": self.p_corrected}
-        return {
-            "word_class": self.word_class,
-            "category": self.category,
-            **{name: None if value != value else value for name, value in values.items()},
-            "n": association.n,
-            "lots": None if self.lots is None else {"mean": self.lots[0], "sd": self.lots[1]},
-        }
+        one, lots = self.association, self.lots
+        values: dict[str, Any] = plain({
+            "word_class": self.word_class, "category": self.category, "rho": one.rho, "low": one.ci[0],
+            "high": one.ci[1], "p": one.p, "p_corrected": self.p_corrected, "n": one.n,
+            "lots": lots and {"mean": lots[0], "sd": lots[1]},
+        })  # fmt: skip
+        return values
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from features.edits.edit_labels import EditLabels, edit_labels
 from features.edits.ter import ter
 from features.storage.files import digest
 from features.text.word_classes import UNKNOWN
+from qe.display.files import plain
 from qe.display.numbers import number
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
@@ -80,34 +81,28 @@ class EffortReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; undefined is None."""
-        return {
+        values: dict[str, Any] = plain({
             "segments": len(self.effort),
             "sets": {name: self.describe(rows) for name, rows in self.sets.items()},
-            "correlations": {
-                name: [correlation.to_json() for correlation in values]
-                for name, values in self.correlations.items()
-            },
-            "notes": list(self.notes),
-            "recipe": dict(self.recipe),
-        }
+            "correlations": self.correlations, "notes": self.notes, "recipe": self.recipe,
+        })  # fmt: skip
+        return values
 
     def describe(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         """Some segments together: how many, tokens of post-edits, shares by word class and category."""
         shares = self.counts.sums(rows)
-        by_class = {
-            word_class: {c: _plain(v) for c, v in zip(CATEGORIES, row, strict=True)}
-            for word_class, row in zip((*WORD_CLASSES, ALL), shares.tolist(), strict=True)
-        }
-        return {
+        classes = zip((*WORD_CLASSES, ALL), shares, strict=True)
+        values: dict[str, Any] = plain({
             "segments": len(rows),
             "tokens": int(self.counts.post_edit[rows].sum()),
-            "mean_ter": _plain(float(self.ter[rows].mean())) if len(rows) else None,
-            "mean_effort": _plain(float(self.effort[rows].mean())) if len(rows) else None,
-            "edited": _plain(edited(shares)[-1]),
-            "reordered": _plain(reordered(shares)[-1]),
-            "shares": by_class,
-            "rows": (rows + 1).tolist(),
-        }
+            "mean_ter": self.ter[rows].mean() if len(rows) else None,
+            "mean_effort": self.effort[rows].mean() if len(rows) else None,
+            "edited": edited(shares)[-1],
+            "reordered": reordered(shares)[-1],
+            "shares": {name: dict(zip(CATEGORIES, row, strict=True)) for name, row in classes},
+            "rows": rows + 1,
+        })  # fmt: skip
+        return values
 
     def summary(self) -> Table:
         """The sets of segments whose scores do not fit their edits."""
@@ -282,7 +277,3 @@ def _recipe(
         "effort": digest(effort.tobytes()),
         "versions": {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "simplemma")},
     }
-
-
-def _plain(value: float) -> float | None:
-    return None if value != value else float(value)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qe.display import files
+from qe.display.files import plain
 from qe.display.numbers import UNDEFINED, NumberText, count, estimate, interval, number, percent
 from qe.display.table import UNBOUNDED, Column, Table
 from qe_human.judgements.certainty import Kappa, stars, stars_legend
@@ -288,40 +288,40 @@ def rankings_json(report: RankingReport) -> dict[str, Any]:
     """Method -> its ranking, violations, whether it is unique, and further results. A ranking has pairs of
     system and score, best first. Scores are null if undefined, and for methods without scores.
     """
-    return {name: _method(result) for name, result in report.methods.items()}
+    values: dict[str, Any] = plain({name: _method(result) for name, result in report.methods.items()})
+    return values
 
 
 def report_json(report: RankingReport) -> dict[str, Any]:
     """All that a report holds."""
-    counts = report.counts
-    return {
+    counts, power = report.counts, report.power
+    values: dict[str, Any] = plain({
         "pair": report.name,
-        "systems": list(counts.systems),
+        "systems": counts.systems,
         "judgements": counts.total,
         "ties": int(counts.ties.sum()) // 2,
         **report.appearances,
         "methods": rankings_json(report),
-        "comparisons_per_system": [int(n) for n in counts.decided],
-        "winners": list(report.winners),
-        "constrained_winners": list(report.constrained_winners),
-        "tested_ranks": {name: list(bounds) for name, bounds in report.tested.items()},
+        "comparisons_per_system": counts.decided,
+        "winners": report.winners,
+        "constrained_winners": report.constrained_winners,
+        "tested_ranks": report.tested,
         "sign_tests": _sign_tests(report),
-        "agreement": None
-        if report.agreement is None
-        else {name: _kappa(kappa) for name, kappa in vars(report.agreement).items()},
-        "circles": [
-            {"systems": list(circle.systems), "margins": list(circle.margins)} for circle in report.circles
-        ],
-        "knots": [list(knot) for knot in report.knots],
-        "correlations": {
-            "methods": list(report.correlations.methods),
-            "spearman": _matrix(report.correlations.spearman),
-            "kendall": _matrix(report.correlations.kendall),
+        "agreement": report.agreement,
+        "circles": report.circles,
+        "knots": report.knots,
+        "correlations": report.correlations,
+        "power": power and {
+            "judgements_per_pair": power.judgements,
+            "significant": {
+                f"{level:g}": row
+                for level, row in zip(power.levels, power.shares.mean(axis=-1), strict=True)
+            },
         },
-        "power": _power(report),
-        "recipe": dict(report.recipe),
-        "notes": list(report.notes),
-    }
+        "recipe": report.recipe,
+        "notes": report.notes,
+    })  # fmt: skip
+    return values
 
 
 def figures(report: RankingReport) -> dict[str, float]:
@@ -339,17 +339,16 @@ def figures(report: RankingReport) -> dict[str, float]:
 
 def _method(result: MethodResult) -> dict[str, Any]:
     scores = (np.nan,) * len(result.order) if result.scores is None else result.scores
-    told: dict[str, Any] = {
-        "ranking": [[name, _number(score)] for name, score in zip(result.order, scores, strict=True)],
+    values: dict[str, Any] = {
+        "ranking": list(zip(result.order, scores, strict=True)),
         "violations": float(result.cost_in_judgements),
         "unique": result.unique,
     }
     if result.cost is not None:
-        told["cost"] = _number(result.cost)
+        values["cost"] = result.cost
     if result.ranges is not None and result.clusters is not None:
-        told["ranges"] = {name: list(bounds) for name, bounds in result.ranges.items()}
-        told["clusters"] = [list(group) for group in result.clusters]
-    return told
+        values |= {"ranges": result.ranges, "clusters": result.clusters}
+    return values
 
 
 def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:
@@ -360,39 +359,12 @@ def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:
             "wins": int(counts.wins[a, b]),
             "ties": int(counts.ties[a, b]),
             "losses": int(counts.wins[b, a]),
-            "p": _number(report.p_values[a, b]),
-            "p_corrected": _number(report.corrected[a, b]),
+            "p": report.p_values[a, b],
+            "p_corrected": report.corrected[a, b],
         }
         for a in range(len(counts.systems))
         for b in range(a + 1, len(counts.systems))
     ]
-
-
-def _kappa(kappa: Kappa) -> dict[str, Any]:
-    return {**{key: _number(getattr(kappa, key)) for key in ("pairs", "observed", "chance", "kappa")},
-            "ci": [_number(bound) for bound in kappa.ci]}  # fmt: skip
-
-
-def _power(report: RankingReport) -> dict[str, Any] | None:
-    power = report.power
-    if power is None:
-        return None
-    shares = power.shares.mean(axis=-1)
-    rows = zip(power.levels, shares, strict=True)
-    return {
-        "judgements_per_pair": [float(n) for n in power.judgements],
-        "significant": {f"{level:g}": [float(share) for share in row] for level, row in rows},
-    }
-
-
-def _matrix(values: NDArray[np.float64]) -> list[list[float | int | None]]:
-    return [[_number(value) for value in row] for row in values]
-
-
-def _number(value: float) -> float | int | None:
-    if isinstance(value, int):
-        return value
-    return float(value) if np.isfinite(value) else None
 
 
 def write_reports(reports: Sequence[RankingReport], folder: Path) -> None:

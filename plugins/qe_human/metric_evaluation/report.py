@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from features.basics.errors import InputError
-from features.basics.numerals import finite_or_none
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display import files
+from qe.display.files import plain
 from qe.display.numbers import NumberText, count, general, interval, number, p_value, percent, signed
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
@@ -44,14 +44,12 @@ class MetaReport:
 
     def to_json(self) -> dict[str, Any]:
         """All that the report holds; undefined numbers are null."""
-        return {
-            "name": self.name,
-            **self.counts,
-            "metrics": list(self.metrics),
-            "correlations": {name: _result_json(result) for name, result in self.results.items()},
-            "recipe": dict(self.recipe),
-            "notes": list(self.notes),
-        }
+        correlations = {name: _result_json(result) for name, result in self.results.items()}
+        values: dict[str, Any] = plain({
+            "name": self.name, **self.counts, "metrics": self.metrics, "correlations": correlations,
+            "recipe": self.recipe, "notes": self.notes,
+        })  # fmt: skip
+        return values
 
     def figures(self) -> dict[str, float]:
         """Correlations and the bounds of their intervals by dotted names, for tracking."""
@@ -134,14 +132,14 @@ def _result_json(result: CorrelationResult) -> dict[str, Any]:
         "groups": result.groups,
         "metrics": {
             metric.name: {
-                "score": finite_or_none(metric.score),
-                "ci": [finite_or_none(bound) for bound in metric.ci],
+                "score": metric.score,
+                "ci": metric.ci,
                 "cluster": result.cluster_of(metric.name),
-                **{key: finite_or_none(value) for key, value in metric.details.items()},
+                **metric.details,
             }
             for metric in result.metrics
         },
-        "clusters": None if result.clusters is None else [list(group) for group in result.clusters],
+        "clusters": result.clusters,
         "base": result.base or None,
         "claim": result.claim or None,
         "tests": [
@@ -152,10 +150,10 @@ def _result_json(result: CorrelationResult) -> dict[str, Any]:
 
 def _test_json(pair: tuple[str, str], judged: Pair, williams: TestResult | None) -> dict[str, Any]:
     return {
-        "metrics": list(pair),
+        "metrics": pair,
         **judged.result.to_json(),
-        "p_corrected": finite_or_none(judged.p_corrected),
-        "p_williams": None if williams is None else finite_or_none(williams.p),
+        "p_corrected": judged.p_corrected,
+        "p_williams": williams and williams.p,
     }
 
 
@@ -176,9 +174,10 @@ class Average:
     min_value: float
 
     def to_json(self) -> dict[str, Any]:
-        shares = {"better": finite_or_none(self.better), "at_least": finite_or_none(self.min_value)}
-        scores = {pair: finite_or_none(score) for pair, score in self.scores.items()}
-        return {"mean": finite_or_none(self.mean), **shares, "scores": scores}
+        values: dict[str, Any] = plain({
+            "mean": self.mean, "better": self.better, "at_least": self.min_value, "scores": self.scores,
+        })  # fmt: skip
+        return values
 
 
 def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:

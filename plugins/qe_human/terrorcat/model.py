@@ -16,11 +16,11 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.numerals import finite_or_none
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, damage_reported
 from features.storage.files import atomic_file
+from qe.display.files import plain
 from qe.display.numbers import percent
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
@@ -319,16 +319,11 @@ class Confusion:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        shares = {"precision": self.precision, "recall": self.recall}
-        return {
-            "labels": list(LABELS),
-            "decisions": list(DECISIONS),
-            "counts": self.counts.tolist(),
-            **{
-                name: [[finite_or_none(float(v)) for v in row] for row in rows]
-                for name, rows in shares.items()
-            },
-        }
+        values: dict[str, Any] = plain({
+            "labels": LABELS, "decisions": DECISIONS, "counts": self.counts, "precision": self.precision,
+            "recall": self.recall,
+        })  # fmt: skip
+        return values
 
 
 def confusion(

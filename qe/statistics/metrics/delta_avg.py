@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from qe.statistics.metric import RankedMetric, finite_pair
-from qe.statistics.metrics.ranks import Entries, tie_groups
+from qe.statistics.metrics.ranks import tie_groups
 
 
 class DeltaAvg(RankedMetric):
@@ -35,16 +35,6 @@ class DeltaAvg(RankedMetric):
         order, groups = _best_first(predicted)
         scores = np.empty(len(counts))
         _resample(gold[order], groups, order, counts, scores)
-        return scores
-
-    def exchanged(
-        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: NDArray[np.bool_]
-    ) -> FloatArray:
-        if len(gold) < 4:
-            return np.full(swapped.shape[1], np.nan)
-        entries, scores = Entries.from_predictions(system, baseline), np.zeros(swapped.shape[1])
-        labels, weights = gold[entries.segment], _cumulative_weights(len(gold))
-        _exchanged(labels, entries.segment, entries.side, entries.ends, weights, swapped, scores)
         return scores
 
 
@@ -148,40 +138,3 @@ def _weighted(gold: Any, groups: Any, order: Any, counts: Any, total: int, weigh
             whole += labels
             position += size
     return score - whole / total
-
-
-@numba.njit(cache=True, nogil=True)
-def _exchanged(
-    labels: Any, segment: Any, side: Any, ends: Any, weights: Any, swapped: Any, scores: Any
-) -> None:
-    samples = swapped.shape[1]
-    position, count = np.zeros(samples, np.int64), np.zeros(samples, np.int64)
-    summed, steps = np.zeros(samples), weights[1:] - weights[:-1]
-    start = 0
-    for end in ends:
-        if end - start == 1:
-            label, own, row = labels[start], side[start], swapped[segment[start]]
-            for s in range(samples):
-                here = np.int64(row[s] == own)
-                before = position[s]
-                value = label * steps[np.uint64(before if here else start - before)]
-                scores[s] += value if here else -value
-                position[s] = before + here
-        else:
-            count[:] = 0
-            summed[:] = 0.0
-            whole = 0.0
-            for e in range(start, end):
-                label, own, row = labels[e], side[e], swapped[segment[e]]
-                whole += label
-                for s in range(samples):
-                    count[s] += np.int64(row[s] == own)
-                    summed[s] += label if row[s] == own else 0.0
-            for s in range(samples):
-                c, p = count[s], position[s]
-                d, q = end - start - c, start - p
-                first = summed[s] / max(c, 1) * (weights[np.uint64(p + c)] - weights[np.uint64(p)])
-                second = (whole - summed[s]) / max(d, 1) * (weights[np.uint64(q + d)] - weights[np.uint64(q)])
-                scores[s] += first - second
-                position[s] = p + c
-        start = end

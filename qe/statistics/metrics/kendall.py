@@ -4,16 +4,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from qe.statistics.metric import RankedMetric
-from qe.statistics.metrics.ranks import Entries, tie_groups, tied_pairs
-
-_LARGEST = 8000  # segments whose pairs are kept as bits (64 MB)
+from qe.statistics.metrics.ranks import tie_groups
 
 
 class Kendall(RankedMetric):
@@ -40,40 +35,6 @@ class Kendall(RankedMetric):
         scores = np.empty(len(counts))
         _resample(gold_groups[order], predicted_groups[order], size, order, counts, scores)
         return scores
-
-    def exchanged(
-        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: NDArray[np.bool_]
-    ) -> FloatArray:
-        if len(gold) > _LARGEST:
-            return super().exchanged(gold, system, baseline, swapped)
-        entries, samples = Entries.from_predictions(system, baseline), swapped.shape[1]
-        labels, _ = tie_groups(gold)
-        labels = labels[entries.segment]
-        words = (len(labels) + 63) // 64
-        above, below = np.zeros((2, len(labels), words), np.uint64)
-        balances = np.zeros(len(labels), np.int64)
-        _pairs(labels, entries.ends, above, below, balances)
-        sums = np.zeros((2, samples), np.int64)
-        _exchanged(
-            above, below, balances, entries.segment, entries.side, np.ascontiguousarray(swapped.T), sums
-        )
-        ties = np.zeros((2, samples), np.int64)
-        tied_pairs(entries.segment, entries.side, entries.ends, swapped, *ties)
-        pairs = len(gold) * (len(gold) - 1) // 2
-        sizes = np.bincount(tie_groups(gold)[0])
-        untied_gold = pairs - int((sizes * (sizes - 1) // 2).sum())
-        first, difference = sums
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores = [
-                np.where(
-                    untied > 0, balance / np.sqrt(float(untied_gold) * untied.astype(np.float64)), np.nan
-                )
-                for balance, untied in (
-                    (first, pairs - ties[0]),
-                    (first - difference // 2, pairs - (ties[1] - ties[0])),
-                )
-            ]
-        return np.asarray(scores[0] - scores[1])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -132,56 +93,3 @@ def _resample(gold: Any, predicted: Any, groups: int, order: Any, counts: Any, s
             ties += sizes[g] * (sizes[g] - 1) // 2
         untied = float(pairs - gold_ties) * float(pairs - ties)
         scores[b] = balance / np.sqrt(untied) if untied > 0.0 else np.nan
-
-
-@intrinsic
-def _set_bits(typingctx: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(builder.bitcast(arguments[0], ir.IntType(64)))
-
-    return types.uint64(types.uint64), generate
-
-
-@numba.njit(cache=True, nogil=True)
-def _pairs(labels: Any, ends: Any, above: Any, below: Any, balances: Any) -> None:
-    start = 0
-    for end in ends:
-        for e in range(start, end):
-            label = labels[e]
-            for first in range(0, start, 64):
-                higher, lower = np.uint64(0), np.uint64(0)
-                for f in range(first, min(first + 64, start)):
-                    up, down = np.uint64(labels[f] > label), np.uint64(labels[f] < label)
-                    higher |= up << np.uint64(f - first)
-                    lower |= down << np.uint64(f - first)
-                    balances[f] += np.int64(up) - np.int64(down)
-                above[e, first // 64], below[e, first // 64] = higher, lower
-                balances[e] += np.int64(_set_bits(higher)) - np.int64(_set_bits(lower))
-        start = end
-
-
-@numba.njit(cache=True, nogil=True)
-def _balance_with(above: Any, below: Any, members: Any, words: int) -> Any:
-    total = np.uint64(0)
-    for w in range(words):
-        total += _set_bits(above[w] & members[w])
-        total -= _set_bits(below[w] & members[w])
-    return np.int64(total)
-
-
-@numba.njit(cache=True, nogil=True)
-def _exchanged(
-    above: Any, below: Any, balances: Any, segment: Any, side: Any, swapped: Any, sums: Any
-) -> None:
-    entries, words = above.shape
-    samples = len(swapped)
-    members = np.zeros((samples, words), np.uint64)
-    for e in range(entries):
-        word, bit = e >> 6, np.uint64(1) << np.uint64(e & 63)
-        for s in range(samples):
-            if swapped[s, segment[e]] == side[e]:
-                sums[0, s] += _balance_with(above[e], below[e], members[s], word + 1)
-                members[s, word] |= bit
-                sums[1, s] += balances[e]
-            else:
-                sums[1, s] -= balances[e]

@@ -1,18 +1,11 @@
-"""Metrics of ranks: ties, exchanges of predictions between two systems, Spearman, ranking accuracy.
+"""Metrics of ranks: Spearman, ranking accuracy."""
 
-For exchanges all 2 n predictions of both systems are sorted once, best first; in every shuffle each entry
-belongs to one of two pseudo-systems. Kernels walk the entries and keep one state per shuffle, so that
-compilers vectorise over shuffles.
-"""
-
-from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.array_types import FloatArray, IntArray
 from qe.statistics.draws import CountArray
 from qe.statistics.metric import METRICS, RankedMetric
 
@@ -27,48 +20,6 @@ def tie_groups(values: FloatArray) -> tuple[IntArray, int]:
     """
     distinct, groups = np.unique(values, return_inverse=True)
     return groups.astype(np.int64), len(distinct)
-
-
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """Predictions of two systems in one order, best first.
-
-    segment  (2 n,) the segment of each entry
-    side     (2 n,) 0 for the first system's prediction, 1 for the second's
-    ends     (g,) where each run of equal predictions ends
-    """
-
-    segment: IntArray
-    side: NDArray[np.uint8]
-    ends: IntArray
-
-    @classmethod
-    def from_predictions(cls, system: FloatArray, baseline: FloatArray) -> "Entries":
-        """From two columns (n,) on a common scale."""
-        groups, _ = tie_groups(-np.concatenate([system, baseline]))
-        order = np.argsort(groups, kind="stable")
-        ends = np.append(np.flatnonzero(np.diff(groups[order])) + 1, len(order))
-        return cls(order % len(system), (order >= len(system)).astype(np.uint8), ends)
-
-
-@numba.njit(cache=True, nogil=True)
-def tied_pairs(segment: Any, side: Any, ends: Any, swapped: Any, first: Any, all_pairs: Any) -> None:
-    """Adds up pairs of equal predictions (B,): of the first pseudo-system, and of all pairs in either."""
-    samples = swapped.shape[1]
-    count = np.empty(samples, np.int64)
-    start = 0
-    for end in ends:
-        if end - start > 1:
-            count[:] = 0
-            for e in range(start, end):
-                row, own = swapped[segment[e]], side[e]
-                for s in range(samples):
-                    count[s] += np.int64(row[s] == own)
-            for s in range(samples):
-                c, d = count[s], end - start - count[s]
-                first[s] += c * (c - 1) // 2
-                all_pairs[s] += c * (c - 1) // 2 + d * (d - 1) // 2
-        start = end
 
 
 @METRICS.register("spearman")
@@ -89,25 +40,6 @@ class Spearman(RankedMetric):
         scores = np.empty(len(counts))
         _resample(*tie_groups(gold), *tie_groups(predicted), counts, scores)
         return scores
-
-    def exchanged(
-        self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: BoolArray
-    ) -> FloatArray:
-        entries, samples = Entries.from_predictions(system, baseline), swapped.shape[1]
-        groups, count = tie_groups(gold)
-        ranks = np.empty(count)
-        _average_ranks(groups, ranks, np.ones(len(gold), np.int32))
-        centred = ranks[groups] - (len(gold) + 1) / 2.0
-        sums = np.zeros((4, samples))
-        _exchanged(centred[entries.segment], entries.segment, entries.side, entries.ends, swapped, sums)
-        xx, cube = float(centred @ centred), float(len(gold)) ** 3 - len(gold)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Ranks are multiples of 1/2: constant sides give exactly 0.
-            first, second = (
-                np.where((xx > 0) & (cube > ties), -xy / np.sqrt(xx * (cube - ties) / 12.0), np.nan)
-                for xy, ties in (sums[:2], sums[2:])
-            )
-        return np.asarray(first - second)
 
 
 @METRICS.register("ranking_accuracy")
@@ -178,29 +110,3 @@ def _resample(
             xy += counts[b, i] * x * y
         # Ranks are multiples of 1/2, so that a constant side gives exactly 0.
         scores[b] = xy / np.sqrt(xx * yy) if xx > 0.0 and yy > 0.0 else np.nan
-
-
-@numba.njit(cache=True, nogil=True)
-def _exchanged(x: Any, segment: Any, side: Any, ends: Any, swapped: Any, sums: Any) -> None:
-    samples = swapped.shape[1]
-    position, count, total = np.zeros(samples), np.zeros(samples), np.zeros(samples)
-    start = 0
-    for end in ends:
-        count[:] = 0.0
-        total[:] = 0.0
-        whole = 0.0
-        for e in range(start, end):
-            value, own, row = x[e], side[e], swapped[segment[e]]
-            whole += value
-            for s in range(samples):
-                count[s] += 1.0 if row[s] == own else 0.0
-                total[s] += value if row[s] == own else 0.0
-        for s in range(samples):
-            c, p = count[s], position[s]
-            d, q = end - start - c, start - p
-            sums[0, s] += total[s] * (p + (c + 1.0) / 2.0)
-            sums[1, s] += c * (c * c - 1.0)
-            sums[2, s] += (whole - total[s]) * (q + (d + 1.0) / 2.0)
-            sums[3, s] += d * (d * d - 1.0)
-            position[s] = p + c
-        start = end

@@ -11,7 +11,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.display.files import folder_name
-from qe_human import feedback_arcs as _feedback_arcs
+from qe_human.rankings import feedback_arcs as _feedback_arcs
 from qe_human.judgements.certainty import resampled_tables
 from qe_human.judgements.collection import JudgedPair, comparisons
 from qe_human.judgements.pairwise import PairwiseCounts

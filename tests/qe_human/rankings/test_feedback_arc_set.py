@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from qe_human import feedback_arcs as _feedback_arcs
+from qe_human.rankings import feedback_arcs as _feedback_arcs
 from qe_human.rankings.feedback_arcs import (
     FeedbackArcSet,
     FeedbackArcSetNetWins,
