@@ -1,13 +1,12 @@
 """Pearson's and Spearman's correlation of segment scores: within groups of cells, averaged over groups."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numba
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 
-from features.basics.array_types import BoolArray, FloatArray
+from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
 from qe_human.correlation import CORRELATIONS, Correlation, Level, Problem
 from qe_human.human import Human
@@ -48,22 +47,32 @@ class MomentProblem(Problem):
             cell, totals = of_systems, segments[self.codes]
         else:
             cell, totals = of_segments, systems[self.codes]
-        return float(_mean_pearson(values, self.gold, cell, self.places, totals))
+        return _mean_pearson(values, self.gold, cell, self.places, totals)
 
     def on_common_scale(self, values: FloatArray) -> FloatArray:
         return super().on_common_scale(self._ranked(values))
 
     def exchanged(self, scores_a: FloatArray, scores_b: FloatArray, heads: BoolArray) -> FloatArray:
-        order, values = np.argsort(self.places, kind="stable"), np.empty(heads.shape[1])
-        starts = np.append(0, np.cumsum(np.bincount(self.places)))
-        _differences(scores_a, scores_b, self.gold, order, starts, np.ascontiguousarray(heads), values)
-        return values
+        places, n = self.places, np.bincount(self.places)
+        middle = (np.bincount(places, scores_a + scores_b) / 2 / n)[places]
+        mean_gold = np.bincount(places, self.gold) / n
+        gold, sides = self.gold - mean_gold[places], (scores_a - middle, scores_b - middle)
+        yy = np.bincount(places, gold * gold)
+        varied = yy > _CONSTANT * (yy + n * mean_gold**2)
+        coins, scores = heads.astype(np.float64), []
+        for a, b in (sides, sides[::-1]):
+            parts = ((a, b), (a * a, b * b), (a * gold, b * gold))
+            x, xx, xy = (_exchanged_sums(stays, moves, places, coins)[varied] for stays, moves in parts)
+            spread = xx - x * x / n[varied, None]
+            defined = spread > 1e-14 * xx
+            with np.errstate(invalid="ignore", divide="ignore"):
+                correlations = np.where(defined, xy / np.sqrt(spread * yy[varied, None]), 0.0)
+                scores.append(correlations.sum(axis=0) / defined.sum(axis=0))
+        return np.asarray(scores[0] - scores[1])
 
     def between(self, scores_a: FloatArray, scores_b: FloatArray) -> float:
-        one = np.ones(1)
-        return float(
-            _mean_pearson(scores_a, scores_b, np.ones(len(scores_a)), np.zeros(len(scores_a), np.int64), one)
-        )
+        n = len(scores_a)
+        return _mean_pearson(scores_a, scores_b, np.ones(n), np.zeros(n, np.int64), np.ones(1))
 
     def _ranked(self, values: FloatArray) -> FloatArray:
         if not self.ranks:
@@ -81,70 +90,27 @@ class MomentProblem(Problem):
         return int((high > low).sum())
 
 
-@numba.njit(cache=True, nogil=True)
-def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, totals: Any) -> Any:
-    groups = len(totals)
-    total, sx, sy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
-    for i in range(len(x)):
-        g, w = places[i], cell[i]
-        total[g] += w
-        sx[g] += w * x[i]
-        sy[g] += w * y[i]
-    sxx, syy, sxy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
-    for i in range(len(x)):
-        g, w = places[i], cell[i]
-        if w > 0:
-            dx, dy = x[i] - sx[g] / total[g], y[i] - sy[g] / total[g]
-            sxx[g] += w * dx * dx
-            syy[g] += w * dy * dy
-            sxy[g] += w * dx * dy
-    mean, weight = 0.0, 0.0
-    for g in range(groups):
-        if totals[g] > 0 and total[g] > 0:
-            x0, y0 = sx[g] ** 2 / total[g], sy[g] ** 2 / total[g]
-            if sxx[g] > _CONSTANT * (sxx[g] + x0) and syy[g] > _CONSTANT * (syy[g] + y0):
-                mean += totals[g] * sxy[g] / np.sqrt(sxx[g] * syy[g])
-                weight += totals[g]
-    return mean / weight if weight > 0 else np.nan
+def _exchanged_sums(stays: FloatArray, moves: FloatArray, places: IntArray, coins: FloatArray) -> FloatArray:
+    steps = sparse.csr_array((moves - stays, (places, np.arange(len(places)))))
+    return np.asarray(np.bincount(places, stays)[:, None] + steps @ coins)
 
 
-@numba.njit(cache=True, nogil=True)
-def _differences(
-    scores_a: Any, scores_b: Any, gold: Any, order: Any, starts: Any, heads: Any, result: Any
-) -> None:
-    samples = heads.shape[1]
-    sums, mean = np.empty((6, samples)), np.zeros((2, samples))
-    defined = np.zeros((2, samples), np.int64)
-    for g in range(len(starts) - 1):
-        cells = order[starts[g] : starts[g + 1]]
-        n = len(cells)
-        sums[:] = 0.0
-        y, a0, b0 = gold[cells].mean(), scores_a[cells].mean(), scores_b[cells].mean()
-        middle, yy = (a0 + b0) / 2, 0.0
-        for i in cells:
-            a, b, weight, row = scores_a[i] - middle, scores_b[i] - middle, gold[i] - y, heads[i]
-            yy += weight * weight
-            for s in range(samples):
-                p, q = (b, a) if row[s] else (a, b)
-                sums[0, s] += p
-                sums[1, s] += p * p
-                sums[2, s] += p * weight
-                sums[3, s] += q
-                sums[4, s] += q * q
-                sums[5, s] += q * weight
-        if not yy > _CONSTANT * (yy + n * y * y):
-            continue
-        for side in range(2):
-            for s in range(samples):
-                x, xx = sums[3 * side, s] / n, sums[3 * side + 1, s]
-                spread = xx - n * x * x
-                if spread > 1e-14 * xx:
-                    mean[side, s] += sums[3 * side + 2, s] / np.sqrt(spread * yy)
-                    defined[side, s] += 1
-    for s in range(samples):
-        first = mean[0, s] / defined[0, s] if defined[0, s] > 0 else np.nan
-        second = mean[1, s] / defined[1, s] if defined[1, s] > 0 else np.nan
-        result[s] = first - second
+def _mean_pearson(
+    x: FloatArray, y: FloatArray, cell: FloatArray, places: IntArray, totals: FloatArray
+) -> float:
+    def sums(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(places, cell * values, len(totals)))
+
+    total = sums(np.ones(len(x)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x_mean, y_mean = sums(x) / total, sums(y) / total
+        dx, dy = x - x_mean[places], y - y_mean[places]
+        xx, yy, xy = sums(dx * dx), sums(dy * dy), sums(dx * dy)
+        varied = (xx > _CONSTANT * (xx + total * x_mean**2)) & (yy > _CONSTANT * (yy + total * y_mean**2))
+        correlations = xy / np.sqrt(xx * yy)
+    weights = np.where(varied & (total > 0), totals, 0.0)
+    defined = weights > 0
+    return float(weights[defined] @ correlations[defined] / weights.sum()) if defined.any() else float("nan")
 
 
 @CORRELATIONS.register("pearson")

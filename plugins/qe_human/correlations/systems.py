@@ -2,11 +2,10 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numba
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 from scipy.special import ndtr
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
@@ -80,20 +79,12 @@ class JudgedSystems(Problem):
     ) -> tuple[FloatArray, FloatArray]:
         """(B, judged systems) scores of both pseudo-metrics after the exchanges (n, B)."""
         system = self.cells[:, 1]
-        sums = np.zeros((len(self.judged), heads.shape[1]))
-        _add_shown(x, y, np.ascontiguousarray(heads), system, sums)
+        steps = sparse.csr_array((y - x, (system, np.arange(len(x)))), shape=(len(self.judged), len(x)))
+        sums = np.bincount(system, x, len(self.judged))[:, None] + steps @ heads.astype(np.float64)
         both = np.bincount(system, x + y, len(self.judged))
         count = np.bincount(system, minlength=len(self.judged))[self.judged]
         first, second = sums[self.judged], (both[:, None] - sums)[self.judged]
         return first.T / count, second.T / count
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_shown(x: Any, y: Any, heads: Any, rows: Any, sums: Any) -> None:
-    for i in range(len(x)):
-        a, b, row, result = x[i], y[i], heads[i], sums[rows[i]]
-        for s in range(len(row)):
-            result[s] += b if row[s] else a
 
 
 class SystemProblem(JudgedSystems):

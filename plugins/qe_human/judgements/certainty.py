@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import bdtr
 
 from features.basics.array_types import FloatArray, IntArray
@@ -111,17 +111,16 @@ def resampled_tables(
     """
     check_samples(samples)
     k = len(judged.systems)
-    cells, starts = judged.cells, np.searchsorted(judged.task, np.arange(judged.tasks + 1))
+    counts = sparse.csr_array(
+        (np.ones(len(judged.task), np.int64), (judged.task, judged.cells)), shape=(judged.tasks, 2 * k * k)
+    )  # how often each task adds to each cell
     block = max(1, min(64, _BLOCK_BYTES // (4 * judged.tasks + 16 * k * k)))
     firsts = range(0, samples, block)
     units, of_task = _units(judged, draw)
 
     def tables_of(first: int) -> NDArray[np.int64]:
         last = min(first + block, samples)
-        flat = np.zeros((last - first, 2 * k * k), np.int64)
-        drawn = np.ascontiguousarray(bootstrap_counts(units, seed, first, last)[:, of_task])
-        _add_up(drawn, starts, cells, flat)
-        return flat
+        return np.asarray((counts.T @ bootstrap_counts(units, seed, first, last)[:, of_task].T).T)
 
     for first, flat in zip(firsts, side_by_side(tables_of, firsts), strict=True):
         progress("bootstrap", first, samples)
@@ -156,16 +155,6 @@ def _units(judged: Comparisons, draw: Draw) -> tuple[int, IntArray]:
         return judged.tasks, np.arange(judged.tasks)
     codes, unit = np.unique(judged.segment if draw == "segments" else judged.judge, return_inverse=True)
     return len(codes), unit
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_up(counts: Any, starts: Any, cells: Any, flat: Any) -> None:
-    for s in range(len(counts)):
-        for task in range(counts.shape[1]):
-            drawn = counts[s, task]
-            if drawn:
-                for i in range(starts[task], starts[task + 1]):
-                    flat[s, cells[i]] += drawn
 
 
 def rank_ranges(ranks: IntArray, confidence: float = 0.95) -> IntArray:
