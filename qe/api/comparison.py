@@ -6,11 +6,10 @@ from typing import Any
 from features.basics.arguments import checked
 from qe.statistics.buckets import Buckets
 from qe.statistics.settings import ResamplingSettings
-from qe.systems.buckets import with_buckets
 from qe.systems.comparison import compare as run
-from qe.systems.metric_options import metrics_for
-from qe.systems.results import SystemsComparison
-from qe.systems.system import System
+from qe.systems.comparison import with_buckets
+from qe.systems.results import System, SystemsComparison
+from qe.systems.text_metric import metrics_for
 from qe.systems.texts import Texts
 
 

@@ -66,8 +66,7 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
 
 
 if TYPE_CHECKING:
-    from qe.systems.results import SystemsComparison
-    from qe.systems.system import System
+    from qe.systems.results import System, SystemsComparison
     from qe.systems.text_metric import TextMetric
     from qe.systems.texts import Texts
 
@@ -190,7 +189,7 @@ def compare(
     from qe.statistics.equivalence import margins
     from qe.statistics.settings import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
-    from qe.systems.metric_options import metrics_for
+    from qe.systems.text_metric import metrics_for
 
     reference = [_texts(path) for path in references or []]
     sources = None if source is None else _texts(source)
@@ -223,7 +222,7 @@ def compare(
             ranks=ranks,
         )  # fmt: skip
         if buckets.bucket:
-            from qe.systems.buckets import with_buckets
+            from qe.systems.comparison import with_buckets
 
             comparison = with_buckets(comparison, bands, resampling.samples)
         if single_runs:
@@ -240,8 +239,8 @@ def compare(
 
 
 def _warn_of_tokenization(metrics: Mapping[str, Any], lines: list[str]) -> None:
-    from qe.systems.metric_options import tokenizations_of
-    from qe.systems.usual_tokens import doubt
+    from qe.systems.text_metric import tokenizations_of
+    from qe.systems.tokenizers import doubt
 
     warnings = filter(None, (doubt(tokenize, lines) for tokenize in tokenizations_of(metrics.values())))
     if warning := next(warnings, ""):
@@ -254,7 +253,7 @@ def _dependency_f(
     from qe.language.programs.taggers import language_said, tagger
     from qe.resources.cache import default_cache
     from qe.systems.dependency_f import DependencyF
-    from qe.systems.usual_tokens import language_of, usual_tokenization
+    from qe.systems.tokenizers import language_of, usual_tokenization
 
     code = language_of(language or language_said(annotator), lines)
     parser = tagger(annotator, code, "es" if code == "en" else "en", texts_per_process=2000)
@@ -297,7 +296,7 @@ def _score_files(scores: list[str], systems: list[str]) -> "dict[str, dict[str, 
 
 
 def _systems(named_runs: list[str], dev: list[str], metrics: list[str], scored: list[str]) -> "list[System]":
-    from qe.systems.system import System
+    from qe.systems.results import System
 
     scores: dict[str, dict[str, tuple[float, ...]]] = {}
     outputs: dict[str, tuple[Texts, ...]] = {}
@@ -348,7 +347,7 @@ def _texts(path: Path) -> "Texts":
 def _show(comparison: "SystemsComparison", form: str) -> None:
     from qe.evaluation.tables import bucket_notes, bucket_tables
     from qe.systems import report
-    from qe.systems.one_run_each import single_runs_tables
+    from qe.systems.single_runs import single_runs_tables
     from qe.systems.text_metric import title_of
 
     if form in ("latex", "csv"):

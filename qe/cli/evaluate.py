@@ -107,7 +107,7 @@ def evaluate(
                 "--documents makes documents the units",
                 remedy="leave out --group, --bucket, --oracle, --bayes-folds and --official",
             )
-        from qe.systems.scored_documents import by_document
+        from qe.systems.documents import by_document
 
         labels, systems = by_document(labels, systems, list(read_lines(documents)), documents)
     same_segments(labels, systems)

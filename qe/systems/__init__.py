@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from qe.systems.documents import DocumentReport as DocumentReport
     from qe.systems.documents import evaluate_documents as evaluate_documents
     from qe.systems.results import Instability as Instability
+    from qe.systems.results import System as System
     from qe.systems.results import SystemsComparison as SystemsComparison
     from qe.systems.results import SystemScore as SystemScore
-    from qe.systems.system import System as System
     from qe.systems.text_metric import TextMetric as TextMetric
     from qe.systems.texts import Texts as Texts
 

@@ -1,24 +1,215 @@
-"""Writes a comparison of MT systems into a folder: page, JSON, tables, segments, plots."""
+"""A comparison of MT systems in a folder: page, JSON, tables, segments, plots."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import groupby
 from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from features.storage.files import atomic_file
 from qe.display import files
-from qe.display.drawing import save
-from qe.display.numbers import exact
+from qe.display.drawing import BLUE, INK, PALETTE, SKY, VERMILLION, new_figure, save
+from qe.display.numbers import exact, number
+from qe.display.page import figures, render
 from qe.display.records import csv_of
 from qe.evaluation.plots import bucket_forest
+from qe.evaluation.tables import bucket_table
+from qe.evaluation.tables import verdict as bucket_verdict
 from qe.statistics.buckets import bucket_row
 from qe.systems import report
-from qe.systems.changes import change_text, changes
-from qe.systems.page import page
-from qe.systems.results import SystemsComparison
-from qe.systems.runs_plot import by_runs_plot, runs_plot
+from qe.systems.report import Change, change_text, changes, verdict
+from qe.systems.results import SystemsComparison, SystemScore
+from qe.systems.single_runs import SingleRuns
 from qe.systems.text_metric import title_of
 from qe.systems.texts import Texts
+
+DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
+
+
+def runs_plot(comparison: SystemsComparison) -> Figure:
+    """Plot a panel per metric: runs as points on the distribution of each system's mean.
+
+    The distribution is the bootstrap's.
+    """
+    names = list(comparison.scores)
+    figure = new_figure(1.2 + 1.3 * len(names) * len(comparison.metrics), 3.6)
+    panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
+    for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
+        for place, name in enumerate(names):
+            _draw(axes, place, comparison.scores[name][metric])
+        axes.set_title(f"{title_of(metric)}\n({DIRECTIONS[kind.higher_is_better]})", fontsize=9)
+        axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+    figure.supxlabel("points: runs; bars: means; shapes: bootstrap of the mean", fontsize=8)
+    return figure
+
+
+def _draw(axes: Axes, place: int, score: SystemScore) -> None:
+    drawn, runs = score.bootstrap[np.isfinite(score.bootstrap)], score.instability.runs
+    if len(drawn) > 1 and np.ptp(drawn) > 0:
+        (body,) = cast(list[Artist], axes.violinplot(drawn, [place], widths=0.8, showextrema=False)["bodies"])
+        body.set(facecolor=SKY, alpha=0.35)
+    offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else [0.0]
+    axes.plot(place + np.asarray(offsets), runs, "o", color=BLUE, markersize=5)
+    axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=VERMILLION)
+
+
+def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
+    """Plot a panel per metric: differences from the baseline by number of runs.
+
+    The plot follows Clark et al. 2011, Figure 2.
+    """
+    metrics = list(dict.fromkeys(item.metric for item in comparisons))
+    figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
+    panels = figure.subplots(1, len(metrics), squeeze=False)[0]
+    for axes, metric in zip(panels, metrics, strict=True):
+        own = [item for item in comparisons if item.metric == metric]
+        for place, item in enumerate(own):
+            shift = (place - (len(own) - 1) / 2) * 0.5 / len(own)
+            _draw_by_runs(axes, item, shift, PALETTE[place % len(PALETTE)])
+        axes.axhline(0, color=INK, linewidth=1)
+        axes.set_title(title_of(metric), fontsize=9)
+        axes.set_xticks([each.runs for each in own[0].by_number])
+        axes.legend(fontsize=8, frameon=False)
+    figure.supxlabel("runs of each system; bars: 95 % of the ways to choose them", fontsize=8)
+    return figure
+
+
+def _draw_by_runs(axes: Axes, item: SingleRuns, shift: float, colour: str) -> None:
+    places = [each.runs + shift for each in item.by_number]
+    axes.plot(places, [each.median for each in item.by_number], "o", color=colour, label=item.system)
+    for place, each in zip(places, item.by_number, strict=True):
+        axes.plot((place, place), each.bounds, color=colour, linewidth=1.6)
+
+
+_DIGITS = 2  # of scores in buckets
+SHOWN = 10  # segments of each direction, system and metric
+
+Marked = list[tuple[str, bool]]
+"""Runs of words, and whether the other translation lacks them."""
+
+
+@dataclass(frozen=True)
+class ShownSegment:
+    """A segment on the page.
+
+    bands  the bucket of each kind that it is in
+    """
+
+    change: Change
+    source: str | None
+    baseline: Marked
+    system: Marked
+    bands: Mapping[str, str]
+
+    @property
+    def number(self) -> int:
+        return self.change.segment
+
+
+def page(
+    comparison: SystemsComparison,
+    source: Texts | None = None,
+    languages: tuple[str, str] = ("", ""),
+    plots: Mapping[str, bytes] | None = None,
+) -> str:
+    """The page; all text of the data is escaped.
+
+    source     the sources, to be shown
+    languages  ISO codes of source and target, for hyphenation and speech; empty if not known
+    plots      kind of buckets -> a picture of them (PNG)
+    """
+    others = [name for name in comparison.scores if name != comparison.recipe["baseline"]]
+    pictures = {
+        item.name: figures({f"Differences by {item.name} with intervals": (plots or {})[item.name]})[0]
+        for item in (comparison.buckets.buckets if comparison.buckets else ())
+        if item.name in (plots or {})
+    }
+    directions = {name: DIRECTIONS[metric.higher_is_better] for name, metric in comparison.metrics.items()}
+    return render(
+        "qe.systems",
+        "page.html",
+        {
+            "verdict": partial(bucket_verdict, level=comparison.settings.level),
+            "number": number,
+            "title_of": title_of,
+        },
+        title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
+        found=verdict(comparison),
+        comparison=comparison,
+        table=report.table(comparison).html(),
+        parted=comparison.buckets,
+        pictures=pictures,
+        bucket_tables=_bucket_tables(comparison, directions),
+        directions=directions,
+        segments=list(_segments(comparison, source)),
+        languages=languages,
+        recipe=_recipe_text(comparison),
+    )
+
+
+def _bucket_tables(
+    comparison: SystemsComparison, directions: Mapping[str, str]
+) -> dict[tuple[str, str], str]:
+    parted = comparison.buckets
+    if parted is None:
+        return {}
+    return {
+        (item.name, metric): replace(
+            bucket_table(parted, item, _DIGITS, metric, title_of),
+            title=f"{title_of(metric)} by {item.name} ({directions[metric]})",
+        ).html()
+        for item in parted.buckets
+        for metric in comparison.metrics
+        if parted.by_kind(item.name, metric)
+    }
+
+
+def _segments(
+    comparison: SystemsComparison, source: Texts | None
+) -> Iterator[tuple[str, str, list[tuple[str, list[ShownSegment]]]]]:
+    every = changes(comparison, SHOWN)
+    for (system, metric), of_metric in groupby(every, lambda change: (change.system, change.metric)):
+        by_change = [
+            (name, [_shown_segment(comparison, change, source) for change in changes])
+            for name, changes in groupby(of_metric, lambda change: change.change)
+        ]
+        yield system, metric, by_change
+
+
+def _shown_segment(comparison: SystemsComparison, change: Change, source: Texts | None) -> ShownSegment:
+    row = change.segment - 1
+    own, other = change.system_text.split(), change.baseline_text.split()
+    bands = {item.name: item.label(row) for item in comparison.buckets.buckets} if comparison.buckets else {}
+    text = None if source is None else source.lines[row]
+    return ShownSegment(change, text, marked(other, own), marked(own, other), bands)
+
+
+def marked(words: Sequence[str], counterpart: Sequence[str]) -> Marked:
+    """Runs of words, and whether they are not aligned with equal words of the other translation.
+
+    >>> marked(["a", "b", "c"], ["a", "c"])
+    [('a', False), ('b', True), ('c', False)]
+    """
+    runs: Marked = []
+    matcher = SequenceMatcher(None, words, counterpart, autojunk=False)
+    for tag, first, last, _, _ in matcher.get_opcodes():
+        if last > first:
+            runs.append((" ".join(words[first:last]), tag != "equal"))
+    return runs
+
+
+def _recipe_text(comparison: SystemsComparison) -> str:
+    recipe: Any = comparison.recipe
+    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    return f"seed {recipe['seed']} · {recipe['samples']:,} samples · {versions}"
 
 
 def write(

@@ -1,13 +1,131 @@
-"""A comparison of MT systems as a table, with what its numbers rest on; all of it as CSV."""
+"""A comparison of MT systems as a table, as CSV, in sentences, and by the segments that changed most."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from qe.display.numbers import interval, number, p_value, probability
 from qe.display.records import csv_of
 from qe.display.table import Column, Table
+from qe.statistics.family import Pair
 from qe.statistics.settings import CLAIMS
 from qe.systems.results import SystemsComparison, pair_json
 from qe.systems.text_metric import title_of
+
+_EXAMPLES = 20  # segments shown per direction
+
+
+@dataclass(frozen=True)
+class Change:
+    """A segment that one system translates better or worse than the baseline.
+
+    baseline_score, system_score  segment scores, means over runs; the texts are those of the median runs
+    """
+
+    metric: str
+    system: str
+    baseline: str
+    change: str  # improved or worsened
+    segment: int  # from 1
+    baseline_score: float
+    system_score: float
+    reference: str | None
+    baseline_text: str
+    system_text: str
+
+
+def changes(comparison: SystemsComparison, examples: int = _EXAMPLES) -> Iterator[Change]:
+    """The segments that improved and worsened most.
+
+    There is one `Change` for every comparison by a metric with a direction.
+    """
+    for compared in comparison.comparisons:
+        better = comparison.metrics[compared.metric].higher_is_better
+        if better is None:
+            continue
+        means = [
+            comparison.segment_scores(name, compared.metric).mean(axis=0)
+            for name in (compared.baseline, compared.system)
+        ]
+        gain = np.nan_to_num((means[1] - means[0]) * (1 if better else -1))
+        order = np.argsort(-gain, kind="stable")
+        for change, chosen in (
+            ("improved", [i for i in order[:examples] if gain[i] > 0]),
+            ("worsened", [i for i in order[::-1][:examples] if gain[i] < 0]),
+        ):
+            for i in chosen:
+                yield Change(
+                    compared.metric, compared.system, compared.baseline, change, int(i) + 1,
+                    float(means[0][i]), float(means[1][i]),
+                    comparison.references[0].lines[i] if comparison.references else None,
+                    _median_text(comparison, compared.baseline, compared.metric, i),
+                    _median_text(comparison, compared.system, compared.metric, i),
+                )  # fmt: skip
+
+
+def _median_text(comparison: SystemsComparison, system: str, metric: str, segment: int) -> str:
+    runs = next(s.runs for s in comparison.systems if s.name == system)
+    return runs[comparison.scores[system][metric].instability.median_run].lines[segment]
+
+
+def change_text(change: Change) -> str:
+    """A segment in words: its scores, and all texts."""
+    return (
+        f"{change.change} by {title_of(change.metric)}: segment {change.segment}, "
+        f"{number(change.baseline_score, 2)} ({change.baseline}) -> "
+        f"{number(change.system_score, 2)} ({change.system})\n"
+        f"  reference: {change.reference or '-'}\n"
+        f"  {change.baseline}: {change.baseline_text}\n"
+        f"  {change.system}: {change.system_text}\n\n"
+    )
+
+
+TOLD = 3  # systems that have a sentence each
+
+
+def verdict(comparison: SystemsComparison) -> str:
+    """Whether each system is better or worse than the baseline, metric by metric.
+
+    For many systems, how many are.
+    """
+    baseline = comparison.recipe["baseline"]
+    others = [name for name in comparison.scores if name != baseline]
+    if len(others) <= TOLD:
+        return " ".join(f"{name}: {_of_system(comparison, name)}." for name in others)
+    told = (f"{_count(comparison, metric)} by {title_of(metric)}" for metric in comparison.metrics)
+    return f"{len(others)} systems against {baseline}: {'; '.join(told)}."
+
+
+def _of_system(comparison: SystemsComparison, system: str) -> str:
+    found = (comparison.against_baseline(system, metric) for metric in comparison.metrics)
+    return "; ".join(_sentence(comparison, item) for item in found if item is not None)
+
+
+def _sentence(comparison: SystemsComparison, item: Pair) -> str:
+    own, other = (comparison.scores[s][item.metric].instability.mean for s in (item.system, item.baseline))
+    told = f"{title_of(item.metric)} {number(own, 2)} against {number(other, 2)}"
+    if item.result.undecided:
+        return f"{told}, the segments are too few to tell them apart"
+    return f"{told}, {_finding(comparison, item)} (p {p_value(item.p_corrected, None)})"
+
+
+def _finding(comparison: SystemsComparison, item: Pair) -> str:
+    better = comparison.metrics[item.metric].higher_is_better
+    if item.p_corrected > comparison.settings.level:
+        return "no difference is shown"
+    if better is None:
+        return "different"
+    return "better" if (item.result.difference > 0) == better else "worse"
+
+
+def _count(comparison: SystemsComparison, metric: str) -> str:
+    compared = [item for item in comparison.comparisons if item.metric == metric]
+    found = [_finding(comparison, item) for item in compared if not item.result.undecided]
+    kinds = [f"{found.count(kind)} {kind}" for kind in ("better", "worse", "different") if kind in found]
+    return ", ".join(kinds) or "no difference is shown"
+
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
 _COLUMNS = (

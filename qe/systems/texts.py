@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from features.basics.errors import unknown_name
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
-from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
+from qe.systems.tokenizers import sacrebleu_tokenizer
 
 Tokenization = Literal[
     "none", "13a", "intl", "char", "moses", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200"

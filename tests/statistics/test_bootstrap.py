@@ -19,8 +19,8 @@ from qe.statistics.metric import METRICS
 from qe.statistics.metrics.ranks import Spearman
 from qe.statistics.result import as_runs
 from qe.statistics.scored import Predictions
+from qe.systems.comparison import from_scores
 from qe.systems.results import Instability
-from qe.systems.run_scores import from_scores
 
 Floats = NDArray[np.float64]
 

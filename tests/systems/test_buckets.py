@@ -15,12 +15,10 @@ from qe.statistics.bootstrap import NAMES
 from qe.statistics.buckets import by_name
 from qe.statistics.randomization import randomization_test
 from qe.statistics.settings import ResamplingSettings
-from qe.systems.buckets import with_buckets
-from qe.systems.comparison import compare
-from qe.systems.metric_options import metric
-from qe.systems.page import marked, page
-from qe.systems.results import SystemsComparison
-from qe.systems.system import System
+from qe.systems.comparison import compare, with_buckets
+from qe.systems.comparison_files import marked, page
+from qe.systems.results import System, SystemsComparison
+from qe.systems.text_metric import metric
 from qe.systems.texts import Texts
 from tests.pages import Page, is_readable_aloud, needs_nothing_else
 

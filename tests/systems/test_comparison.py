@@ -17,11 +17,10 @@ from qe.statistics.randomization import EXCHANGES, randomization_tests
 from qe.statistics.settings import ResamplingSettings, Test
 from qe.statistics.tukey import tukey_hsd
 from qe.systems import report
-from qe.systems.changes import changes
 from qe.systems.comparison import compare
-from qe.systems.metric_options import metric
-from qe.systems.results import SystemsComparison
-from qe.systems.system import System
+from qe.systems.report import changes
+from qe.systems.results import System, SystemsComparison
+from qe.systems.text_metric import metric
 from qe.systems.texts import Texts
 
 FOLDER = "golden/multeval"

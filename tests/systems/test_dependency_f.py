@@ -11,7 +11,7 @@ from qe.cli import main
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.dependency_f import DependencyF, dependencies
-from qe.systems.system import System
+from qe.systems.results import System
 from qe.systems.texts import Texts
 
 

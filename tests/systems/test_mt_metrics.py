@@ -13,12 +13,11 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from features.basics.errors import InputError
 from features.storage.files import read_lines
-from qe.systems.metric_options import metric
 from qe.systems.mt_metrics.edits import CharacterEditRate, Ter, TokenEditRate
 from qe.systems.mt_metrics.meteor import Meteor
 from qe.systems.mt_metrics.ngrams import Bleu, Chrf, Length, Nist
 from qe.systems.mt_metrics.table import Table
-from qe.systems.text_metric import MT_METRICS, TextMetric
+from qe.systems.text_metric import MT_METRICS, TextMetric, metric
 from qe.systems.texts import TOKENIZATIONS, Texts
 
 FOLDER = "golden/multeval"

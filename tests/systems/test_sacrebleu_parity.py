@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from features.basics.errors import InputError
-from qe.systems.metric_options import metric
 from qe.systems.mt_metrics.ngrams import Bleu
-from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
+from qe.systems.text_metric import metric
 from qe.systems.texts import Texts
+from qe.systems.tokenizers import sacrebleu_tokenizer
 
 WORDS = ["a", "b", "The", "cat.", "é", "don't", "(1,000)", "x&amp;y", "東京都", "カタカナ。", "3-4", "Is's"]
 segment = st.lists(st.sampled_from(WORDS), max_size=7)

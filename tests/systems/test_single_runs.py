@@ -13,8 +13,8 @@ from qe.statistics.randomization import randomization_test
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.mt_metrics.ngrams import Bleu, Length
+from qe.systems.results import System
 from qe.systems.single_runs import single_runs
-from qe.systems.system import System
 from qe.systems.texts import Texts
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")

@@ -7,8 +7,8 @@ from sacrebleu.metrics import BLEU, TER
 
 from features.basics.errors import InputError
 from qe.cli import main
-from qe.systems.metric_options import metrics_for
-from qe.systems.usual_tokens import doubt
+from qe.systems.text_metric import metrics_for
+from qe.systems.tokenizers import doubt
 
 RAW = ["The house is red.", 'He said "no", and left.', "It costs 3.50 dollars.", "Is it Ana's book?"]
 OTHER = ["The house was red.", 'He said "no" and left.', "It cost 3.50 dollars.", "Is this Ana's book?"]

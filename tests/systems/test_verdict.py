@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from qe.systems.page import page
+from qe.systems.comparison_files import page
+from qe.systems.report import TOLD, verdict
 from qe.systems.results import SystemsComparison
-from qe.systems.verdict import TOLD, verdict
 from tests.systems.test_buckets import compared, texts
 
 

@@ -105,8 +105,8 @@ def select(
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
     from qe.resources.cache import default_cache
-    from qe.systems.metric_options import metric
     from qe.systems.mt_metrics.ngrams import Bleu
+    from qe.systems.text_metric import metric
     from qe.systems.texts import TOKENIZATIONS
     from qe_papers.selection.files import selection_tables
     from qe_papers.selection.selection import applied, make_extraction

@@ -35,7 +35,7 @@ from qe.systems.documents import (
     evaluate_documents,
 )
 from qe.systems.mt_metrics.ngrams import Bleu
-from qe.systems.system import System
+from qe.systems.results import System
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 from qe.training.extraction import Extraction

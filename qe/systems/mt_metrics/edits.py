@@ -13,7 +13,7 @@ from features.text.scripts import without_blanks
 from features.text.tokens import Tokens, ratio
 from qe.systems.text_metric import MT_METRICS, TextMetric
 from qe.systems.texts import Texts, Tokenization
-from qe.systems.usual_tokens import usual_tokenization
+from qe.systems.tokenizers import usual_tokenization
 
 
 def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:

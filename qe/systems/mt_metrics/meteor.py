@@ -15,7 +15,7 @@ from features.text.synonyms import senses_of
 from features.text.tokens import Tokens
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
-from qe.systems.usual_tokens import usual_tokenization
+from qe.systems.tokenizers import usual_tokenization
 
 Functional = dict[str, bool]
 

@@ -26,7 +26,7 @@ from features.text.tokens import Tokens, ratio
 from qe.display.numbers import fixed
 from qe.systems.text_metric import MT_METRICS, TextMetric
 from qe.systems.texts import Texts, Tokenization
-from qe.systems.usual_tokens import usual_tokenization
+from qe.systems.tokenizers import usual_tokenization
 
 
 def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray[np.int64]:
