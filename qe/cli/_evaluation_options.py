@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from qe.cli.shared.options import Resamples, Seed
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ class OracleOptions:
 
         Raises InputError for an unknown name, absent files, and files that do not fit the labels.
         """
-        from qe.evaluation.oracles import check_oracle, oracle
+        from qe.evaluation.oracles import ORACLES, oracle
 
         names = self.oracle or ()
         for name in names:
-            check_oracle(name)
+            known_name("oracle", name, ORACLES)
         texts = self._texts(gold)
         return {
             name: oracle(name, gold.scores, scale, texts, groups=groups, samples=samples, seed=seed)

@@ -14,7 +14,7 @@ from qe.display.numbers import number
 from qe.statistics.bayesian import Posterior, correlated_t, signed_rank
 from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, title_of
-from qe.statistics.result import LEVEL, Reach
+from qe.statistics.result import LEVEL
 
 
 @dataclass(frozen=True)
@@ -90,23 +90,18 @@ def bayesian_comparisons(
             sides = predictions[a], predictions[b]
             if folds is None:
                 own, other = (_by_unit(np.abs(side - gold), levels.single) for side in sides)
-                found = _signed_rank(sign * (own - other), rope, levels.reach, samples, seed)
+                test, unit = "Bayesian signed-rank test", levels.reach.unit
+                why = levels.reach.shortfall(LEVEL)
+                posterior = Posterior(*[float("nan")] * 3)
+                if not why:
+                    posterior = signed_rank(sign * (own - other), rope, samples=samples, seed=seed)
             else:
                 own, other = (_by_fold(name, gold, side, folds) for side in sides)
-                found = correlated_t(sign * (own - other), rope), ""
-            (posterior, why), unit = found, "fold" if folds is not None else levels.reach.unit
-            test = "Bayesian " + ("signed-rank test" if folds is None else "correlated t test")
+                test, unit, why = "Bayesian correlated t test", "fold", ""
+                posterior = correlated_t(sign * (own - other), rope)
             shares = posterior.above, posterior.within, posterior.below
             comparisons.append(BayesianComparison(a, b, name, rope, *shares, test, unit, why))
     return comparisons
-
-
-def _signed_rank(
-    differences: FloatArray, rope: float, reach: Reach, samples: int, seed: int
-) -> tuple[Posterior, str]:
-    if why := reach.shortfall(LEVEL):
-        return Posterior(*[float("nan")] * 3), why
-    return signed_rank(differences, rope, samples=samples, seed=seed), ""
 
 
 def _by_unit(errors: FloatArray, groups: Groups | None) -> FloatArray:

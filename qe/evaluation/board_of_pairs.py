@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from features.basics.array_types import FloatArray
 from features.storage.damage import read_json
 from qe.display import files
 from qe.display.files import plain
 from qe.display.numbers import p_value as p_shown
 from qe.display.summary import summarised
 from qe.display.table import UNBOUNDED, Column, Table
-from qe.evaluation.leaderboard import Outputs, outputs_of
+from qe.evaluation.leaderboard import Outputs, common_metric, outputs_of
 from qe.statistics.family import correct
 from qe.statistics.metric import METRICS, ExchangedMetric, title_of
 from qe.statistics.result import LEVEL, p_value
@@ -105,18 +104,13 @@ def make(
             systems[folder] = str(folder)  # a second run of the same: a row of its own
         cells.setdefault(systems[folder], {})[data[folder]] = run
     names = list(dict.fromkeys(data.values()))
-    chosen = {run.metric for run in runs.values()}
-    metric = chosen.pop() if len(chosen) == 1 else "delta_avg"
+    metric = common_metric([run.metric for run in runs.values()])
     first = systems[folders[0] if baseline is None else baseline]
-    figures = {
-        name: {place: _score(metric, run, run.predicted) for place, run in row.items()}
-        for name, row in cells.items()
-    }
+    figures = {name: {place: run.score(metric) for place, run in row.items()} for name, row in cells.items()}
     drawn = SAMPLES if samples is None else samples
     p_values = _p_values(cells, names, metric, first, drawn, seed)
-    standings = [
-        Standing(name, row, _average(row, names), p_values.get(name)) for name, row in figures.items()
-    ]
+    means = {name: np.mean([row.get(place, math.nan) for place in names]) for name, row in figures.items()}
+    standings = [Standing(name, row, float(means[name]), p_values.get(name)) for name, row in figures.items()]
     sign = -1 if METRICS.get(metric).higher_is_better else 1
     standings.sort(key=lambda item: (math.isnan(item.average), sign * item.average))
     return BoardOfPairs(metric, names, first, standings, drawn)
@@ -133,14 +127,6 @@ def write(board: BoardOfPairs, folder: Path) -> list[Path]:
     for ending, content in contents.items():
         files.write(folder / f"leaderboard-pairs.{ending}", content)
     return [folder / f"leaderboard-pairs.{ending}" for ending in contents]
-
-
-def _average(figures: Mapping[str, float], data: Sequence[str]) -> float:
-    return float(np.mean([figures[name] for name in data])) if set(data) <= set(figures) else math.nan
-
-
-def _score(metric: str, run: Outputs, predicted: FloatArray) -> float:
-    return METRICS.get(metric)().score(run.sign * run.gold, run.sign * predicted)
 
 
 def _p_values(
@@ -205,7 +191,10 @@ def _data_names(reports: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
 
 
 def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]) -> dict[Path, str]:
-    keys = {folder: _settings_key(report["experiment"]) for folder, report in reports.items()}
+    keys = {}
+    for folder, report in reports.items():
+        own = {k: v for k, v in report["experiment"].items() if k not in (*_OF_DATA, *_FOR_PEOPLE)}
+        keys[folder] = json.dumps(own, sort_keys=True)
     groups: dict[str, list[Path]] = {}
     for folder, key in keys.items():
         groups.setdefault(key, []).append(folder)
@@ -215,11 +204,6 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
         name = _common([reports[folder]["experiment"]["name"] for folder in group], words)
         names[key] = name if name and name not in names.values() else str(group[0])
     return {folder: names[key] for folder, key in keys.items()}
-
-
-def _settings_key(settings: Mapping[str, Any]) -> str:
-    own = {key: value for key, value in settings.items() if key not in (*_OF_DATA, *_FOR_PEOPLE)}
-    return json.dumps(own, sort_keys=True)
 
 
 def _common(names: Sequence[str], omitted: Sequence[str] = ()) -> str:

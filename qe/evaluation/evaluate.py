@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, known_name, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.numerals import MAX_VALUE
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
@@ -262,8 +262,7 @@ def evaluate(
     gold, predictions = _checked(gold, predictions)
     kinds = {name: METRICS.get(name)() for name in metrics}
     for name in baselines:
-        if name not in predictions:
-            raise unknown_name("baseline", name, predictions)
+        known_name("baseline", name, predictions)
     known_name("test", test, TESTS)
     if samples is not None and samples < 0:
         raise InputError(f"samples must be 0 or more, but got {samples}")

@@ -24,8 +24,7 @@ from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
 _AGAIN = "run the experiment again"
-_PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
-_METRICS = ("delta_avg", "spearman", "mae", "rmse")  # beside the metric of the experiments
+_METRICS = ("delta_avg", "spearman", "mae", "rmse")  # next to the metric of the experiments; also published
 
 
 class _Label(BaseModel):
@@ -136,7 +135,8 @@ def make(
         raise InputError(f"no run is named '{baseline}'", remedy=f"runs: {', '.join(systems)}")
     data = runs[folders[0]].data
     scale = LabelScale(**data.label.model_dump())
-    metric = _metric(list(runs.values()))
+    metric = common_metric([run.experiment.evaluation.metric for run in runs.values()])
+    METRICS.get(metric)
     report = evaluate(
         first["gold"].to_numpy(),
         systems,
@@ -147,7 +147,8 @@ def make(
         seed=seed,
     )
     entries = [_entry(names[folder], run, report, metric, baseline) for folder, run in runs.items()]
-    entries.sort(key=lambda entry: _badness(entry.metrics[metric], metric))
+    sign = -1 if METRICS.get(metric).higher_is_better else 1
+    entries.sort(key=lambda entry: np.nan_to_num(sign * entry.metrics[metric], nan=np.inf))
     title = f"{data.name}, {data.label.name}: {len(first):,} segments, out-of-fold predictions"
     return Leaderboard(title, metric, baseline, entries, report)
 
@@ -160,6 +161,10 @@ class Outputs:
     predicted: FloatArray
     sign: float
     metric: str
+
+    def score(self, metric: str) -> float:
+        """The score of the predictions by a metric."""
+        return METRICS.get(metric)().score(self.sign * self.gold, self.sign * self.predicted)
 
 
 def outputs_of(folder: Path) -> Outputs:
@@ -186,17 +191,9 @@ def _names(runs: Mapping[Path, _Run]) -> dict[Path, str]:
     return {folder: name if shared[name] == 1 else str(folder) for folder, name in own.items()}
 
 
-def _metric(runs: Sequence[_Run]) -> str:
-    named = {run.experiment.evaluation.metric for run in runs}
-    metric = named.pop() if len(named) == 1 else "delta_avg"
-    METRICS.get(metric)
-    return metric
-
-
-def _badness(value: float, metric: str) -> float:
-    if math.isnan(value):
-        return math.inf
-    return -value if METRICS.get(metric).higher_is_better else value
+def common_metric(metrics: Sequence[str]) -> str:
+    """The metric of all experiments, DeltaAvg if they differ in it."""
+    return metrics[0] if len(set(metrics)) == 1 else "delta_avg"
 
 
 def _run(folder: Path) -> _Run:
@@ -272,7 +269,7 @@ def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Se
 
 def _published_metrics(board: Leaderboard) -> list[str]:
     given = {m for entry in board.entries for m, value in entry.published.items() if value is not None}
-    return [metric for metric in _PUBLISHED if metric in given]
+    return [metric for metric in _METRICS if metric in given]
 
 
 _FIGURES = {

@@ -11,7 +11,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
@@ -120,7 +120,7 @@ def oracle(
     samples : int or None, default=None
         0: no intervals.
     """
-    check_oracle(name)
+    known_name("oracle", name, ORACLES)
     samples = SAMPLES if samples is None else samples
     labels = np.asarray(gold, np.float64)
     if name == "effort":
@@ -128,12 +128,6 @@ def oracle(
     quality = _quality(name, texts, len(labels))
     ends = mapped_to or _ends(labels, scale)
     return _scored(name, labels, scale, quality, mapped(quality, ends), ends, groups, samples, seed)
-
-
-def check_oracle(name: str) -> None:
-    """Raises InputError for an oracle that is not known."""
-    if name not in ORACLES:
-        raise unknown_name("oracle", name, ORACLES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,14 +199,8 @@ def _quality(name: str, texts: PostEdited | None, segments: int) -> FloatArray:
     empty = [i for i, text in enumerate(texts.post_edit, start=1) if not text.strip()]
     if empty:
         raise InputError(f"segment {empty[0]} has an empty post-edit: the oracle {name} is undefined there")
-    return _negative_hter(texts) if name == "hter" else _bleu(texts)
-
-
-def _negative_hter(texts: PostEdited) -> FloatArray:
-    return -hter(*(texts.tokenizer.tokens(side) for side in (texts.target, texts.post_edit)))
-
-
-def _bleu(texts: PostEdited) -> FloatArray:
+    if name == "hter":
+        return -hter(*(texts.tokenizer.tokens(side) for side in (texts.target, texts.post_edit)))
     metric = BLEU(lowercase=True, tokenize="none", effective_order=True)
     pairs = zip(texts.target, texts.post_edit, strict=True)
     return np.array([metric.sentence_score(target, [edited]).score for target, edited in pairs])

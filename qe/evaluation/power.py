@@ -7,7 +7,7 @@ responsibility).
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -200,14 +200,11 @@ def power(
         item = MetricPower(name, pilot.gain(0.0), wanted, smallest, at_detectable, curve)
         if name in gains:
             needed, sizes = _needed(pilot, gains[name], progress)
-            item = MetricPower(
-                name, item.observed, wanted, smallest, at_detectable, curve, gains[name], needed, sizes
-            )
+            item = replace(item, gain=gains[name], needed=needed, by_size=sizes)
         by_metric.append(item)
     units = len(gold) if groups is None else group_index(groups, len(gold))[1]
-    return PowerReport(
-        by_metric, {**asdict(settings), "pilot": units, "unit": _unit(groups)}, _notes(units, by_metric)
-    )
+    recipe = {**asdict(settings), "pilot": units, "unit": "segment" if groups is None else "group"}
+    return PowerReport(by_metric, recipe, _notes(units, by_metric))
 
 
 def pilot_certainty(influence: FloatArray) -> float:
@@ -228,10 +225,6 @@ def check_shares(**shares: float) -> None:
     for name, value in shares.items():
         if not 0 < value < 1:
             raise InputError(f"{name} must lie between 0 and 1, but got {value}")
-
-
-def _unit(groups: Groups | None) -> str:
-    return "segment" if groups is None else "group"
 
 
 def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
@@ -342,7 +335,7 @@ class _Pilot:
         if np.isnan(share):
             return Point(size, gain, float("nan"), float("nan"), float("nan"))
         run = partial(self._gain_found, self.moved(share))
-        count, stage = len(draws), f"{self.name}, {size:,} {_unit(None if self.plain else self.index)}s"
+        count, stage = len(draws), f"{self.name}, {size:,} {'segments' if self.plain else 'groups'}"
         gains = np.empty(count)
         with ThreadPoolExecutor(cores()) as pool:
             for done, item in enumerate(pool.map(run, draws)):
@@ -455,17 +448,14 @@ def _crossing(places: Sequence[float], shares: Sequence[float], power: float) ->
         return float("nan")
     near = (y >= _NEAR[0]) & (y <= _NEAR[1])
     if near.sum() >= 2 and y[near].min() < power < y[near].max():
-        slope, constant = np.polyfit(x[near], ndtri(y[near]), 1, w=np.sqrt(_weights(y[near])))
+        weights = stats.norm.pdf(ndtri(y[near])) ** 2 / (y[near] * (1 - y[near]))
+        slope, constant = np.polyfit(x[near], ndtri(y[near]), 1, w=np.sqrt(weights))
         if slope > 0:
             return float((ndtri(power) - constant) / slope)
     first = int(np.argmax(y >= power))
     if first == 0:
         return float(x[0])
     return float(np.interp(power, y[first - 1 : first + 1], x[first - 1 : first + 1]))
-
-
-def _weights(shares: FloatArray) -> FloatArray:
-    return np.asarray(stats.norm.pdf(ndtri(shares)) ** 2 / (shares * (1 - shares)))
 
 
 def power_table(report: PowerReport) -> Table:
@@ -488,18 +478,15 @@ def _power_row(item: MetricPower, with_size: bool) -> list[str]:
     if point is None:
         cells += [number(None), number(None)]
     else:
-        cells += [_with_error(point.power, 2 * point.error), _times(point.exaggeration)]
+        power = f"{number(point.power)} ± {number(2 * point.error)}"
+        overstated = f"x {number(point.exaggeration, 2)}"
+        cells += [
+            NumberText(power, value=point.power),
+            NumberText(overstated, value=point.exaggeration),
+        ]
     if not with_size:
         return cells
     return [*cells, general(item.gain), count(item.needed)] if item.by_size else [*cells, "", ""]
-
-
-def _with_error(value: float, error: float) -> NumberText:
-    return NumberText(f"{number(value)} ± {number(error)}", value=value)
-
-
-def _times(value: float) -> NumberText:
-    return NumberText(f"x {number(value, 2)}", value=value)
 
 
 def _power_notes(report: PowerReport) -> list[str]:

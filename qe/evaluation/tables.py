@@ -161,9 +161,9 @@ def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | No
     return cells
 
 
-def p_cell(comparison: Pair) -> NumberText:
+def p_cell(comparison: Pair, level: float = LEVEL) -> NumberText:
     """The corrected p-value, marked where it is significant."""
-    return p_value(comparison.p_corrected, LEVEL, comparison.result.undecided)
+    return p_value(comparison.p_corrected, level, comparison.result.undecided)
 
 
 def winners(report: Report, metric: str) -> list[str]:
@@ -230,22 +230,15 @@ def _test_notes(report: Report) -> list[str]:
     samples = f"{recipe['samples']:,} samples" if draws else "all exchanges counted"
     if draws and min(draws) < recipe["samples"]:
         samples = f"up to {samples} (fewer where p is large)"
-    error = max(
-        (
-            comparison.result.error
-            for comparison in report.comparisons
-            if comparison.result.error == comparison.result.error
-        ),
-        default=0,
-    )
+    errors = [item.result.error for item in report.comparisons if not math.isnan(item.result.error)]
+    error = max(errors, default=0)
     size = max(family["comparisons"].values(), default=0)
-    read = {"metric": "of one metric", "table": "of all metrics", "all": "of the whole table"}[
-        family["scope"]
-    ]
+    scopes = {"metric": "of one metric", "table": "of all metrics", "all": "of the whole table"}
+    compared = f"{size} comparison{'s' * (size != 1)} {scopes[family['scope']]}"
     lines = [
         f"{recipe['test']} of {units}, {samples}{' or all' * (exact and bool(draws))}, seed {recipe['seed']};"
         " 95 % intervals: jackknife",
-        f"p corrected ({recipe['correction']}) over the {size} comparison{'s' * (size != 1)} {read}."
+        f"p corrected ({recipe['correction']}) over the {compared}."
         f" Uncorrected, the chance of at least one false finding at {LEVEL} would be"
         f" {number(recipe['experimentwise_error_uncorrected'], 2)}.",
     ]
@@ -299,12 +292,7 @@ def _bucket_cells(item: Pair, digits: int, level: float) -> list[str]:
     scores = [number(score, digits) for score in item.scores]
     told = number(item.result.difference, digits), interval(item.ci, digits)
     bucket = item.bucket or Bucket("", "", 0)
-    return [bucket.label, count(bucket.segments), *scores, *told, p_of(item, level)]
-
-
-def p_of(item: Pair, level: float) -> NumberText:
-    """The corrected p-value, marked where it is significant."""
-    return p_value(item.p_corrected, level, item.result.undecided)
+    return [bucket.label, count(bucket.segments), *scores, *told, p_cell(item, level)]
 
 
 def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
@@ -414,13 +402,10 @@ def word_notes(reports: dict[str, WordReport]) -> list[str]:
 def _word_differences(part: str, report: WordReport) -> Table:
     columns = [Column("System"), Column("minus"), Column("MCC"), Column(INTERVAL, "interval"), Column("p")]
     rows = [
-        (
-            item.system, item.baseline, number(item.result.difference), interval(item.ci),
-            p_value(item.p_corrected, LEVEL, item.result.undecided),
-        )
+        (item.system, item.baseline, number(item.result.difference), interval(item.ci), p_cell(item))
         for item in report.comparisons
         if item.metric == "mcc"
-    ]  # fmt: skip
+    ]
     return Table(f"{part}: differences", columns, rows)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.text.tokens import segment_sum
 from qe.data.splits import make_folds
@@ -157,8 +157,7 @@ THRESHOLD_METRICS = ("mcc", "f1_mult")
 
 def check_threshold_metric(metric: str, location: str | None = None) -> None:
     """Raises InputError for a metric that no thresholds are chosen by."""
-    if metric not in THRESHOLD_METRICS:
-        raise unknown_name("metric", metric, THRESHOLD_METRICS, location)
+    known_name("metric", metric, THRESHOLD_METRICS, location=location)
 
 
 def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> float:
@@ -340,7 +339,6 @@ def _check(
         if len(tags) != len(gold):
             raise InputError(f"{len(gold)} gold tags, but {len(tags)} of '{name}'")
     for name in baselines:
-        if name not in predictions:
-            raise unknown_name("baseline", name, predictions)
+        known_name("baseline", name, predictions)
     if not len(gold) or offsets[-1] != len(gold):
         raise InputError(f"{len(gold)} gold tags, but segments of {offsets[-1]}")
