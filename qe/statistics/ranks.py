@@ -1,12 +1,15 @@
 """Ranks: clusters of systems that tests separate, and intervals of ranks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from qe.statistics.result import LEVEL
+
+T = TypeVar("T")
 
 
 def clusters(
@@ -23,20 +26,24 @@ def clusters(
     >>> clusters(["a", "b", "c"], {("a", "b"): 0.3, ("a", "c"): 0.01, ("b", "c"): 0.02})
     [['a', 'b'], ['c']]
     """
-    groups: list[list[str]] = []
-    current: list[str] = []
-    for position, name in enumerate(order):
-        current.append(name)
+
+    def differ(a: str, b: str) -> bool:
+        return (p_values[a, b] if (a, b) in p_values else p_values[b, a]) <= level
+
+    return separated(order, differ)
+
+
+def separated(order: Sequence[T], differ: Callable[[T, T], bool]) -> list[list[T]]:
+    """Groups of systems, best first: a cut lies where every pair across it differs."""
+    groups: list[list[T]] = []
+    current: list[T] = []
+    for position, system in enumerate(order):
+        current.append(system)
         above, below = order[: position + 1], order[position + 1 :]
-        if all(_differ(p_values, a, b, level) for a in above for b in below):
+        if all(differ(a, b) for a in above for b in below):
             groups.append(current)
             current = []
     return groups
-
-
-def _differ(p_values: Mapping[tuple[str, str], float], a: str, b: str, level: float) -> bool:
-    p = p_values[a, b] if (a, b) in p_values else p_values[b, a]
-    return p <= level
 
 
 @dataclass(frozen=True)

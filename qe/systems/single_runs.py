@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from qe.statistics.comparisons import Comparisons
 from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
 from qe.statistics.scored import Additive
-from qe.systems.results import SystemsComparison
 from qe.systems.text_metric import title_of
+
+if TYPE_CHECKING:
+    from qe.systems.results import SystemsComparison
+
 
 CASES = ("unlucky", "median", "lucky")
 
@@ -98,7 +101,7 @@ _DRAWS = 2000  # of some of the runs, where there are more ways to choose them
 _RANGE = (2.5, 97.5)
 
 
-def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
+def single_runs(comparison: "SystemsComparison") -> Iterator[SingleRuns]:
     """Compare single runs by each metric with a direction.
 
     Only systems that both have several runs are compared.
@@ -114,11 +117,11 @@ def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
             yield SingleRuns(item.system, item.baseline, item.metric, cases, numbers)
 
 
-def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArray:
+def _scores(comparison: "SystemsComparison", system: str, metric: str) -> FloatArray:
     return np.asarray(comparison.scores[system][metric].instability.runs)
 
 
-def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int, int]]:
+def _case_runs(comparison: "SystemsComparison", item: Pair) -> dict[str, tuple[int, int]]:
     sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
     own, other = (sign * _scores(comparison, name, item.metric) for name in (item.system, item.baseline))
     first, second = (
@@ -129,7 +132,7 @@ def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int
     ), strict=True))  # fmt: skip
 
 
-def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
+def _tested(comparison: "SystemsComparison", item: Pair, runs: tuple[int, int]) -> TestResult:
     pair = item.system, item.baseline
     statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
     scored = Additive(statistics, {item.metric: comparison.measures[item.metric]})
@@ -137,7 +140,7 @@ def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) ->
     return engine.tests([pair])[*pair, item.metric]
 
 
-def _by_number(comparison: SystemsComparison, item: Pair) -> Iterator[ByNumber]:
+def _by_number(comparison: "SystemsComparison", item: Pair) -> Iterator[ByNumber]:
     own, other = (_scores(comparison, name, item.metric) for name in (item.system, item.baseline))
     whole = own.mean() - other.mean()
     for runs in range(1, min(len(own), len(other)) + 1):

@@ -16,6 +16,7 @@ from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.draws import bootstrap_counts
 from qe.statistics.family import correct
 from qe.statistics.intervals import percentile_interval
+from qe.statistics.ranks import separated
 from qe.statistics.result import check_samples
 from qe_human.judgements.collection import Comparisons, tables
 from qe_human.ranking_method import RankingMethod
@@ -185,16 +186,7 @@ def clusters(order: Sequence[int] | IntArray, ranges: IntArray) -> list[list[int
     >>> clusters([0, 1, 2], np.array([[1, 2], [1, 2], [3, 3]]))
     [[0, 1], [2]]
     """
-    groups: list[list[int]] = []
-    current: list[int] = []
-    for place, system in enumerate(order):
-        current.append(int(system))
-        rest = order[place + 1 :]
-        above = max(ranges[i][1] for i in order[: place + 1])
-        if all(above < ranges[i][0] for i in rest):
-            groups.append(current)
-            current = []
-    return groups
+    return separated([int(i) for i in order], lambda a, b: bool(ranges[a][1] < ranges[b][0]))
 
 
 Interval = tuple[float, float]
