@@ -15,21 +15,21 @@ from qe_human.ranking_method import ScoreMethod
 class Preferences:
     """m pairwise judgements: which of two systems translates a segment better.
 
-    segment, left, right  (m,) places in the lists of segments and systems
-    outcome               (m,) 1 if left was judged better, -1 if right was, 0 for a tie
-    method                makes scores of systems from their counts
+    segment, first, second  (m,) places in the lists of segments and systems
+    outcome                 (m,) 1 if the first was judged better, -1 if the second was, 0 for a tie
+    method                  makes scores of systems from their counts
     """
 
     segment: IntArray
-    first_item: IntArray
-    right: IntArray
+    first: IntArray
+    second: IntArray
     outcome: NDArray[np.int8]
     method: ScoreMethod
 
     def system_scores(self, weights: FloatArray, systems: int) -> FloatArray:
         """(k,) scores of the systems; each judgement counts with the weight of its segment."""
-        better = np.where(self.outcome < 0, self.right, self.first_item)
-        worse = np.where(self.outcome < 0, self.first_item, self.right)
+        better = np.where(self.outcome < 0, self.second, self.first)
+        worse = np.where(self.outcome < 0, self.first, self.second)
         tied = self.outcome == 0
         flat = better * systems + worse + tied * systems**2
         sums = np.bincount(flat, weights[self.segment], 2 * systems**2).reshape(2, systems, systems)
@@ -40,9 +40,7 @@ class Preferences:
         """(s, p) wins minus losses of each pair's first system on each segment."""
         column = {pair: i for i, pair in enumerate(pairs)}
         table = np.zeros((segments, len(pairs)))
-        for segment, a, b, outcome in zip(
-            self.segment, self.first_item, self.right, self.outcome, strict=True
-        ):
+        for segment, a, b, outcome in zip(self.segment, self.first, self.second, self.outcome, strict=True):
             place = column.get((min(a, b), max(a, b)))
             if place is not None:
                 table[segment, place] += outcome if a < b else -outcome
@@ -89,7 +87,7 @@ class Human:
         if self.scores is not None:
             judged |= ~np.isnan(self.scores)
         if self.preferences is not None:
-            for side in (self.preferences.first_item, self.preferences.right):
+            for side in (self.preferences.first, self.preferences.second):
                 judged[self.preferences.segment, side] = True
         return judged
 
@@ -101,10 +99,10 @@ class Human:
         if scores is not None:
             scores = np.where(defined, scores, np.nan)
         if given is not None:
-            both = defined[given.segment, given.first_item] & defined[given.segment, given.right]
+            both = defined[given.segment, given.first] & defined[given.segment, given.second]
             given = replace(
                 given, segment=given.segment[both],
-                first_item=given.first_item[both], right=given.right[both],
+                first=given.first[both], second=given.second[both],
                 outcome=given.outcome[both],
             )  # fmt: skip
         return replace(self, scores=scores, preferences=given)

@@ -18,16 +18,16 @@ from qe_human.human import Human
 class Pairs:
     """p pairs of n cells, in the order of their groups.
 
-    cells        (n, 2) segment and system
-    left, right  (p,) places in cells
-    sign         (p,) 1 if people found left better, -1 if right, 0 for a tie
-    starts       (g + 1,) where the pairs of each group start
-    groups       (g,) segment of each group
+    cells          (n, 2) segment and system
+    first, second  (p,) places in cells
+    sign           (p,) 1 if people found the first better, -1 if the second, 0 for a tie
+    starts         (g + 1,) where the pairs of each group start
+    groups         (g,) segment of each group
     """
 
     cells: IntArray
-    first_item: NDArray[np.int32]
-    right: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
     sign: NDArray[np.int8]
     starts: IntArray
     groups: IntArray
@@ -54,10 +54,10 @@ def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pa
     segment, a, b, sign = segment[order], a[order], b[order], sign[order]
     systems = len(human.systems)
     used, places = np.unique(np.append(segment * systems + a, segment * systems + b), return_inverse=True)
-    first_item, right = places.reshape(2, -1).astype(np.int32)
+    first, second = places.reshape(2, -1).astype(np.int32)
     groups, starts = np.unique(segment, return_index=True)
     cells = np.stack([used // systems, used % systems], axis=1)
-    return Pairs(cells, first_item, right, sign.astype(np.int8), np.append(starts, len(segment)), groups)
+    return Pairs(cells, first, second, sign.astype(np.int8), np.append(starts, len(segment)), groups)
 
 
 def _of_scores(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
@@ -72,17 +72,17 @@ def _of_scores(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, In
     none = np.empty(0, np.int64)
     if not parts:
         return none, none, none, np.empty(0)
-    segment, first_item, right, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return segment, first_item, right, sign
+    segment, first, second, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return segment, first, second, sign
 
 
 def _of_rankings(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     judged = human.preferences
     if judged is None:
         raise ValueError("no rankings")
-    both = defined[judged.segment, judged.first_item] & defined[judged.segment, judged.right]
+    both = defined[judged.segment, judged.first] & defined[judged.segment, judged.second]
     outcome = judged.outcome[both].astype(np.float64)
-    return judged.segment[both], judged.first_item[both], judged.right[both], outcome
+    return judged.segment[both], judged.first[both], judged.second[both], outcome
 
 
 @CORRELATIONS.register("kendall_wmt12")
@@ -111,8 +111,8 @@ class _KendallProblem(Problem):
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         pairs = self.pairs
         cell, totals = systems[pairs.cells[:, 1]], np.repeat(segments[pairs.groups], np.diff(pairs.starts))
-        weights = totals * cell[pairs.first_item] * cell[pairs.right]
-        concordant = (values[pairs.first_item] - values[pairs.right]) * pairs.sign > 0
+        weights = totals * cell[pairs.first] * cell[pairs.second]
+        concordant = (values[pairs.first] - values[pairs.second]) * pairs.sign > 0
         total = weights.sum()
         return float(weights @ np.where(concordant, 1.0, -1.0) / total) if total > 0 else float("nan")
 
@@ -121,7 +121,7 @@ class _KendallProblem(Problem):
         the exchanges: half of (11 - 00) +- (10 - 01), where 10 has the first value exchanged.
         """
         pairs, sides = self.pairs, (first, second)
-        better, worse = pairs.first_item, pairs.right
+        better, worse = pairs.first, pairs.second
         faces = [((a[better] - b[worse]) * pairs.sign > 0).astype(np.float64) for a in sides for b in sides]
         both, one = faces[3] - faces[0], faces[2] - faces[1]
         slopes = np.bincount(better, both + one, len(first)) + np.bincount(worse, both - one, len(first))
@@ -258,12 +258,12 @@ class _PairProblem(Problem):
 
     def resampled(self, values: FloatArray) -> Resampled:
         pairs = self.pairs
-        steps = _Steps.correlate(values[pairs.first_item] - values[pairs.right], pairs.sign)
+        steps = _Steps.correlate(values[pairs.first] - values[pairs.second], pairs.sign)
         places = np.repeat(np.arange(len(pairs.groups)), np.diff(pairs.starts))
 
         def score(segments: FloatArray, systems: FloatArray) -> float:
             cell, whole = self.weights(segments, systems)
-            each = cell[pairs.first_item] * cell[pairs.right]
+            each = cell[pairs.first] * cell[pairs.second]
             totals = np.bincount(places, each, len(pairs.groups))
             counted = np.where(totals > 0, whole, 0.0)
             if not counted.sum() > 0:
@@ -275,19 +275,19 @@ class _PairProblem(Problem):
 
     def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
         pairs, sides = self.pairs, (first, second)
-        faces = [one[pairs.first_item] - two[pairs.right] for one in sides for two in sides]
+        faces = [one[pairs.first] - two[pairs.second] for one in sides for two in sides]
         steps = _Steps.correlate(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
         sizes = np.diff(pairs.starts)
         weight = np.repeat(1.0 / sizes / len(sizes), sizes)
         values, coins = np.empty(heads.shape[1]), np.ascontiguousarray(heads).view(np.uint8)
         _best_of_exchanges(
-            *vars(steps).values(), weight, pairs.first_item, pairs.right, coins, values, self.calibrate
+            *vars(steps).values(), weight, pairs.first, pairs.second, coins, values, self.calibrate
         )
         return values
 
     def calibrated(self, values: FloatArray) -> tuple[float, float]:
         pairs = self.pairs
-        differences = values[pairs.first_item] - values[pairs.right]
+        differences = values[pairs.first] - values[pairs.second]
         sizes = np.diff(pairs.starts)
         weight = np.repeat(1.0 / sizes / len(sizes), sizes)
         return best_threshold(differences, pairs.sign, weight, self.calibrate)
@@ -318,11 +318,9 @@ class _AllProblem(_PairProblem):
         self.cells, self.gold = np.argwhere(judged), human.scores[judged]
         if len(self.cells) < 2:
             raise InputError("needs at least 2 translations that people and all metrics score")
-        remaining, right = (side.astype(np.int32) for side in _drawn_pairs(len(self.cells), seed))
-        sign = np.sign(self.gold[remaining] - self.gold[right]).astype(np.int8)
-        self.pairs = Pairs(
-            self.cells, remaining, right, sign, np.array([0, len(remaining)]), np.zeros(1, np.int64)
-        )
+        first, second = (side.astype(np.int32) for side in _drawn_pairs(len(self.cells), seed))
+        sign = np.sign(self.gold[first] - self.gold[second]).astype(np.int8)
+        self.pairs = Pairs(self.cells, first, second, sign, np.array([0, len(first)]), np.zeros(1, np.int64))
 
     def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
         return segments[self.cells[:, 0]] * systems[self.cells[:, 1]], np.ones(1)
@@ -340,7 +338,7 @@ def best_threshold(
 ) -> tuple[float, float]:
     """The threshold (0, or the size of a difference) of the highest accuracy, and that accuracy.
 
-    differences  (p,) the metric's, of the left minus of the right translation
+    differences  (p,) the metric's, of the first minus of the second translation
     sign         (p,) what people said: 1, -1, 0
     weight       (p,) of the pairs; they sum up to 1
 
@@ -365,12 +363,12 @@ def best_threshold(
 
 def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
     if n * (n - 1) // 2 <= _DRAWN:
-        remaining, right = np.triu_indices(n, 1)
-        return remaining, right
+        first, second = np.triu_indices(n, 1)
+        return first, second
     rng = np.random.default_rng(seed)
-    remaining = np.sort(rng.integers(0, n, _DRAWN))  # neighbours in memory
-    right = (remaining + rng.integers(1, n, _DRAWN)) % n
-    return remaining, right
+    first = np.sort(rng.integers(0, n, _DRAWN))  # neighbours in memory
+    second = (first + rng.integers(1, n, _DRAWN)) % n
+    return first, second
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,18 +401,18 @@ def _best(order: Any, change: Any, ends: Any, zeros: int, weight: Any, calibrate
 
 @numba.njit(cache=True, nogil=True)
 def _best_of_exchanges(
-    order: Any, change: Any, ends: Any, zeros: int, weight: Any, remaining: Any, right: Any, heads: Any,
+    order: Any, change: Any, ends: Any, zeros: int, weight: Any, first: Any, second: Any, heads: Any,
     result: Any,
     calibrate: bool,
 ) -> None:  # fmt: skip
-    pairs, samples = len(remaining), heads.shape[1]
+    pairs, samples = len(first), heads.shape[1]
     ordered, now, best = np.zeros((2, samples)), np.zeros((2, samples)), np.zeros((2, samples))
     gained = False
     for e in range(len(order)):
         pair, face = order[e] % pairs, order[e] // pairs
         if change[e] != 0:
             step, kept = change[e] * weight[pair], weight[pair] if change[e] < 0 else 0.0
-            a, b = heads[remaining[pair]], heads[right[pair]]
+            a, b = heads[first[pair]], heads[second[pair]]
             for s in range(samples):
                 shown = 2 * a[s] + b[s]
                 first, second = 1.0 if shown == face else 0.0, 1.0 if shown == 3 - face else 0.0

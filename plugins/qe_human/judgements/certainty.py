@@ -262,7 +262,7 @@ def _shares(sums: FloatArray, column: slice) -> tuple[FloatArray, FloatArray]:
 def _statistics(judged: Comparisons) -> FloatArray:
     segments, segment = np.unique(judged.segment[judged.task], return_inverse=True)
     n, k = len(segments), len(judged.systems)
-    item = (segment * k + judged.first_item) * k + judged.right
+    item = (segment * k + judged.first) * k + judged.second
     judge, outcome = judged.judge[judged.task], judged.outcome.astype(np.int64) + 1
     own_item = item * (int(judge.max(initial=0)) + 1) + judge
     everybody = _pairs(item, segment, n), _pairs(item * 3 + outcome, segment, n)

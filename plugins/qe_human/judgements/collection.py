@@ -20,9 +20,9 @@ class Comparisons:
     """m comparisons from n tasks, task by task. In one task, one judge ranks the translations of one
     segment.
 
-    systems      k names, sorted; left and right are indices
-    left, right  (m,) the systems compared; left < right
-    outcome      (m,) 1 if left was judged better, -1 if right was, 0 for a tie
+    systems      k names, sorted
+    first, second  (m,) indices of the systems compared; first < second
+    outcome      (m,) 1 if the first was judged better, -1 if the second was, 0 for a tie
     task         (m,) which task a comparison is from, never falling; tasks that say nothing have none
     segment      (n,) code of each task's segment
     judge        (n,) code of each task's judge
@@ -31,8 +31,8 @@ class Comparisons:
     """
 
     systems: tuple[str, ...]
-    first_item: CodeArray
-    right: CodeArray
+    first: CodeArray
+    second: CodeArray
     outcome: NDArray[np.int8]
     task: CodeArray
     segment: CodeArray
@@ -48,8 +48,8 @@ class Comparisons:
     def cells(self) -> CodeArray:
         """(m,) the place in a flat (2, k, k) array, wins above ties, that a comparison adds 1 to."""
         k = len(self.systems)
-        better = np.where(self.outcome < 0, self.right, self.first_item)
-        worse = np.where(self.outcome < 0, self.first_item, self.right)
+        better = np.where(self.outcome < 0, self.second, self.first)
+        worse = np.where(self.outcome < 0, self.first, self.second)
         return np.asarray(better * k + worse + (self.outcome == 0) * (k * k), np.int32)
 
     def counts(self) -> PairwiseCounts:
@@ -75,19 +75,19 @@ def comparisons(
     """All pairs of every task.
 
     systems  k names, sorted
-    shown  (n, w) index of the system at each place of a task, -1 for an empty place
+    appearances  (n, w) index of the system at each place of a task, -1 for an empty place
     ranks  (n, w) its rank, lower is better; -1 where left blank
     """
     left_place, right_place = np.triu_indices(appearances.shape[1], 1)  # none if tasks show one system
-    first_item, right = appearances[:, left_place], appearances[:, right_place]
-    judged = (np.minimum(first_item, right) >= 0) & (ranks[:, left_place] > 0) & (ranks[:, right_place] > 0)
-    itself = judged & (first_item == right)
-    judged &= first_item != right
+    first, second = appearances[:, left_place], appearances[:, right_place]
+    judged = (np.minimum(first, second) >= 0) & (ranks[:, left_place] > 0) & (ranks[:, right_place] > 0)
+    itself = judged & (first == second)
+    judged &= first != second
     outcome = np.sign(ranks[:, right_place] - ranks[:, left_place])[judged]
     task = np.nonzero(judged)[0]
-    first_item, right = first_item[judged], right[judged]
-    outcome = np.where(first_item < right, outcome, -outcome)
-    compared, codes = np.unique(np.concatenate([first_item, right]), return_inverse=True)
+    first, second = first[judged], second[judged]
+    outcome = np.where(first < second, outcome, -outcome)
+    compared, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
     left_code, right_code = codes.reshape(2, -1)
     return Comparisons(
         tuple(systems[i] for i in compared),

@@ -164,18 +164,18 @@ class Average:
     scores    language pair -> correlation; NaN where it is undefined or the metric has no scores
     mean      over all pairs; NaN if one is undefined (findings of WMT 2012, Tables 7 to 10)
     better    share of all comparisons with another metric, by pair, that it wins (rank> of Popovic 2012)
-    at_least  the same with ties as wins (rank>=)
+    wins_or_ties  the same with ties as wins (rank>=)
     """
 
     metric: str
     scores: Mapping[str, float]
     mean: float
     better: float
-    min_value: float
+    wins_or_ties: float
 
     def to_json(self) -> dict[str, Any]:
         values: dict[str, Any] = plain({
-            "mean": self.mean, "better": self.better, "at_least": self.min_value, "scores": self.scores,
+            "mean": self.mean, "better": self.better, "at_least": self.wins_or_ties, "scores": self.scores,
         })  # fmt: skip
         return values
 
@@ -197,11 +197,11 @@ def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
     metrics = list(dict.fromkeys(metric for report in reports for metric in report.metrics))
     known = [{average.name: average.score for average in report.results[name].metrics} for report in reports]
     scores = np.array([[pair.get(metric, np.nan) for pair in known] for metric in metrics])
-    better, min_value = _shares(scores)
+    better, wins_or_ties = _shares(scores)
     pairs = [report.name for report in reports]
     averages = [
         Average(metric, dict(zip(pairs, map(float, row), strict=True)), float(row.mean()), *shares)
-        for metric, row, *shares in zip(metrics, scores, better, min_value, strict=True)
+        for metric, row, *shares in zip(metrics, scores, better, wins_or_ties, strict=True)
     ]
     return tuple(sorted(averages, key=lambda average: (np.isnan(average.mean), -np.nan_to_num(average.mean))))
 
@@ -234,7 +234,7 @@ def averages_table(name: str, averages: Sequence[Average]) -> Table:
             *(number(score, DIGITS) for score in average.scores.values()),
             number(average.mean, DIGITS),
             percent(average.better),
-            percent(average.min_value),
+            percent(average.wins_or_ties),
         )
         for average in averages
     ]

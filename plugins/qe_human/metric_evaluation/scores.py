@@ -240,7 +240,7 @@ def human_of_rankings(
     place = np.full(len(tasks.systems), -1)
     place[kept] = np.arange(len(kept))
     systems = tuple(tasks.systems[i] for i in kept)
-    ours = (place[tasks.first_item] >= 0) & (place[tasks.right] >= 0)
+    ours = (place[tasks.first] >= 0) & (place[tasks.second] >= 0)
     codes = tasks.segment[tasks.task[ours]]
     known = dict.fromkeys(segment_names[code] for code in np.unique(codes))
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
@@ -249,8 +249,8 @@ def human_of_rankings(
     of_code = {int(code): row[segment_names[code]] for code in np.unique(codes)}
     preferences = Preferences(
         np.array([of_code[int(code)] for code in codes], np.int64),
-        place[tasks.first_item[ours]].astype(np.int64),
-        place[tasks.right[ours]].astype(np.int64),
+        place[tasks.first[ours]].astype(np.int64),
+        place[tasks.second[ours]].astype(np.int64),
         tasks.outcome[ours],
         method,
     )

@@ -62,11 +62,11 @@ def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPa
     tasks = judged.comparisons
     if tasks is None:
         raise InputError(f"{judged.name}: counts of judgements do not identify segments")
-    kept = np.ones(len(tasks.first_item), np.bool_)
+    kept = np.ones(len(tasks.first), np.bool_)
     if reference in tasks.systems:
         place = tasks.systems.index(str(reference))
-        kept = (tasks.first_item != place) & (tasks.right != place)
-    columns = tasks.segment[tasks.task], tasks.first_item, tasks.right
+        kept = (tasks.first != place) & (tasks.second != place)
+    columns = tasks.segment[tasks.task], tasks.first, tasks.second
     keys = np.stack([column[kept] for column in columns], axis=1)
     outcome = tasks.outcome[kept].astype(np.int64)
     pairs, places = np.unique(keys, axis=0, return_inverse=True)
@@ -74,13 +74,13 @@ def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPa
     votes = np.bincount(places, outcome, len(pairs))
     decided = np.bincount(places, outcome != 0, len(pairs)) > 0
     won = votes != 0
-    segment, first_item, right = pairs[won].T
-    first = votes[won] > 0
+    segment, first, second = pairs[won].T
+    first_wins = votes[won] > 0
     return RankedPairs(
         tasks.systems,
         segment,
-        np.where(first, first_item, right),
-        np.where(first, right, first_item),
+        np.where(first_wins, first, second),
+        np.where(first_wins, second, first),
         int((~decided).sum()),
         int((decided & ~won).sum()),
         pairs[~decided].T.astype(np.int32),

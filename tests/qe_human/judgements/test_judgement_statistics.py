@@ -54,7 +54,7 @@ def test_samples_are_tasks_drawn_with_replacement() -> None:
     drawn = bootstrap_counts(tasks.tasks, 3, 0, 150)
     for sample in (0, 77, 149):
         times = drawn[sample][tasks.task]
-        columns = (tasks.first_item, tasks.right, tasks.outcome, tasks.task)
+        columns = (tasks.first, tasks.second, tasks.outcome, tasks.task)
         repeated = (np.repeat(column, times) for column in columns)
         expected = Comparisons(tasks.systems, *repeated, tasks.segment, tasks.judge).counts()
         np.testing.assert_array_equal(wins[sample], expected.wins)
@@ -131,7 +131,7 @@ def kappa_by_loops(tasks: Comparisons, within: bool) -> tuple[int, float, float]
     """Pairs, P(A), kappa: every pair of judgements looked at."""
     rows = [
         (tasks.segment[t], a, b, tasks.judge[t], o)
-        for t, a, b, o in zip(tasks.task, tasks.first_item, tasks.right, tasks.outcome, strict=True)
+        for t, a, b, o in zip(tasks.task, tasks.first, tasks.second, tasks.outcome, strict=True)
     ]
     both = [
         (x, y) for x, y in combinations(rows, 2) if x[:3] == y[:3] and (x[3] == y[3]) == within
@@ -171,7 +171,7 @@ def test_agreement_of_two_judges_against_sklearn() -> None:
 def test_perfect_agreement_is_one() -> None:
     tasks = judged(2, judges=1)
     doubled = Comparisons(
-        tasks.systems, *(np.concatenate([x, x]) for x in (tasks.first_item, tasks.right, tasks.outcome)),
+        tasks.systems, *(np.concatenate([x, x]) for x in (tasks.first, tasks.second, tasks.outcome)),
         np.concatenate([tasks.task, tasks.task + tasks.tasks]),
         np.arange(2 * tasks.tasks, dtype=np.int32) % tasks.tasks,
         np.repeat([0, 1], tasks.tasks).astype(np.int32),
@@ -209,12 +209,12 @@ def test_every_circle_of_three_once(seed: int, systems: int, most: int) -> None:
 
 
 def is_acyclic(margins: NDArray[np.int64]) -> bool:
-    first_item = list(range(len(margins)))
-    while first_item:
-        tops = [a for a in first_item if not any(margins[b, a] > 0 for b in first_item)]
+    remaining = list(range(len(margins)))
+    while remaining:
+        tops = [a for a in remaining if not any(margins[b, a] > 0 for b in remaining)]
         if not tops:
             return False
-        first_item = [a for a in first_item if a not in tops]
+        remaining = [a for a in remaining if a not in tops]
     return True
 
 

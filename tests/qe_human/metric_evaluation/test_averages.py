@@ -65,7 +65,7 @@ def test_shares_of_comparisons_add_up(shared_data: Callable[[str], Path], tmp_pa
     """Popovic 2012: rank> and rank>=; each comparison is won by one side, or counts for both in rank>=."""
     made = reports(7, shared_data)
     (found,) = averages(made).values()
-    assert sum(one.better + one.min_value for one in found) == pytest.approx(len(found))
+    assert sum(one.better + one.wins_or_ties for one in found) == pytest.approx(len(found))
     sempos = found[0]
     scores = {one.metric: list(one.scores.values()) for one in found}
     wins = [

@@ -155,7 +155,7 @@ def test_rankings_become_preferences(tmp_path: Path) -> None:
     judged = made.human.preferences
     assert made.name == "Czech-English" and judged is not None
     assert made.human.systems == ("a", "b", "c") and made.human.segments == ("7", "9", "8")
-    told = sorted(zip(judged.segment, judged.first_item, judged.right, judged.outcome, strict=True))
+    told = sorted(zip(judged.segment, judged.first, judged.second, judged.outcome, strict=True))
     assert told == [(0, 0, 1, -1), (0, 0, 1, 1), (1, 0, 1, 1), (1, 0, 2, 1), (1, 1, 2, 0)]
     # a beats b in 2 of 3 and c in 1 of 1 decided judgements
     assert made.human.of_systems()[0] == pytest.approx((2 / 3 + 1) / 2)
