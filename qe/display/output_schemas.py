@@ -13,10 +13,7 @@ _PARTS, _VERBS = "parts", "verbs"
 
 
 def stamped(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """An output of that name, with the number of its schema; a line of a log has none.
-
-    Every output passes here, so that tests look at each that they produce.
-    """
+    """An output of that name, with the number of its schema; a line of a log has none."""
     return dict(content) if name == "log" else {"schema": SCHEMA, **content}
 
 

@@ -1,7 +1,4 @@
-"""HTML pages that need no other file.
-
-They share a frame, and a page is made from a template.
-"""
+"""HTML pages that need no other file."""
 
 import base64
 from collections.abc import Callable, Mapping

@@ -1,7 +1,4 @@
-"""A leaderboard over language pairs and data sets, one column each.
-
-It has the macro average, and tests inside each.
-"""
+"""A leaderboard over language pairs and data sets, one column each."""
 
 import json
 import math
@@ -150,8 +147,6 @@ def _p_values(
 
 def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: int, seed: int) -> float:
     """Two-sided p of the difference of two macro averages.
-
-    The test is approximate randomization inside each data set.
 
     Source: Riezler and Maxwell 2005, Figure 1, stratified by data set.
     """

@@ -1,7 +1,4 @@
-"""Coverage: how often intervals held the label, overall and by band.
-
-Bands are of labels and of predictions.
-"""
+"""Coverage: how often intervals held the label, overall and by band."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -52,10 +52,7 @@ def hints(
 def tails(
     gold: FloatArray, predictions: Mapping[str, FloatArray], rankings: Collection[str] = ()
 ) -> list[str]:
-    """A warning if a handful of segments decides a metric, because tails are heavy.
-
-    The tails are those of labels or errors.
-    """
+    """A warning if a handful of segments decides a metric, because tails are heavy."""
     named = {"the labels": gold} | {
         f"the errors of '{name}'": values - gold
         for name, values in predictions.items()

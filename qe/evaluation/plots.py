@@ -40,8 +40,6 @@ _CROWD = 3000  # points; more are drawn as a density
 def predicted_against_gold(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figure:
     """Predictions (y) against gold labels (x), both (n,), with means per tenth.
 
-    The means are of gold labels per tenth of predictions.
-
     Pairs with an undefined value are not drawn, and the subtitle counts them. Raises InputError where
     nothing is left to draw.
     """
@@ -187,8 +185,6 @@ _SHOWN = (0.5, 0.8, 0.9)  # levels whose coverage by band is drawn, where they w
 def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location: str) -> Figure:
     """Coverage of prediction intervals by the requested level, and by band.
 
-    Bands are of labels and of predictions.
-
     measured  one entry per level, all of the same segments
     location  which segments, for the subtitle
     """
@@ -288,10 +284,7 @@ def _bucket_panel(
 
 
 def power_plot(report: PowerReport) -> Figure:
-    """A row per metric: power over the gain at one size, and over sizes for one gain.
-
-    The size is the one in question.
-    """
+    """A row per metric: power over the gain at one size, and over sizes for one gain."""
     asked = any(item.by_size for item in report.metrics)
     rows, columns = len(report.metrics), 2 if asked else 1
     figure = new_figure(1.2 + 4.6 * columns, 1.0 + 2.9 * rows)

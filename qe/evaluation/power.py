@@ -173,8 +173,6 @@ def power(
 ) -> PowerReport:
     """The gain of `system` over `baseline` that is found, and the size that a gain needs.
 
-    The size is a number of segments.
-
     gold, system, baseline  (n,) pilot data, oriented: higher is better. What counts is how alike the two
                             systems are, not which one is better
     size                    units of the test set in question; default: those of the pilot
@@ -459,10 +457,7 @@ def _crossing(places: Sequence[float], shares: Sequence[float], power: float) ->
 
 
 def power_table(report: PowerReport) -> Table:
-    """A row per metric: the gain that is found, its power, the units that a gain needs.
-
-    The units are for the gain asked about.
-    """
+    """A row per metric: the gain that is found, its power, the units that a gain needs."""
     unit, asked = report.recipe["unit"], any(item.by_size for item in report.metrics)
     columns = [
         Column("Metric"), Column(f"gain seen in {count(report.metrics[0].size)} {unit}s", "detectable"),

@@ -329,10 +329,7 @@ def verdict(item: Dependence, level: float) -> str:
 
 
 def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
-    """One table a part: systems, best first by MCC, then the differences of pairs.
-
-    Figures have intervals.
-    """
+    """One table a part: systems, best first by MCC, then the differences of pairs."""
     tables = []
     for part, report in reports.items():
         tables.append(_word_scores(part, report))

@@ -46,8 +46,6 @@ def calibration_sums(
 ) -> FloatArray:
     """(n, bins + 1) per segment: by bin, P(BAD) less the number of BAD tags; and all tags.
 
-    P(BAD) is summed; the last column is the number of tags.
-
     The bins are those of all segments together. Sums over segments give `ece`.
     """
     bin_of = equal_mass_bins(probability, bins)

@@ -17,10 +17,7 @@ _BLOCK = 1 << 22  # weights held at a time
 
 @dataclass(frozen=True)
 class Posterior:
-    """Probabilities that the difference is below, within and above the region.
-
-    They add up to 1.
-    """
+    """Probabilities that the difference is below, within and above the region."""
 
     below: float
     within: float
@@ -61,8 +58,6 @@ def signed_rank(
     differences: FloatArray, rope: float, *, samples: int = 20_000, seed: int = 0, prior: float = 0.5
 ) -> Posterior:
     """The Bayesian signed-rank test: the share of posterior draws each region wins.
-
-    A region wins a draw if it is the likeliest.
 
     Each draw weighs the differences (a Dirichlet process) and asks how often the mean of two of them is in
     each region; sorted, that takes n steps instead of n squared. Raises InputError for a region of no width.

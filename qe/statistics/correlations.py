@@ -67,8 +67,6 @@ def zou_interval(
 ) -> tuple[float, float]:
     """Zou's interval of the difference of two correlations with the same labels.
 
-    It comes from Fisher's intervals of both correlations.
-
     Parameters as of `williams_test`, and its assumption of normal values too. NaN for fewer than 4 segments.
     Source: Zou 2007, "Toward using confidence intervals to compare correlations", equations 7 and 15.
 

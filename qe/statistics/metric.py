@@ -49,10 +49,7 @@ class Metric(ABC):
 
 
 class AdditiveMetric(Metric):
-    """A metric that is a function of sums over segments.
-
-    Significance tests resample these statistics.
-    """
+    """A metric that is a function of sums over segments."""
 
     @abstractmethod
     def statistics(self, gold: FloatArray, predicted: FloatArray) -> FloatArray:
@@ -92,10 +89,7 @@ class ExchangedMetric(Metric):
 
 
 class RankedMetric(ExchangedMetric):
-    """A metric of the whole ranking.
-
-    Significance tests recompute it exactly for every resample.
-    """
+    """A metric of the whole ranking."""
 
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:
         gold, predicted = finite_pair(gold, predicted)

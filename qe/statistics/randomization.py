@@ -77,8 +77,6 @@ def randomization_tests(
 ) -> dict[str, TestResult]:
     """Tests several metrics on the same exchanges.
 
-    A score is the aggregate of sums over all runs.
-
     system, baseline  (runs, n, k) statistics, or (n, k) for one run; run r of both is one replication pair
     measures          name -> columns of the statistics and their aggregation
     exchange          segment: one coin per segment, its runs move together: do the systems differ on new

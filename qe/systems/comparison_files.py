@@ -35,10 +35,7 @@ DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither
 
 
 def runs_plot(comparison: SystemsComparison) -> Figure:
-    """Plot a panel per metric: runs as points on the distribution of each system's mean.
-
-    The distribution is the bootstrap's.
-    """
+    """Plot a panel per metric: runs as points on the distribution of each system's mean."""
     names = list(comparison.scores)
     figure = new_figure(1.2 + 1.3 * len(names) * len(comparison.metrics), 3.6)
     panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
@@ -62,10 +59,7 @@ def _draw(axes: Axes, place: int, score: SystemScore) -> None:
 
 
 def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
-    """Plot a panel per metric: differences from the baseline by number of runs.
-
-    The plot follows Clark et al. 2011, Figure 2.
-    """
+    """Plot a panel per metric: differences from the baseline by number of runs."""
     metrics = list(dict.fromkeys(item.metric for item in comparisons))
     figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]

@@ -1,7 +1,4 @@
-"""Documents: scores from segments, and how well documents are ranked.
-
-Segments give statistics or scores.
-"""
+"""Documents: scores from segments, and how well documents are ranked."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -51,10 +48,7 @@ def document_statistics(statistics: FloatArray, documents: Groups) -> FloatArray
 
 
 def document_scores(statistics: FloatArray, documents: Groups, aggregate: Aggregate) -> FloatArray:
-    """(d,) the metric of every document, from (n, k) statistics of its segments.
-
-    The statistics are true or predicted.
-    """
+    """(d,) the metric of every document, from (n, k) statistics of its segments."""
     scores: FloatArray = aggregate(document_statistics(statistics, documents))
     return scores
 
@@ -141,10 +135,7 @@ class Figure:
 @summarised
 @dataclass(frozen=True)
 class DocumentReport:
-    """How well document scores were predicted.
-
-    It holds correlations, rAcc[2], and DeltaAvg[2] in points of the metric.
-    """
+    """How well document scores were predicted."""
 
     documents: int
     pearson: Figure
@@ -167,8 +158,6 @@ def evaluate_documents(
     seed: int = 0,
 ) -> DocumentReport:
     """Evaluate predicted document scores (d,) against the true metric of the documents.
-
-    The true metric comes from (n, k) statistics of segments.
 
     Raises InputError for another number of predictions than documents.
     """

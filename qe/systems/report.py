@@ -37,10 +37,7 @@ class Change:
 
 
 def changes(comparison: SystemsComparison, examples: int = _EXAMPLES) -> Iterator[Change]:
-    """The segments that improved and worsened most.
-
-    There is one `Change` for every comparison by a metric with a direction.
-    """
+    """The segments that improved and worsened most."""
     for compared in comparison.comparisons:
         better = comparison.metrics[compared.metric].higher_is_better
         if better is None:
@@ -86,10 +83,7 @@ TOLD = 3  # systems that have a sentence each
 
 
 def verdict(comparison: SystemsComparison) -> str:
-    """Whether each system is better or worse than the baseline, metric by metric.
-
-    For many systems, how many are.
-    """
+    """Whether each system is better or worse than the baseline, metric by metric."""
     baseline = comparison.recipe["baseline"]
     others = [name for name in comparison.scores if name != baseline]
     if len(others) <= TOLD:
@@ -139,10 +133,7 @@ _COLUMNS = (
 
 
 def table(comparison: SystemsComparison) -> Table:
-    """A row per metric and system, as in Clark et al. 2011, Table 1.
-
-    Arrows point where a metric is better.
-    """
+    """A row per metric and system, as in Clark et al. 2011, Table 1."""
     confidence = f"{100 * comparison.recipe['confidence']:g} % interval"
     rows: list[tuple[str, ...]] = []
     for metric, kind in comparison.metrics.items():

@@ -104,8 +104,6 @@ _RANGE = (2.5, 97.5)
 def single_runs(comparison: "SystemsComparison") -> Iterator[SingleRuns]:
     """Compare single runs by each metric with a direction.
 
-    Only systems that both have several runs are compared.
-
     Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
     """
     for item in comparison.comparisons:

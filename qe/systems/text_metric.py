@@ -59,10 +59,7 @@ class TextMetric(ABC):
         return float(self.aggregate(statistics.sum(axis=0)))
 
     def signature(self, references: int) -> str:
-        """What a score rests on, as sacreBLEU writes it: `nrefs:1|case:mixed|...|version:...`.
-
-        The version is that of this package, which computes the score.
-        """
+        """What a score rests on, as sacreBLEU writes it: `nrefs:1|case:mixed|...|version:...`."""
         parts: dict[str, Any] = {"nrefs": references} if self.needs_references else {}
         parts |= self.signature_parts() | {"version": f"{DISTRIBUTION}-{version()}"}
         words = {True: "yes", False: "no"}

@@ -46,8 +46,6 @@ class Texts:
     def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:
         """Tokens by one of TOKENIZATIONS (`none`: split at white space).
 
-        `language` matters to `moses`.
-
         Text is lower-cased before sacrebleu's tokenizers, as sacrebleu does, and after the others.
         """
         first = lowercase and tokenize not in ("none", "moses")
@@ -103,10 +101,7 @@ def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
 
 
 def tokenizer_signature(name: str, language: str) -> str:
-    """The name of a tokenization in a signature.
-
-    It is sacrebleu's word if that has one, with the version of MeCab.
-    """
+    """The name of a tokenization in a signature."""
     if name == "moses":
         return f"moses-{language}"
     return name if name == "none" else str(sacrebleu_tokenizer(name).signature())

@@ -24,8 +24,6 @@ _PACKAGES = {
 def sacrebleu_tokenizer(name: str) -> Any:
     """The tokenizer of that name: a line -> its tokens, joined by blanks.
 
-    Its `signature()` is its name.
-
     Raises InputError if its packages or its model are not here; nothing is downloaded.
     """
     modules, install = _PACKAGES.get(name, ((), ""))

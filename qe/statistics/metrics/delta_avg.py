@@ -14,8 +14,6 @@ from qe.statistics.metrics.ranks import tie_groups
 class DeltaAvg(RankedMetric):
     """Mean gold label of the top quantiles minus the overall mean.
 
-    It is averaged over 2 .. n/2 quantiles.
-
     In label units. Undefined (NaN) for fewer than 4 segments. Segments with equal predictions count with the
     expected value over all their orders, so that the score depends on no file order and a constant
     prediction scores 0; the 2012 scorer instead took the order from the submitted ranks

@@ -40,8 +40,6 @@ SACREBLEU_CANDIDATES = 1000
 class Ter(TextMetric):
     """Edits per 100 reference words, as tercom 0.8.0.
 
-    Edits are shifts, insertions, deletions and substitutions.
-
     Its statistics are the edits to the reference that needs fewest, and the mean reference length.
 
     NaN if the references are empty. Raises InputError for tercom's preparation of text that another
@@ -148,8 +146,6 @@ class Ter(TextMetric):
 @dataclass(frozen=True)
 class TokenEditRate(TextMetric):
     """Insertions, deletions and substitutions per 100 reference words.
-
-    It is the Levenshtein distance, without shifts.
 
     statistics   edits to the reference that needs fewest, mean reference length
 

@@ -24,8 +24,6 @@ Functional = dict[str, bool]
 class Meteor(TextMetric):
     """Weighted F of words and stems, times a penalty for chunks; x 100.
 
-    F is the harmonic mean of weighted precision and recall.
-
     statistics   weights of matched and of all words of the hypothesis, the same of the reference, chunks,
                  matches, words of both; against the reference with the best score
 
