@@ -67,6 +67,7 @@ _TEST_NAMES = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY, SCHEFF
 TESTS = dict(zip(get_args(Test), _TEST_NAMES, strict=True))
 CONFIDENCE = 0.95
 CLASS_METRICS = ("mcc", "f1", "auc")
+PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")  # in the findings of WMT 2012
 OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
 DEFAULT_METRICS = (
     "delta_avg", "spearman", "pearson", "kendall", "mae", "rmse", "large_error", "small_error",

@@ -19,12 +19,11 @@ from qe.display import files
 from qe.display.numbers import count, interval, number, p_value
 from qe.display.summary import summarised
 from qe.display.table import UNBOUNDED, Column, Table
-from qe.evaluation.evaluate import Report, evaluate
+from qe.evaluation.evaluate import PUBLISHED, Report, evaluate
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
 _AGAIN = "run the experiment again"
-_METRICS = ("delta_avg", "spearman", "mae", "rmse")  # next to the metric of the experiments; also published
 
 
 class _Label(BaseModel):
@@ -142,7 +141,7 @@ def make(
         systems,
         scale,
         baselines=(baseline,) if baseline else (),
-        metrics=tuple(dict.fromkeys((metric, "delta_avg", "spearman", "pearson", "mae", "rmse"))),
+        metrics=tuple(dict.fromkeys((metric, *PUBLISHED[:2], "pearson", *PUBLISHED[2:]))),
         samples=samples,
         seed=seed,
     )
@@ -240,7 +239,7 @@ def _entry(name: str, run: _Run, report: Report, metric: str, baseline: str | No
 
 def table(board: Leaderboard) -> Table:
     """The leaderboard, best first; figures of a paper stand last."""
-    others = [metric for metric in _METRICS if metric != board.metric]
+    others = [metric for metric in PUBLISHED if metric != board.metric]
     published = _published_metrics(board)
     columns = [
         Column("", "best"),
@@ -269,7 +268,7 @@ def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Se
 
 def _published_metrics(board: Leaderboard) -> list[str]:
     given = {m for entry in board.entries for m, value in entry.published.items() if value is not None}
-    return [metric for metric in _METRICS if metric in given]
+    return [metric for metric in PUBLISHED if metric in given]
 
 
 _FIGURES = {

@@ -25,7 +25,7 @@ from qe.display.files import plain
 from qe.display.numbers import NumberText, count, general, number
 from qe.display.summary import summarised, table_by
 from qe.display.table import Column, Table
-from qe.evaluation.evaluate import json_name
+from qe.evaluation.evaluate import BUCKET_METRICS, json_name
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
@@ -33,7 +33,7 @@ from qe.statistics.result import check_enough, check_seed
 from qe.statistics.scored import Predictions
 from qe.statistics.settings import ResamplingSettings
 
-DEFAULT_METRICS = ("delta_avg", "spearman", "mae")
+DEFAULT_METRICS = BUCKET_METRICS
 FEW_PILOTS = 100  # units of a pilot below which its variance is a rough guess
 _GRID = (0.0, 0.5, 0.8, 1.0, 1.2, 1.6)
 _NEAR = (0.2, 0.98)  # shares between which a probit line is fitted

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from qe.display.numbers import NumberText, count, estimate, general, interval, number, p_value, percent
 from qe.display.table import Column, Table
-from qe.evaluation.evaluate import OF_PAPERS, Report
+from qe.evaluation.evaluate import OF_PAPERS, PUBLISHED, Report
 from qe.evaluation.word_level import BINS, TITLES, WordReport
 from qe.evaluation.word_level import METRICS as WORD_METRICS
 from qe.statistics.buckets import BucketReport, Buckets, Dependence
@@ -406,7 +406,6 @@ def _word_differences(part: str, report: WordReport) -> Table:
     return Table(f"{part}: differences", columns, rows)
 
 
-ORACLE_METRICS = ("delta_avg", "spearman", "mae", "rmse")
 _WITH_INTERVAL = ("delta_avg", "mae")
 
 
@@ -418,7 +417,7 @@ def oracle_table(oracles: Mapping[str, Mapping[str, Any]], best: str | None = No
     """
     title = "oracles: they know the post-edits, the oracle effort the labels"
     columns = [Column("oracle")]
-    columns += [Column(METRICS.get(m).title, m, drop=m not in _WITH_INTERVAL) for m in ORACLE_METRICS]
+    columns += [Column(METRICS.get(m).title, m, drop=m not in _WITH_INTERVAL) for m in PUBLISHED]
     if best is not None:
         title += f"\nreached: {best}, in % of their DeltaAvg"
         columns.append(Column("reached"))
@@ -427,7 +426,7 @@ def oracle_table(oracles: Mapping[str, Mapping[str, Any]], best: str | None = No
 
 
 def _oracle_row(name: str, values: Mapping[str, Any], best: str | None) -> list[str]:
-    cells = [name, *(_oracle_cell(values, metric) for metric in ORACLE_METRICS)]
+    cells = [name, *(_oracle_cell(values, metric) for metric in PUBLISHED)]
     return cells if best is None else [*cells, percent(values.get("reached", {}).get(best), 0)]
 
 

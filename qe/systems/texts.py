@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from features.text.tokens import Tokens
 from qe.display.summary import summarised
 from qe.systems.tokenizers import sacrebleu_tokenizer
 
+T = TypeVar("T")
 Tokenization = Literal[
     "none", "13a", "intl", "char", "moses", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200"
 ]
@@ -50,30 +51,27 @@ class Texts:
         """
         first = lowercase and tokenize not in ("none", "moses")
         key = (tokenize, language if tokenize == "moses" else "", first)
-        if key not in self._derived:
-            lines = [line.lower() for line in self.lines] if first else self.lines
-            self._derived[key] = _tokenized(lines, tokenize, language)
-        tokens: Tokens = self._derived[key]
+        lines = [line.lower() for line in self.lines] if first else self.lines
+        tokens = self._once(key, lambda: _tokenized(lines, tokenize, language))
         return tokens.lower() if lowercase and not first else tokens
 
     def tercom(self, lowercase: bool, normalized: bool, no_punct: bool, asian_support: bool) -> Tokens:
         """Tokens as tercom prepares them: with its normalisation, without punctuation, or with both."""
-        key = ("tercom", lowercase, normalized, no_punct, asian_support)
-        if key not in self._derived:
-            from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+        from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
-            split = _splitting(TercomTokenizer(normalized, no_punct, asian_support, not lowercase))
-            self._derived[key] = Tokens.from_lists(split(line) for line in self.lines)
-        tokens: Tokens = self._derived[key]
-        return tokens
+        split = _splitting(TercomTokenizer(normalized, no_punct, asian_support, not lowercase))
+        key = ("tercom", lowercase, normalized, no_punct, asian_support)
+        return self._once(key, lambda: Tokens.from_lists(split(line) for line in self.lines))
 
     def characters(self, lowercase: bool = False, white_space: bool = False) -> "Characters":
         """Code points, without white space unless requested."""
         key = ("characters", lowercase, white_space)
-        if key not in self._derived:
-            self._derived[key] = _characters(self.lines, lowercase, white_space)
-        characters: Characters = self._derived[key]
-        return characters
+        return self._once(key, lambda: _characters(self.lines, lowercase, white_space))
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        value: T = self._derived[key] if key in self._derived else make()
+        self._derived[key] = value
+        return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
@@ -64,7 +65,17 @@ def circles_in_order(preferences: FloatArray) -> IntArray:
     """(k,) number of each system's circle. Preferences between circles run from lower to higher numbers. A
     system in no cycle is a component by itself.
     """
-    return np.asarray(_circles_in_order(np.ascontiguousarray(preferences, np.float64)))
+    edges = np.asarray(preferences) > 0
+    _, labels = connected_components(edges, directed=True, connection="strong")
+    circles = np.full(len(edges), -1, np.int64)
+    for number in range(labels.max(initial=-1) + 1):
+        remaining = circles < 0
+        for system in np.flatnonzero(remaining):
+            members = labels == labels[system]
+            if not edges[np.ix_(remaining & ~members, members)].any():  # nobody left is preferred to it
+                circles[members] = number
+                break
+    return circles
 
 
 def _check_sizes(circles: IntArray) -> None:
@@ -75,34 +86,6 @@ def _check_sizes(circles: IntArray) -> None:
             f"{LARGEST}",
             remedy="leave this method out, or rank fewer systems",
         )
-
-
-@numba.njit(cache=True, nogil=True)
-def _circles_in_order(preferences: Any) -> Any:
-    k = len(preferences)
-    reach = preferences > 0
-    for via in range(k):
-        for a in range(k):
-            if reach[a, via]:
-                for b in range(k):
-                    if reach[via, b]:
-                        reach[a, b] = True
-    circles = np.full(k, -1, np.int64)
-    for number in range(k):
-        for first in range(k):
-            if circles[first] < 0:
-                free = True  # nobody outside its circle, and not yet numbered, is preferred to it
-                for other in range(k):
-                    if circles[other] < 0 and reach[other, first] and not reach[first, other]:
-                        free = False
-                        break
-                if free:
-                    circles[first] = number
-                    for other in range(k):
-                        if reach[first, other] and reach[other, first]:
-                            circles[other] = number
-                    break
-    return circles
 
 
 @numba.njit(cache=True, nogil=True)
