@@ -114,7 +114,7 @@ class _KendallProblem(Problem):
         weights = totals * cell[pairs.first] * cell[pairs.second]
         concordant = (values[pairs.first] - values[pairs.second]) * pairs.sign > 0
         total = weights.sum()
-        return float(weights @ np.where(concordant, 1.0, -1.0) / total) if total > 0 else float("nan")
+        return float(2 * weights[concordant].sum() / total - 1) if total > 0 else float("nan")
 
     def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
         """A pair whose two values change sides has the opposite difference, so differences are linear in
@@ -401,18 +401,17 @@ def _best(order: Any, change: Any, ends: Any, zeros: int, weight: Any, calibrate
 
 @numba.njit(cache=True, nogil=True)
 def _best_of_exchanges(
-    order: Any, change: Any, ends: Any, zeros: int, weight: Any, first: Any, second: Any, heads: Any,
-    result: Any,
-    calibrate: bool,
+    order: Any, change: Any, ends: Any, zeros: int, weight: Any, first_cells: Any, second_cells: Any,
+    heads: Any, result: Any, calibrate: bool,
 ) -> None:  # fmt: skip
-    pairs, samples = len(first), heads.shape[1]
+    pairs, samples = len(first_cells), heads.shape[1]
     ordered, now, best = np.zeros((2, samples)), np.zeros((2, samples)), np.zeros((2, samples))
     gained = False
     for e in range(len(order)):
         pair, face = order[e] % pairs, order[e] // pairs
         if change[e] != 0:
             step, kept = change[e] * weight[pair], weight[pair] if change[e] < 0 else 0.0
-            a, b = heads[first[pair]], heads[second[pair]]
+            a, b = heads[first_cells[pair]], heads[second_cells[pair]]
             for s in range(samples):
                 shown = 2 * a[s] + b[s]
                 first, second = 1.0 if shown == face else 0.0, 1.0 if shown == 3 - face else 0.0
