@@ -28,7 +28,7 @@ from qe_human.judgements.collection import Comparisons
 from qe_human.judgements.ranking_report import RankSettings, ranking_report
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod
-from qe_human.rankings.feedback_arcs import least_cost_order
+from qe_human.feedback_arcs import least_cost_order
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -96,14 +96,14 @@ class PreferenceMethod(RankingMethod):
         """(..., k, k) cost of ranking b above a. At most one of (a, b) and (b, a) is positive."""
 
     def ranking(self, wins: FloatArray, ties: FloatArray) -> Ranking:
-        from qe_human.rankings.feedback_arcs import cost_of, least_cost_order
+        from qe_human.feedback_arcs import cost_of, least_cost_order
 
         preferences = self.preferences(wins, ties)
         order, unique = least_cost_order(preferences)
         return Ranking(order, None, unique, cost_of(order, preferences))
 
     def ranks(self, wins: FloatArray, ties: FloatArray) -> IntArray:
-        from qe_human.rankings.feedback_arcs import least_cost_ranks
+        from qe_human.feedback_arcs import least_cost_ranks
 
         return least_cost_ranks(self.preferences(wins, ties))
 

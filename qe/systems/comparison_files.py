@@ -26,8 +26,7 @@ from qe.evaluation.tables import verdict as bucket_verdict
 from qe.statistics.buckets import bucket_row
 from qe.systems import report
 from qe.systems.report import Change, change_text, changes, verdict
-from qe.systems.results import SystemsComparison, SystemScore
-from qe.systems.single_runs import SingleRuns
+from qe.systems.results import SingleRuns, SystemsComparison, SystemScore
 from qe.systems.text_metric import title_of
 from qe.systems.texts import Texts
 

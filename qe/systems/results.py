@@ -8,6 +8,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name, unknown_name
+from features.basics.numerals import finite_or_none
 from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
@@ -15,10 +16,9 @@ from qe.statistics.buckets import BucketReport
 from qe.statistics.family import Pair
 from qe.statistics.levels import Levels
 from qe.statistics.ranks import RankInterval
-from qe.statistics.result import Measure
+from qe.statistics.result import Measure, TestResult
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.mt_metrics.table import SegmentScores
-from qe.systems.single_runs import SingleRuns
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 
@@ -180,6 +180,47 @@ def pair_json(pair: Pair) -> dict[str, Any]:
         "other_claims": {unit: plain(claim.p) for unit, claim in pair.other_claims.items()},
         "equivalence": plain(pair.equivalence),
     }
+
+
+@dataclass(frozen=True)
+class ByNumber:
+    """Differences of the means of `runs` runs of each system, over ways to choose them.
+
+    opposite  share of them whose sign is not that of all runs together
+    """
+
+    runs: int
+    median: float
+    bounds: tuple[float, float]
+    opposite: float
+
+
+@dataclass(frozen=True)
+class SingleRuns:
+    """One system against the baseline by one metric.
+
+    cases      name -> the runs of both (from 0), and their test: the worst run against the baseline's best
+               (unlucky), both medians, the best against the worst (lucky)
+    by_number  from one run on
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    cases: Mapping[str, tuple[tuple[int, int], TestResult]]
+    by_number: tuple[ByNumber, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        cases = {
+            name: {
+                "runs": list(runs),
+                "difference": finite_or_none(item.difference),
+                "p": finite_or_none(item.p),
+            }
+            for name, (runs, item) in self.cases.items()
+        }
+        named = {"system": self.system, "baseline": self.baseline, "metric": self.metric, "cases": cases}
+        return {**named, "by_number_of_runs": [vars(item) for item in self.by_number]}
 
 
 @summarised

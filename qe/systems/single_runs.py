@@ -1,69 +1,22 @@
 """Single runs: what one run of each system would say, and how soon more settle it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.numerals import finite_or_none
 from qe.display.numbers import count, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
 from qe.statistics.scored import Additive
+from qe.systems.results import ByNumber, SingleRuns, SystemsComparison
 from qe.systems.text_metric import title_of
 
-if TYPE_CHECKING:
-    from qe.systems.results import SystemsComparison
-
-
 CASES = ("unlucky", "median", "lucky")
-
-
-@dataclass(frozen=True)
-class ByNumber:
-    """Differences of the means of `runs` runs of each system, over ways to choose them.
-
-    opposite  share of them whose sign is not that of all runs together
-    """
-
-    runs: int
-    median: float
-    bounds: tuple[float, float]
-    opposite: float
-
-
-@dataclass(frozen=True)
-class SingleRuns:
-    """One system against the baseline by one metric.
-
-    cases      name -> the runs of both (from 0), and their test: the worst run against the baseline's best
-               (unlucky), both medians, the best against the worst (lucky)
-    by_number  from one run on
-    """
-
-    system: str
-    baseline: str
-    metric: str
-    cases: Mapping[str, tuple[tuple[int, int], TestResult]]
-    by_number: tuple[ByNumber, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        cases = {
-            name: {
-                "runs": list(runs),
-                "difference": finite_or_none(item.difference),
-                "p": finite_or_none(item.p),
-            }
-            for name, (runs, item) in self.cases.items()
-        }
-        named = {"system": self.system, "baseline": self.baseline, "metric": self.metric, "cases": cases}
-        return {**named, "by_number_of_runs": [vars(item) for item in self.by_number]}
 
 
 _PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus", once=True))
@@ -101,7 +54,7 @@ _DRAWS = 2000  # of some of the runs, where there are more ways to choose them
 _RANGE = (2.5, 97.5)
 
 
-def single_runs(comparison: "SystemsComparison") -> Iterator[SingleRuns]:
+def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
     """Compare single runs by each metric with a direction.
 
     Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
@@ -115,11 +68,11 @@ def single_runs(comparison: "SystemsComparison") -> Iterator[SingleRuns]:
             yield SingleRuns(item.system, item.baseline, item.metric, cases, numbers)
 
 
-def _scores(comparison: "SystemsComparison", system: str, metric: str) -> FloatArray:
+def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArray:
     return np.asarray(comparison.scores[system][metric].instability.runs)
 
 
-def _case_runs(comparison: "SystemsComparison", item: Pair) -> dict[str, tuple[int, int]]:
+def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int, int]]:
     sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
     own, other = (sign * _scores(comparison, name, item.metric) for name in (item.system, item.baseline))
     first, second = (
@@ -130,7 +83,7 @@ def _case_runs(comparison: "SystemsComparison", item: Pair) -> dict[str, tuple[i
     ), strict=True))  # fmt: skip
 
 
-def _tested(comparison: "SystemsComparison", item: Pair, runs: tuple[int, int]) -> TestResult:
+def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
     pair = item.system, item.baseline
     statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
     scored = Additive(statistics, {item.metric: comparison.measures[item.metric]})
@@ -138,7 +91,7 @@ def _tested(comparison: "SystemsComparison", item: Pair, runs: tuple[int, int]) 
     return engine.tests([pair])[*pair, item.metric]
 
 
-def _by_number(comparison: "SystemsComparison", item: Pair) -> Iterator[ByNumber]:
+def _by_number(comparison: SystemsComparison, item: Pair) -> Iterator[ByNumber]:
     own, other = (_scores(comparison, name, item.metric) for name in (item.system, item.baseline))
     whole = own.mean() - other.mean()
     for runs in range(1, min(len(own), len(other)) + 1):

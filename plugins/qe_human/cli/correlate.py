@@ -121,7 +121,7 @@ def correlate(
                 meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
             )
         if output is not None:
-            from qe_human.metric_evaluation.report import write_reports
+            from qe_human.metric_evaluation.report_files import write_reports
 
             write_reports(reports, output)
     if track:
@@ -205,7 +205,7 @@ def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
 
 def _track(reports: "list[MetaReport]") -> None:
     from qe.cli.shared.printing import track
-    from qe_human.metric_evaluation.report import write_reports
+    from qe_human.metric_evaluation.report_files import write_reports
 
     figures = reports[0].figures()
     if len(reports) > 1:

@@ -93,7 +93,7 @@ def rank(
             progress("ranking", done, len(judged))
             reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
         if output is not None:
-            from qe_human.judgements.ranking_tables import write_reports
+            from qe_human.judgements.report_files import write_reports
 
             write_reports(reports, output)
     if track:
@@ -163,7 +163,8 @@ def _print(reports: "list[RankingReport]", form: str) -> None:
 
 def _track(reports: "list[RankingReport]") -> None:
     from qe.cli.shared.printing import track
-    from qe_human.judgements.ranking_tables import figures, write_reports
+    from qe_human.judgements.ranking_tables import figures
+    from qe_human.judgements.report_files import write_reports
 
     metrics = {key: value for report in reports for key, value in figures(report).items()}
     track("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)

@@ -1,7 +1,6 @@
 """A ranking report as tables, text and JSON, and in a folder."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -365,27 +364,6 @@ def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:
         for a in range(len(counts.systems))
         for b in range(a + 1, len(counts.systems))
     ]
-
-
-def write_reports(reports: Sequence[RankingReport], folder: Path) -> None:
-    """Write rankings.json and power.png for all pairs, and a folder for each pair. A pair's folder holds
-    report.json, .md, .tex and plots.
-    """
-    from qe.display.drawing import save
-    from qe_human.judgements.ranking_plots import plots, power_plot
-
-    files.write_json(folder / "rankings.json", {report.name: rankings_json(report) for report in reports})
-    if any(report.power is not None for report in reports):
-        save(power_plot(reports), folder / "power.png")
-    folders = [files.folder_name(report.name) for report in reports]
-    for i, report in enumerate(reports):
-        same = folders[:i].count(folders[i])
-        own = folder / (f"{folders[i]}-{same + 1}" if same else folders[i])
-        files.write_json(own / "report.json", report_json(report))
-        files.write(own / "report.md", markdown(report))
-        files.write(own / "report.tex", latex(report))
-        for name, figure in plots(report).items():
-            save(figure, own / f"{name}.png")
 
 
 def markdown(report: RankingReport) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -319,30 +318,6 @@ def _ranked(score: float, cluster: int | None) -> NumberText:
     return shown if cluster is None else NumberText(shown, f"({cluster})", value=shown.value)
 
 
-def write_reports(reports: Sequence[MetaReport], folder: Path) -> None:
-    """One report in the folder; several in a folder per language pair, with their averages."""
-    if len(reports) == 1:
-        write_report(reports[0], folder)
-        return
-    files.write_json(folder / "report.json", reports_json(reports))
-    files.write(folder / "report.md", files.markdown("Averages", [], _average_tables(reports)))
-    files.write(folder / "report.tex", files.latex(_average_tables(reports)))
-    for report in reports:
-        write_report(report, folder / files.folder_name(report.name))
-
-
-def write_report(report: MetaReport, folder: Path) -> None:
-    """report.json, report.md, report.tex, correlations.png, and significance-NAME.png."""
-    from qe.display.drawing import save
-    from qe_human.metric_evaluation.correlation_plots import plots
-
-    files.write_json(folder / "report.json", report.to_json())
-    files.write(folder / "report.md", markdown([report]))
-    files.write(folder / "report.tex", latex([report]))
-    for name, figure in plots(report).items():
-        save(figure, folder / f"{files.folder_name(name)}.png")
-
-
 def reports_json(reports: Sequence[MetaReport]) -> dict[str, Any]:
     """One report as it is; several as `averages` (correlation -> metric) and `pairs`."""
     if len(reports) == 1:
@@ -353,16 +328,17 @@ def reports_json(reports: Sequence[MetaReport]) -> dict[str, Any]:
 
 def markdown(reports: Sequence[MetaReport]) -> str:
     """All tables and notes."""
-    parts = [files.markdown("Averages", [], _average_tables(reports))] if len(reports) > 1 else []
+    parts = [files.markdown("Averages", [], average_tables(reports))] if len(reports) > 1 else []
     parts += [files.markdown(report.name, report.notes, all_tables(report)) for report in reports]
     return "\n".join(parts)
 
 
 def latex(reports: Sequence[MetaReport]) -> str:
     """All tables (package booktabs)."""
-    means = _average_tables(reports) if len(reports) > 1 else []
+    means = average_tables(reports) if len(reports) > 1 else []
     return files.latex([*means, *(table for report in reports for table in all_tables(report))])
 
 
-def _average_tables(reports: Sequence[MetaReport]) -> list[Table]:
+def average_tables(reports: Sequence[MetaReport]) -> list[Table]:
+    """The tables of averages, one per correlation."""
     return [averages_table(name, found) for name, found in averages(reports).items()]

@@ -2,6 +2,6 @@
 
 NAMES = {
     "shares": ("bojar", "official", "wins_of_all", "expected_wins", "expected_net_wins", "soccer"),
-    "feedback_arcs": ("feedback_arc_set", "feedback_arc_set_net_wins", "most_probable"),
+    "preferences": ("feedback_arc_set", "feedback_arc_set_net_wins", "most_probable"),
     "strengths": ("bradley_terry", "trueskill", "monte_carlo_playoffs"),
 }

@@ -11,6 +11,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.display.files import folder_name
+from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.judgements.certainty import resampled_tables
 from qe_human.judgements.collection import JudgedPair, comparisons
 from qe_human.judgements.pairwise import PairwiseCounts
@@ -29,7 +30,6 @@ from qe_human.judgements.ranking_tables import (
     write_reports,
 )
 from qe_human.ranking_method import RANKINGS
-from qe_human.rankings import feedback_arcs as _feedback_arcs
 
 SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")
 METHODS = ("expected_wins", "official", "feedback_arc_set", "most_probable", "trueskill")

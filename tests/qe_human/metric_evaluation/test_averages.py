@@ -13,7 +13,8 @@ from qe.cli import main
 from qe_human.correlation import CORRELATIONS
 from qe_human.metric_evaluation.comparison import Settings
 from qe_human.metric_evaluation.reading import from_rankings
-from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json, write_reports
+from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json
+from qe_human.metric_evaluation.report_files import write_reports
 
 SCORES = Path(__file__).with_name("automatic_scores_2012.tsv")  # printed to two digits
 ERRORS = ("TER", "BLOCKERRCATS", "WORDBLOCKEC", "XENERRCATS", "ENXERRCATS")

@@ -10,16 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from qe_human.rankings import feedback_arcs as _feedback_arcs
-from qe_human.rankings.feedback_arcs import (
-    FeedbackArcSet,
-    FeedbackArcSetNetWins,
-    MostProbable,
-    circles_in_order,
-    cost_of,
-    least_cost_order,
-    least_cost_ranks,
-)
+from qe_human import feedback_arcs as _feedback_arcs
+from qe_human.feedback_arcs import circles_in_order, cost_of, least_cost_order, least_cost_ranks
+from qe_human.rankings.preferences import FeedbackArcSet, FeedbackArcSetNetWins, MostProbable
 
 Counts = NDArray[np.float64]
 Cost = Callable[[tuple[int, ...], Counts, Counts], float]
