@@ -27,8 +27,8 @@ from qe_human.judgements.ranking_tables import (
     report_json,
     sign_test_table,
     text,
-    write_reports,
 )
+from qe_human.judgements.report_files import write_reports
 from qe_human.ranking_method import RANKINGS
 
 SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")
