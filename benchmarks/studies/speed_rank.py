@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from qe_human.feedback_arcs import least_cost_order
 from qe_human.judgements.certainty import resampled_tables
 from qe_human.judgements.collection import Comparisons
 from qe_human.judgements.ranking_report import RankSettings, ranking_report
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod
-from qe_human.feedback_arcs import least_cost_order
 
 ROOT = Path(__file__).resolve().parents[2]
 
