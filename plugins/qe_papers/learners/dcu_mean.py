@@ -74,4 +74,4 @@ class DcuMean(OwnLearner):
         "gamma": FloatRange(1e-4, 0.3, log=True),
         "output": Choice(["most_likely", "expected"]),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.dcu_mean.ClassifierMean", *TRUSTED_TYPES)
+    trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES

@@ -103,7 +103,4 @@ class ImportanceWeighted(OwnLearner):
         "gamma_scale": FloatRange(0.05, 0.8, log=True),
         "epsilon": FloatRange(0.05, 0.4, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe_papers.learners.importance_weighted_svr.ImportanceWeightedSvr",
-        "sklearn.svm._classes.SVR",
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)

@@ -323,4 +323,3 @@ class Mars(OwnLearner):
         "penalty": FloatRange(1.0, 6.0),
     }
     scale: ClassVar[bool] = False
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.mars.MarsRegressor",)

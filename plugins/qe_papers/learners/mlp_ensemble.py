@@ -288,4 +288,3 @@ class Mlp(OwnLearner):
         "learning_rate": FloatRange(5e-4, 0.03, log=True),
         "weight_decay": FloatRange(1e-4, 10.0, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.mlp_ensemble.MlpEnsemble",)

@@ -139,4 +139,3 @@ class Pace(OwnLearner):
     space: ClassVar[Mapping[str, Distribution]] = {
         "estimator": Choice(("empirical_bayes", "nested", "subset"))
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.pace.PaceRegressor",)

@@ -69,4 +69,3 @@ class Pls(OwnLearner):
 
     regressor = PlsRegressor
     space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(1, 20, log=True)}
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe_papers.learners.pls.PlsRegressor",)

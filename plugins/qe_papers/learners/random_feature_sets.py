@@ -84,6 +84,4 @@ class RandomSets(OwnLearner):
 
     regressor = RandomFeatureSets
     space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}
-    trusted_types: ClassVar[tuple[str, ...]] = cast(
-        tuple[str, ...], TrustedByMembers("qe_papers.learners.random_feature_sets.RandomFeatureSets")
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = cast(tuple[str, ...], TrustedByMembers())

@@ -72,6 +72,4 @@ class Rescaled(OwnLearner):
     """One learner, rescaled; see RescaledRegressor. The member sees standardised features."""
 
     regressor = RescaledRegressor
-    trusted_types: ClassVar[tuple[str, ...]] = cast(
-        tuple[str, ...], TrustedByMembers("qe_papers.learners.rescaled.RescaledRegressor")
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = cast(tuple[str, ...], TrustedByMembers())

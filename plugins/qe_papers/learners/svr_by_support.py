@@ -188,7 +188,4 @@ class SvrBySupport(OwnLearner):
     """
 
     regressor = SvrChosenBySupport
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe_papers.learners.svr_by_support.SvrChosenBySupport",
-        "sklearn.svm._classes.SVR",
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)

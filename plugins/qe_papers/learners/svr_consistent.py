@@ -74,7 +74,4 @@ class SvrConsistent(OwnLearner):
         "C": FloatRange(1e-3, 10.0, log=True),
         "epsilon": FloatRange(0.1, 1.0, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe_papers.learners.svr_consistent.ConsistentSVR",
-        "sklearn.svm._classes.SVR",
-    )
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)

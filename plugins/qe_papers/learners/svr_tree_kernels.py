@@ -192,7 +192,6 @@ class SvrTreeKernels(OwnLearner):
     scale = False
     takes_trees = True
     trusted_types: ClassVar[tuple[str, ...]] = (
-        "qe_papers.learners.svr_tree_kernels.TreeKernelSvr",
         "qe.learning.tree_columns.BesideTrees",
         "features.syntax.trees.Trees",
     )
