@@ -93,10 +93,8 @@ def select(
     elif new_system or new_doc_ids:
         raise InputError("--new-system and --new-doc-ids go with --new-source")
     files = [source, doc_ids, *(references or ()), resources, new_source, new_doc_ids]
-    files += [
-        *_named_files(system, "--system").values(),
-        *_named_files(new_system or (), "--new-system").values(),
-    ]
+    files += _named_files(system, "--system").values()
+    files += _named_files(new_system or (), "--new-system").values()
     folder = locked_output(output, "select", files)
     if model is not None:
         with folder:
@@ -232,12 +230,9 @@ def _apply(
 
 
 def _write(
-    folder: Path,
-    translations: "Translations",
-    preferences: "Mapping[str, Preferences]",
-    by: Literal["segment", "document"],
-    selection: "Selection | None",
-) -> None:
+    folder: Path, translations: "Translations", preferences: "Mapping[str, Preferences]",
+    by: Literal["segment", "document"], selection: "Selection | None",
+) -> None:  # fmt: skip
     from qe_papers.selection.files import write
 
     write(folder, translations, preferences, by, selection)

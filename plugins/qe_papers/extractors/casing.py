@@ -30,24 +30,18 @@ class Casing(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        sides = [
-            feature
-            for side in ("source", "target")
-            for feature in (
-                Feature(f"casing_{side}_unusual", f"{side} tokens of unusual case", _NOTES, "tokens"),
-                Feature(
-                    f"casing_{side}_unusual_share",
-                    f"share of {side} tokens of unusual case; NaN for an empty text",
-                    _NOTES,
-                    "share",
-                ),
-                Feature(f"casing_{side}_names", f"{side} words usually capitalised", _UEDIN, "tokens"),
-            )
-        ]
-        difference = Feature(
-            "casing_names_difference", "usually capitalised words, target minus source", _UEDIN, "tokens"
-        )
-        return [*sides, difference]
+        features = []
+        for side in ("source", "target"):
+            unusual = f"{side} tokens of unusual case"
+            share = f"share of {unusual}; NaN for an empty text"
+            names = f"{side} words usually capitalised"
+            features += [
+                Feature(f"casing_{side}_unusual", unusual, _NOTES, "tokens"),
+                Feature(f"casing_{side}_unusual_share", share, _NOTES, "share"),
+                Feature(f"casing_{side}_names", names, _UEDIN, "tokens"),
+            ]
+        difference = "usually capitalised words, target minus source"
+        return [*features, Feature("casing_names_difference", difference, _UEDIN, "tokens")]
 
     def extract(self, segments: Segments) -> FloatArray:
         source = _columns(self.source_truecaser, segments.source_tokens)

@@ -46,32 +46,18 @@ class EditDistance(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [
-            feature
-            for side in ("source", "target")
-            for feature in (
-                Feature(
-                    f"edit_distance_{side}_words",
-                    f"least word edits between {side} and a corpus segment, per {side} token; NaN if empty",
-                    _UEDIN,
-                    "edits per token",
-                ),
-                Feature(
-                    f"edit_distance_{side}_characters",
-                    f"{_CHARACTERS[self.characters].format(side=side)}, per character of the {side}; "
-                    "NaN if empty",
-                    _UEDIN,
-                    "edits per character",
-                ),
-            )
-        ]
+        features = []
+        for side in ("source", "target"):
+            words = f"least word edits between {side} and a corpus segment, per {side} token; NaN if empty"
+            edits = _CHARACTERS[self.characters].format(side=side)
+            characters, stem = f"{edits}, per character of the {side}; NaN if empty", f"edit_distance_{side}"
+            features.append(Feature(f"{stem}_words", words, _UEDIN, "edits per token"))
+            features.append(Feature(f"{stem}_characters", characters, _UEDIN, "edits per character"))
+        return features
 
     def extract(self, segments: Segments) -> FloatArray:
-        sides = (
-            self._distances(self.source_index, segments.source_tokens),
-            self._distances(self.target_index, segments.target_tokens),
-        )
-        return np.hstack(sides)
+        source = self._distances(self.source_index, segments.source_tokens)
+        return np.hstack([source, self._distances(self.target_index, segments.target_tokens)])
 
     def _distances(self, index: CorpusIndex, tokens: Tokens) -> FloatArray:
         nearest = index.nearest(tokens, by_characters=self.characters == "nearest")

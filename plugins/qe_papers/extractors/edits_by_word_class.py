@@ -37,12 +37,12 @@ class EditsByWordClass(Extractor):
         ]
         for name in WORD_CLASSES:
             noun = f"{name}s" if name not in ("other", "punctuation") else f"words of the class {name}"
-            columns += [
-                Feature(
-                    f"edits_{name}_edited", f"{noun} that differ in the pseudo-reference", _ORIGIN, "share"
-                ),
-                Feature(f"edits_{name}_moved", f"paired {noun} in another place there", _ORIGIN, "share"),
-            ]
+            edited, moved = (
+                f"{noun} that differ in the pseudo-reference",
+                f"paired {noun} in another place there",
+            )
+            columns.append(Feature(f"edits_{name}_edited", edited, _ORIGIN, "share"))
+            columns.append(Feature(f"edits_{name}_moved", moved, _ORIGIN, "share"))
         return columns
 
     def requires(self) -> tuple[str, ...]:
@@ -58,10 +58,8 @@ class EditsByWordClass(Extractor):
         changed = [edits[:, :, EDITS.index(name)].sum(axis=1) for name in _CHANGED]
         edited = of_class - edits[:, :, EDITS.index("match")]
         kept = counts[:, :, CATEGORIES.index("order_same")]
-        moved = (
-            counts[:, :, CATEGORIES.index("distance_1")]
-            + counts[:, :, CATEGORIES.index("distance_2_or_more")]
-        )
+        near, far = (CATEGORIES.index(name) for name in ("distance_1", "distance_2_or_more"))
+        moved = counts[:, :, near] + counts[:, :, far]
         by_class = np.stack([ratio(edited, of_class), ratio(moved, kept + moved)], axis=2)
         columns = by_class.reshape(len(counts), 2 * len(WORD_CLASSES))
         return np.hstack([*(ratio(column, whole)[:, None] for column in changed), columns])

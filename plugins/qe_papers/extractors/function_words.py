@@ -29,23 +29,13 @@ class FunctionWords(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [
-            Feature(
-                f"function_words_{side}_share",
-                f"{side}: share of tokens that are function words",
-                _LIMSI,
-                "share",
-            )
-            for side in ("source", "target")
-        ]
+        what = "share of tokens that are function words"
+        sides = ("source", "target")
+        return [Feature(f"function_words_{side}_share", f"{side}: {what}", _LIMSI, "share") for side in sides]
 
     def extract(self, segments: Segments) -> FloatArray:
-        return np.column_stack(
-            (
-                _share(segments.source_tokens, self.source_stop_words),
-                _share(segments.target_tokens, self.target_stop_words),
-            )
-        )
+        source = _share(segments.source_tokens, self.source_stop_words)
+        return np.column_stack([source, _share(segments.target_tokens, self.target_stop_words)])
 
 
 def _share(tokens: Tokens, listed: StopWords) -> FloatArray:

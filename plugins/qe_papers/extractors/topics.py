@@ -22,21 +22,17 @@ def cosine(first: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _manhattan(first: FloatArray, right: FloatArray) -> FloatArray:
-    values: FloatArray = np.abs(first - right).sum(axis=1)
-    return values
+    return np.asarray(np.abs(first - right).sum(axis=1))
 
 
 def _euclidean(first: FloatArray, right: FloatArray) -> FloatArray:
-    values: FloatArray = np.linalg.norm(first - right, axis=1)
-    return values
+    return np.asarray(np.linalg.norm(first - right, axis=1))
 
 
 def _jensen_shannon(first: FloatArray, right: FloatArray) -> FloatArray:
     middle = (first + right) / 2
-    values: FloatArray = (
-        (first * np.log2(first / middle)).sum(axis=1) + (right * np.log2(right / middle)).sum(axis=1)
-    ) / 2
-    return values
+    divergences = [(shares * np.log2(shares / middle)).sum(axis=1) for shares in (first, right)]
+    return np.asarray((divergences[0] + divergences[1]) / 2)
 
 
 DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatArray]], ...] = (
@@ -60,26 +56,15 @@ class Topics(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
+        numbers = range(1, self.topic_model.topics + 1)
         shares = [
-            Feature(
-                f"topics_{side}_{k}",
-                f"share of topic {k} in the {side}; NaN without topical words",
-                _DCU,
-                "share",
-            )
+            (f"{side}_{k}", f"share of topic {k} in the {side}; NaN without topical words", "share")
             for side in ("source", "target")
-            for k in range(1, self.topic_model.topics + 1)
+            for k in numbers
         ]
-        distances = [
-            Feature(
-                f"topics_{name}",
-                f"{what} of the topic shares of source and target; NaN if one has no topical words",
-                _DCU,
-                unit,
-            )
-            for name, what, unit, _ in DISTANCES
-        ]
-        return [*shares, *distances]
+        undefined = "of the topic shares of source and target; NaN if one has no topical words"
+        distances = [(name, f"{what} {undefined}", unit) for name, what, unit, _ in DISTANCES]
+        return [Feature(f"topics_{name}", what, _DCU, unit) for name, what, unit in (*shares, *distances)]
 
     def extract(self, segments: Segments) -> FloatArray:
         source, of_source = self.topic_model.shares(segments.source_tokens, "source")

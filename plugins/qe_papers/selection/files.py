@@ -64,12 +64,9 @@ def _documents(selection: Selection) -> Table:
 
 
 def write(
-    folder: Path,
-    translations: Translations,
-    preferences: Mapping[str, Preferences],
-    granularity: By,
+    folder: Path, translations: Translations, preferences: Mapping[str, Preferences], granularity: By,
     selection: Selection | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Writes into `folder`, each file atomically.
 
     NAME.txt             the chosen translations, line by line
@@ -98,13 +95,9 @@ def write(
 
 
 def _table(
-    path: Path,
-    keys: Sequence[str],
-    rows: Iterable[tuple[Any, ...]],
-    system_names: Sequence[str],
-    systems: Sequence[str],
-    preferences: FloatArray,
-) -> None:
+    path: Path, keys: Sequence[str], rows: Iterable[tuple[Any, ...]], system_names: Sequence[str],
+    systems: Sequence[str], preferences: FloatArray,
+) -> None:  # fmt: skip
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow([*keys, "chosen", *systems])

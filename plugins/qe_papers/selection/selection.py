@@ -43,6 +43,7 @@ from qe_papers.selection.chooser import Chooser, Outputs, segment_bleu, without_
 
 Rows = NDArray[np.int64]
 By = Literal["segment", "document"]
+Tokenizers = tuple[Tokenizer, Tokenizer]
 RANDOM, ORACLE = "random", "oracle"
 _SAME_ENGINE = 0.5  # share of equal translations from which a system counts as the model's own engine
 _DRAWS = 200  # random choices whose mean score is reported
@@ -106,18 +107,18 @@ class Translations:
         ]
         return metric.aggregate(np.stack(sums))
 
-    def segments(self, tokenizers: tuple[Tokenizer, Tokenizer]) -> list[Segments]:
+    def segments(self, tokenizers: Tokenizers) -> list[Segments]:
         """Each system's output as segments; its pseudo-reference is the first other system's output."""
         outputs = list(self.systems.values())
         return [
             Segments(
                 self.source,
-                system_sums,
+                output,
                 *tokenizers,
                 doc_id=self.documents,
                 pseudo_reference=outputs[1 if number == 0 else 0],
-            )
-            for number, system_sums in enumerate(outputs)
+            )  # fmt: skip
+            for number, output in enumerate(outputs)
         ]
 
     def lines(self, choice: Rows) -> tuple[str, ...]:
@@ -143,17 +144,10 @@ class Preferences:
 
 
 def cross_validated(
-    translations: Translations,
-    extraction: Extraction,
-    choosers: Mapping[str, Chooser],
-    statistics: FloatArray,
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    *,
-    bleu: Bleu | None = None,
-    folds: int = 10,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> dict[str, Preferences]:
+    translations: Translations, extraction: Extraction, choosers: Mapping[str, Chooser],
+    statistics: FloatArray, tokenizers: Tokenizers, *, bleu: Bleu | None = None, folds: int = 10,
+    seed: int = 0, progress: Progress = silent,
+) -> dict[str, Preferences]:  # fmt: skip
     """Name -> preferences of every chooser on held-out documents. Neither the chooser nor a feature was
     fitted to these.
 
@@ -197,13 +191,9 @@ def _outputs(
 
 
 def applied(
-    translations: Translations,
-    new: Translations,
-    extraction: Extraction,
-    choosers: Mapping[str, Chooser],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    bleu: Bleu,
-) -> dict[str, Preferences]:
+    translations: Translations, new: Translations, extraction: Extraction, choosers: Mapping[str, Chooser],
+    tokenizers: Tokenizers, bleu: Bleu,
+) -> dict[str, Preferences]:  # fmt: skip
     """Name -> preferences for new translations by the same systems. The choosers are fitted to all training
     segments, which have references. Raises InputError if the systems are others.
     """
@@ -228,9 +218,7 @@ def applied(
     return chosen
 
 
-def _labelled(
-    translations: Translations, statistics: FloatArray, tokenizers: tuple[Tokenizer, Tokenizer]
-) -> list[Split]:
+def _labelled(translations: Translations, statistics: FloatArray, tokenizers: Tokenizers) -> list[Split]:
     return [
         Split(segments, scores=segment_bleu(rows), reference=translations.references[0])
         for segments, rows in zip(translations.segments(tokenizers), statistics, strict=True)
@@ -238,14 +226,9 @@ def _labelled(
 
 
 def make_extraction(
-    features: Sequence[Mapping[str, Any]],
-    resources: Path | None,
-    languages: tuple[str, str],
-    cache: Path | None,
-    *,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> tuple[Extraction, tuple[Tokenizer, Tokenizer]]:
+    features: Sequence[Mapping[str, Any]], resources: Path | None, languages: tuple[str, str],
+    cache: Path | None, *, seed: int = 0, progress: Progress = silent,
+) -> tuple[Extraction, Tokenizers]:  # fmt: skip
     """The feature set on a bundle, with the bundle's tokenizers (Moses' if there is no bundle). Raises
     InputError if a bundle was made for other languages, or lacks parts.
     """
@@ -329,20 +312,11 @@ class Selection:
 
 
 def select(
-    translations: Translations,
-    extraction: Extraction,
-    choosers: Mapping[str, Chooser],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    metrics: Mapping[str, TextMetric],
-    *,
-    bleu: Bleu | None = None,
-    granularity: By = "segment",
-    folds: int = 10,
-    samples: int = 10_000,
-    correction: str = "holm",
-    seed: int = 0,
-    progress: Progress = silent,
-) -> Selection:
+    translations: Translations, extraction: Extraction, choosers: Mapping[str, Chooser],
+    tokenizers: Tokenizers, metrics: Mapping[str, TextMetric], *, bleu: Bleu | None = None,
+    granularity: By = "segment", folds: int = 10, samples: int = 10_000, correction: str = "holm",
+    seed: int = 0, progress: Progress = silent,
+) -> Selection:  # fmt: skip
     """Choose by cross-validation over documents, and compare with the better system. The comparison always
     takes that system.
 
@@ -367,38 +341,24 @@ def select(
     }
     whole = bleu.aggregate(statistics.sum(axis=1))
     best = translations.names[int(np.argmax(whole))]
-    tests = {
-        test: _tests(
-            translations,
-            choices,
-            best,
-            metrics,
-            ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family="table"),
-            progress,
-        )
+    settings = [
+        ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family="table")
         for test in ("ar", "bootstrap")
-    }
-    return Selection(
-        translations,
-        granularity,
-        best,
-        _scores(translations, choices, metrics, granularity, seed),
-        {name: shares(choice, len(translations.names)) for name, choice in choices.items()},
-        choices,
-        preferences,
-        tests["ar"],
-        tests["bootstrap"],
-        _document_reports(translations, statistics, choosers, preferences, bleu, seed),
-        {
-            "bleu": repr(bleu),
-            "folds": folds,
-            "seed": seed,
-            "samples": samples,
-            "correction": correction,
-            "features": extraction.feature_set.names,
-            "choosers": {n: type(c).__name__ for n, c in choosers.items()},
-        },
+    ]
+    randomization, bootstrap = (
+        _tests(translations, choices, best, metrics, each, progress) for each in settings
     )
+    recipe = {
+        "bleu": repr(bleu), "folds": folds, "seed": seed, "samples": samples, "correction": correction,
+        "features": extraction.feature_set.names,
+        "choosers": {n: type(c).__name__ for n, c in choosers.items()},
+    }  # fmt: skip
+    return Selection(
+        translations, granularity, best, _scores(translations, choices, metrics, granularity, seed),
+        {name: shares(choice, len(translations.names)) for name, choice in choices.items()},
+        choices, preferences, randomization, bootstrap,
+        _document_reports(translations, statistics, choosers, preferences, bleu, seed), recipe,
+    )  # fmt: skip
 
 
 def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> Rows:
@@ -470,13 +430,9 @@ def _check_independent(model: Model, system: str, segments: Segments) -> None:
 
 
 def _tests(
-    translations: Translations,
-    choices: Mapping[str, Rows],
-    best: str,
-    metrics: Mapping[str, TextMetric],
-    settings: ResamplingSettings,
-    progress: Progress,
-) -> tuple[Pair, ...]:
+    translations: Translations, choices: Mapping[str, Rows], best: str, metrics: Mapping[str, TextMetric],
+    settings: ResamplingSettings, progress: Progress,
+) -> tuple[Pair, ...]:  # fmt: skip
     methods = [
         System(name, (Texts.from_lines(translations.lines(choice), name),))
         for name, choice in choices.items()
@@ -492,12 +448,9 @@ def _tests(
 
 
 def _scores(
-    translations: Translations,
-    choices: Mapping[str, Rows],
-    metrics: Mapping[str, TextMetric],
-    granularity: By,
-    seed: int,
-) -> dict[str, dict[str, float]]:
+    translations: Translations, choices: Mapping[str, Rows], metrics: Mapping[str, TextMetric],
+    granularity: By, seed: int,
+) -> dict[str, dict[str, float]]:  # fmt: skip
     numbers = np.arange(len(translations))
     systems = range(len(translations.names))
     alone = {name: np.full(len(numbers), i) for i, name in enumerate(translations.names)}
@@ -521,13 +474,9 @@ def _random_choices(translations: Translations, granularity: By, seed: int) -> R
 
 
 def _document_reports(
-    translations: Translations,
-    statistics: FloatArray,
-    choosers: Mapping[str, Chooser],
-    preferences: Mapping[str, Preferences],
-    bleu: Bleu,
-    seed: int,
-) -> dict[str, DocumentReport]:
+    translations: Translations, statistics: FloatArray, choosers: Mapping[str, Chooser],
+    preferences: Mapping[str, Preferences], bleu: Bleu, seed: int,
+) -> dict[str, DocumentReport]:  # fmt: skip
     for name, chooser in choosers.items():
         if chooser.predicts_bleu:
             rows = zip(translations.names, statistics, preferences[name].documents, strict=True)
