@@ -37,12 +37,9 @@ class EditsByWordClass(Extractor):
         ]
         for name in WORD_CLASSES:
             noun = f"{name}s" if name not in ("other", "punctuation") else f"words of the class {name}"
-            edited, moved = (
-                f"{noun} that differ in the pseudo-reference",
-                f"paired {noun} in another place there",
-            )
+            edited, moved = f"{noun} that differ in the pseudo-reference", f"paired {noun} in another place"
             columns.append(Feature(f"edits_{name}_edited", edited, _ORIGIN, "share"))
-            columns.append(Feature(f"edits_{name}_moved", moved, _ORIGIN, "share"))
+            columns.append(Feature(f"edits_{name}_moved", f"{moved} there", _ORIGIN, "share"))
         return columns
 
     def requires(self) -> tuple[str, ...]:

@@ -109,16 +109,11 @@ class Translations:
 
     def segments(self, tokenizers: Tokenizers) -> list[Segments]:
         """Each system's output as segments; its pseudo-reference is the first other system's output."""
-        outputs = list(self.systems.values())
+        outputs, documents = list(self.systems.values()), self.documents
+        others = [outputs[1], *outputs[:1] * (len(outputs) - 1)]
         return [
-            Segments(
-                self.source,
-                output,
-                *tokenizers,
-                doc_id=self.documents,
-                pseudo_reference=outputs[1 if number == 0 else 0],
-            )  # fmt: skip
-            for number, output in enumerate(outputs)
+            Segments(self.source, output, *tokenizers, doc_id=documents, pseudo_reference=other)
+            for output, other in zip(outputs, others, strict=True)
         ]
 
     def lines(self, choice: Rows) -> tuple[str, ...]:
