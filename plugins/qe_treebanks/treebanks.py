@@ -57,8 +57,7 @@ class _Learned:
     aligned: Aligned | None
 
     def annotator_name(self, side: str) -> str:
-        sections = self._sections(side)
-        programs = dict.fromkeys(name for section in sections for name in section.programs)
+        programs = dict.fromkeys(name for section in self._sections(side) for name in section.programs)
         return "+".join([str(self._folder(side)), *programs])
 
     def _sections(self, side: str) -> Sequence[TreebankSection]:
@@ -69,7 +68,8 @@ class _Learned:
         return self.languages.get(side, self.languages["target"])
 
     def _folder(self, side: str) -> Path:
-        treebanks = [(task, section, self._treebank(section)) for task, section in self._tasks(side)]
+        ordered = _in_order(self._sections(side))
+        treebanks = [(task, section, self._treebank(section)) for task, section in ordered]
         folder = self.cache / "annotators" / _fingerprint(treebanks, self._language(side))
         for task, section, treebank in treebanks:
             there = read_manifest(folder)["tasks"] if (folder / MANIFEST).is_file() else {}
@@ -77,9 +77,6 @@ class _Learned:
                 settings = section.settings.get(task, {})
                 train(task, [treebank], self._language(side), folder, settings, self.progress)
         return folder
-
-    def _tasks(self, side: str) -> list[tuple[str, TreebankSection]]:
-        return _in_order(self._sections(side))
 
     def _treebank(self, section: TreebankSection) -> Path:
         if section.treebank is not None:

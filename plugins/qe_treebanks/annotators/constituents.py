@@ -44,15 +44,12 @@ class Constituents(Annotator):
 
     @classmethod
     def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
-        trees: list[Node] = []
-        notes: list[str] = []
-        for file in files:
-            trees_of_file, skipped = read_trees(file)
-            trees += trees_of_file
-            notes += skipped
+        read = [read_trees(file) for file in files]
+        trees = [tree for trees_of_file, _ in read for tree in trees_of_file]
+        skipped = sum(len(notes) for _, notes in read)
         if not trees:
             raise InputError("no tree", location=", ".join(map(str, files)))
-        about = {"trees": len(trees), "skipped": len(notes), "files": [sha256(file) for file in files]}
+        about = {"trees": len(trees), "skipped": skipped, "files": [sha256(file) for file in files]}
         counts = counted(_weighted(trees), settings["vertical"], settings["horizontal"])
         guide = Guide.learned([version for tree in trees for version in _versions(tree)], progress=progress)
         return cls({**settings, **about}, counts, ChartParser(counts, guide))
@@ -60,16 +57,12 @@ class Constituents(Annotator):
     def annotate(self, batch: Batch) -> None:
         n_best = int(self.settings["n_best"])
         for i, parse in enumerate(self.parser.parse_all(batch.treebank_tokens, n_best, batch.attributes)):
+            batch.comments[i].append(f"tree_grammar = {parse.grammar}")
             if parse.trees:
-                tree = parse.trees[0]
-                batch.comments[i] += [
-                    f"constituency = {tree}",
-                    f"tree_grammar = {parse.grammar}",
-                    f"tree_log_probability = {fixed(parse.log_probabilities[0], 4)}",
-                    f"tree_log_probabilities = {' '.join(fixed(p, 4) for p in parse.log_probabilities)}",
-                ]
-            else:
-                batch.comments[i].append("tree_grammar = none")
+                logs = [fixed(p, 4) for p in parse.log_probabilities]
+                batch.comments[i].insert(-1, f"constituency = {parse.trees[0]}")
+                batch.comments[i].append(f"tree_log_probability = {logs[0]}")
+                batch.comments[i].append(f"tree_log_probabilities = {' '.join(logs)}")
 
     def save(self, path: Path) -> None:
         rules, chains = list(self.counts.binary.items()), list(self.counts.chains.items())
@@ -108,12 +101,10 @@ class Constituents(Annotator):
             name in symbols and isinstance(n, int) and n > 0 for name, n in roots.items()
         )
         _storage.check(sound and any(plain_name(name) == ROOT for name in roots), "no root", path)
-        binary, chains = (_storage.load_array(path, name, np.int64, 2) for name in ("binary", "chains"))
-        uses, paths = (
-            _storage.load_array(path, "uses", np.int64, 2),
-            _storage.load_array(path, "paths", np.int64, 1),
+        binary, chains, uses = (
+            _storage.load_array(path, n, np.int64, 2) for n in ("binary", "chains", "uses")
         )
-        starts = _storage.load_array(path, "path_starts", np.int64, 1)
+        paths, starts = (_storage.load_array(path, name, np.int64, 1) for name in ("paths", "path_starts"))
         shapes = binary.shape[1], chains.shape[1], uses.shape[1]
         _storage.check(shapes == (4, 3, 3) and len(uses) > 0, "rules have other columns", path)
         _storage.starts(starts, len(chains), len(paths), "chains", path)
@@ -132,8 +123,8 @@ class Constituents(Annotator):
             Counter({(symbols[s], words[w]): n for s, w, n in uses.tolist()}),
             Counter(roots),
         )
-        same = meta["guide_version"] == VERSION
-        _storage.check(same, "its guide was trained by another version of this program", path)
+        version = "its guide was trained by another version of this program"
+        _storage.check(meta["guide_version"] == VERSION, version, path)
         guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
         kinds = {kind_name(symbol) for symbol in symbols}
         _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)

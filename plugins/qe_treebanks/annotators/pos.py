@@ -118,12 +118,9 @@ class Pos(Annotator):
 
     def save(self, path: Path) -> None:
         meta = {
-            "version": _VERSION,
-            "settings": dict(self.settings),
-            "labels": self.tags.labels,
-            "morphology": self.morphology.labels,
-            "lemmas": self.lemmas.as_json(),
-        }
+            "version": _VERSION, "settings": dict(self.settings), "labels": self.tags.labels,
+            "morphology": self.morphology.labels, "lemmas": self.lemmas.as_json(),
+        }  # fmt: skip
         candidates = self.morphology.candidates
         _storage.save(
             path, meta, tags=self.tags.weights, transitions=self.tags.transitions,
