@@ -16,7 +16,7 @@ from features.storage.pipes import is_input_file
 from features.text.annotation import LAYERS, Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer
-from qe.language.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, for_corpora, is_tagger, tagger
+from qe.language.programs.taggers import KNOWN, TAGGERS, annotated, for_corpora, is_tagger, tagger
 
 # What an annotation holds -> its parts, by side.
 _PARTS: Final[Mapping[Holds, Mapping[str, str]]] = {
@@ -62,16 +62,14 @@ def by_program(
     Raises InputError for an unknown program, or one that is not installed.
     """
     annotator = for_corpora(tagger(name, language, other_language, texts_per_process=2000), layers)
-    return CorpusAnnotation(
-        name, annotator.fingerprint, lambda corpus, side: _tagged(annotator, corpus, side, cache)
-    )
 
+    def blocks(corpus: ParallelCorpus, side: Side) -> Iterator[str]:
+        tokens = corpus.side(side)
+        for low in range(0, len(tokens), _TEXTS):
+            rows = np.arange(low, min(low + _TEXTS, len(tokens)))
+            yield from annotated(tokens.take(rows), annotator, cache)
 
-def _tagged(annotator: Tagger, corpus: ParallelCorpus, side: Side, cache: Path | None) -> Iterator[str]:
-    tokens = corpus.side(side)
-    for low in range(0, len(tokens), _TEXTS):
-        rows = np.arange(low, min(low + _TEXTS, len(tokens)))
-        yield from annotated(tokens.take(rows), annotator, cache)
+    return CorpusAnnotation(name, annotator.fingerprint, blocks)
 
 
 def from_file(path: Path) -> CorpusAnnotation:
@@ -185,24 +183,16 @@ def annotations_for(
     cache: Path | None = None,
 ) -> Annotations:
     """Annotations of the sides that the parts need; no other program has to be installed."""
-    sources = {}
-    for holds, layers in KEPT.items():
-        sides = {side: annotators[side] for side in annotated_sides(parts, holds) if side in annotators}
-        sources[holds] = _corpus_annotations(sides, tokenizers, cache, layers)
-    return Annotations(sources)
-
-
-def _corpus_annotations(
-    annotators: Mapping[str, str | Path],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    cache: Path | None,
-    layers: Sequence[Layer],
-) -> dict[str, CorpusAnnotation]:
     languages = {"source": tokenizers[0].language, "target": tokenizers[1].language}
-    other = {"source": "target", "target": "source"}
-    return {
-        side: by_program(str(what), languages[side], languages[other[side]], cache, layers)
-        if is_tagger(str(what))
-        else from_file(Path(what))
-        for side, what in annotators.items()
-    }
+    sources: dict[Holds, dict[str, CorpusAnnotation]] = {holds: {} for holds in KEPT}
+    for holds, layers in KEPT.items():
+        for side in annotated_sides(parts, holds):
+            if side not in annotators:
+                continue
+            name, other_side = str(annotators[side]), "target" if side == "source" else "source"
+            if is_tagger(name):
+                pair = languages[side], languages[other_side]
+                sources[holds][side] = by_program(name, *pair, cache, layers)
+            else:
+                sources[holds][side] = from_file(Path(name))
+    return Annotations(sources)

@@ -37,7 +37,6 @@ class LinkGrammar:
     language: str
 
     def additions(self, texts: Sequence[Sequence[str]]) -> Iterator[Addition]:
-        """What is added to the block of every text; all cores."""
         self._check()
         with ThreadPoolExecutor(cores()) as pool:
             for comments in pool.map(_of_texts, batches(texts, CHUNK)):

@@ -20,7 +20,6 @@ class SpacyTagger:
     model: str
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One block per text, in order."""
         pipeline = self._pipeline  # first: it says what to do where there is none
         from spacy.tokens import Doc
 

@@ -40,7 +40,6 @@ class Hunspell:
         return frozenset(asked) & frozenset(lines.split("\n"))
 
     def additions(self, texts: Sequence[Sequence[str]]) -> Iterator[Addition]:
-        """What is added to the block of every text."""
         unknown = self.unknown({word for text in texts for word in text})
         comment = f"speller = hunspell {self.dictionary.name}"
         for text in texts:

@@ -22,7 +22,6 @@ class StanzaTagger:
     model: str
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One block per text, in order."""
         for low in range(0, len(texts), _TEXTS):
             some = [list(text) for text in texts[low : low + _TEXTS]]
             filled = [text for text in some if text]

@@ -79,7 +79,6 @@ class ApertiumTagger:
     texts_per_process: int = 1  # texts that one process of the tagger sees
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One block per text, in order."""
         paths = self._paths
         with ThreadPoolExecutor(self.workers or cores()) as pool:
             for blocks in pool.map(
@@ -244,7 +243,6 @@ class Combined:
     added: tuple[Addition, ...]
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One block per text, in order."""
         bare = (block_of([(word, NOTHING, NOTHING, NOTHING) for word in text]) for text in texts)
         blocks = self.base.annotate(texts) if self.base else bare
         for block, *more in zip(blocks, *(part.additions(texts) for part in self.added), strict=True):

@@ -21,7 +21,6 @@ class UDPipeTagger:
     model: Path
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One block per text, in order; one core."""
         package, model = self._loaded
         writer = package.OutputFormat.newOutputFormat("conllu")
         for text in texts:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -53,17 +54,13 @@ def origin_of(folder: Path) -> Origin | None:
         return None
     content = read_json("the origin of the encoder", path, _REMEDY)
     with damage_reported("the origin of the encoder", path, _REMEDY):
-        return _origin(content)
-
-
-def _origin(content: Mapping[str, Any]) -> Origin:
-    recent = {"command": "", **content}
-    name, source, revision, licence, command = texts = [recent.get(key) for key in _TEXTS]
-    files = content.get("files")
-    if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in (*texts, *files.values())):
-        raise Damaged("it must hold name, source, revision, licence, command and files, all of them text")
-    recorded = {str(file): str(value) for file, value in files.items()}
-    return Origin(str(name), str(source), str(revision), str(licence), recorded, str(command))
+        files = content.get("files")
+        texts: dict[str, Any] = {key: content.get(key) for key in _TEXTS}
+        texts["command"] = content.get("command", "")
+        values = [*texts.values(), *files.values()] if isinstance(files, Mapping) else [None]
+        if not all(isinstance(value, str) for value in values):
+            raise Damaged("it must hold name, source, revision, licence, command and files, all of them text")
+        return Origin(**texts, files=dict(files or {}))
 
 
 def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:
@@ -82,21 +79,16 @@ def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:
         )
     if overwrite:
         return False
-    if origin.command == command and _is_unchanged(origin, output):
-        return True
+    if origin.command == command:
+        with suppress(InputError):  # files are gone
+            if not origin.changed(output):
+                return True
     changed = ", changed since" if origin.command == command else ""
     raise InputError(
         f"holds what `qe encoders {origin.command}` made{changed}",
         location=output,
         remedy="name another folder by --output, or replace it by --overwrite",
     )
-
-
-def _is_unchanged(origin: Origin, folder: Path) -> bool:
-    try:
-        return not origin.changed(folder)
-    except InputError:  # files are gone
-        return False
 
 
 def check_unchanged(origin: Origin, folder: Path) -> None:
