@@ -71,7 +71,9 @@ class LabelStudio(Format):
         return self.dataset(reading, path, splits, scale)
 
     def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
-        tasks = self._of_pair(reading, _tasks(_json_list(reading, file), file), file)
+        remedy = "export as JSON or JSON-MIN"
+        entries = _objects(reading.json(file), "must be a list of tasks", file, remedy)
+        tasks = self._of_pair(reading, _tasks(entries, file), file)
         edits = self.label == "hter"
         control = self._control(tasks, file)
         places = [task.place for task in tasks.values()]
@@ -132,11 +134,6 @@ class LabelStudio(Format):
                 remedy=f"set `control` to one of {', '.join(known) or 'those of the project'}",
             )
         return fitting[0]
-
-
-def _json_list(reading: Reading, path: Path) -> list[Mapping[str, Any]]:
-    content = reading.json(path)
-    return _objects(content, "must be a list of tasks", path, remedy="export as JSON or JSON-MIN")
 
 
 def _objects(content: Any, problem: str, location: object, remedy: str = "") -> list[Mapping[str, Any]]:
