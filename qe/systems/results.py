@@ -74,13 +74,12 @@ def check(systems: Sequence[System], references: Sequence[Texts], metrics: Mappi
         _check_score_files(system, metrics)
     files = [column for system in systems for columns in system.score_files.values() for column in columns]
     check_lengths([*references, *(run for system in systems for run in system.runs), *files])
-    for reference in references:
-        for number, line in enumerate(reference.lines, start=1):
-            if not line.strip():
-                raise InputError(
-                    "empty reference", location=f"{reference.name}:{number}",
-                    remedy="every segment needs a reference: complete the line or leave the segment out",
-                )  # fmt: skip
+    for number, lines in enumerate(zip(*(texts.lines for texts in references), strict=True), start=1):
+        if not any(line.strip() for line in lines):
+            raise InputError(
+                "empty reference", location=f"{references[0].name}:{number}",
+                remedy="every segment needs a reference: complete the line or leave the segment out",
+            )  # fmt: skip
 
 
 def _check_score_files(system: System, metrics: Mapping[str, TextMetric]) -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from features.basics.errors import InputError
+from qe.systems.comparison import compare
 from qe.systems.mt_metrics.ngrams import Bleu
+from qe.systems.results import System
 from qe.systems.text_metric import metric
 from qe.systems.texts import Texts
 from qe.systems.tokenizers import sacrebleu_tokenizer
@@ -185,3 +187,26 @@ def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_options_that_do_not_go_together(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         metric(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [("bleu", BLEU()), ("chrf", CHRF()), ("ter", TER()), ("meteor", None), ("nist", None)],
+)
+def test_a_reference_may_lack_segments_that_another_has(name: str, theirs: Any) -> None:
+    systems = {
+        "a": ["the cat sat on the mat today", "he went home early", "this one is fine", "last line here now"],
+        "b": ["the cat sat on a mat today", "he went home", "this one is fine", "last line here"],
+    }
+    first = ["the cat sat on the mat today", "", "this one is fine", "last line here now"]
+    second = ["a cat was on the mat today", "he went home early", "", "last line now"]
+    columns = [System(system, (Texts.from_lines(lines),)) for system, lines in systems.items()]
+    references = [Texts.from_lines(first), Texts.from_lines(second)]
+    compared = compare(columns, references, {name: metric(name, {})})
+    scores = {system: compared.scores[system][name].instability.mean for system in systems}
+    assert scores["a"] != scores["b"] and np.isfinite([*scores.values()]).all()
+    if theirs is not None:
+        for system, lines in systems.items():
+            assert scores[system] == pytest.approx(
+                theirs.corpus_score(lines, [first, second]).score, abs=1e-9
+            )

@@ -67,7 +67,7 @@ class Meteor(TextMetric):
         own, *others = ([*self._words(side, functional)] for side in tokens)
         found = [[meteor.statistics(*pair) for pair in zip(own, side, strict=True)] for side in others]
         every = np.array(found, np.float64)  # (references, n, 8)
-        best = np.argmax(self.aggregate(every), axis=0)
+        best = np.argmax(np.nan_to_num(self.aggregate(every), nan=-1.0), axis=0)
         return np.asarray(every[best, np.arange(len(own))])
 
     def aggregate(self, sums: FloatArray) -> FloatArray:
