@@ -1,5 +1,6 @@
 """Corpus frequencies of the n-grams of both texts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -65,9 +66,9 @@ STATISTICS: tuple[_Statistic, ...] = (
     ),
     _Statistic("unseen",
         "share of {n}-grams that the {side} corpus lacks (order 1: out-of-vocabulary rate), or has fewer "
-        "than `known` times", _UU, "share", lambda ngrams: ngrams.mean(ngrams.counts < ngrams.unseen),
+        "than `seen_count` times", _UU, "share", lambda ngrams: ngrams.mean(ngrams.counts < ngrams.unseen),
         f"{_LIMSI} (order 1); {_UU}, there of the source"),
-    _Statistic("seen", "share of {n}-grams that the {side} corpus has (`known` times; null: `minimum` times)",
+    _Statistic("seen", "share of {n}-grams that the {side} corpus has (`seen_count` or `minimum` times)",
         _QUEST, "share", lambda ngrams: ngrams.mean(ngrams.counts >= ngrams.min_count)),
     _Statistic("mean", "mean corpus count of the {n}-grams", _WLV, "occurrences",
         lambda ngrams: ngrams.mean(ngrams.counts)),
@@ -89,7 +90,7 @@ class NgramFrequency(ColumnExtractor):
 
     orders   n-grams of orders 1 .. orders
     minimum  rarer n-gram types take no part in the quartile cut-offs (3: as QuEst)
-    known    occurrences from which on an n-gram counts as seen; unseen is all else. None: unseen are those
+    seen_count  occurrences from which on an n-gram counts as seen; unseen is all else. None: unseen are those
              that the corpus lacks, seen those that it has `minimum` times, as QuEst counts; those between are
              neither
 
@@ -97,13 +98,14 @@ class NgramFrequency(ColumnExtractor):
     do not reach `orders`.
     """
 
+    renamed: ClassVar[Mapping[str, str]] = {"known": "seen_count"}
     plain: ClassVar[str] = "how usual the wording of the {text} is"
 
     source_ngrams5: NgramCounts
     target_ngrams5: NgramCounts
     orders: Count = 4
     minimum: Count = QUEST_MINIMUM
-    known: Count | None = None
+    seen_count: Count | None = None
 
     def column_groups(self) -> ColumnGroups:
         by_order = [(order, s) for order in range(1, self.orders + 1) for s in STATISTICS]
@@ -120,7 +122,10 @@ class NgramFrequency(ColumnExtractor):
         ngrams = self.source_ngrams5 if side == "source" else self.target_ngrams5
         return [
             _Counts(
-                *counts, _cutoffs(ngrams, order, self.minimum), self.known or self.minimum, self.known or 1
+                *counts,
+                _cutoffs(ngrams, order, self.minimum),
+                self.seen_count or self.minimum,
+                self.seen_count or 1,
             )
             for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
         ]

@@ -20,13 +20,13 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True, kw_only=True)
 class KeptWordsBuilder(Builder):
-    """The words in most segments of one side, at most `most`. Of equally frequent ones, the first."""
+    """The words in most segments of one side, at most `max_words`. Of equally frequent ones, the first."""
 
     side: Side
-    most: Count = 9000
+    max_words: Count = 9000
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "KeptWords":
-        words = _by_frequency(plain(corpus.side(self.side)))[: self.most]
+        words = _by_frequency(plain(corpus.side(self.side)))[: self.max_words]
         progress(f"kept words, {self.side}", 1, 1)
         return KeptWords(tuple(words), settings=self.settings, corpus_fingerprint=corpus.fingerprint)
 
@@ -41,13 +41,13 @@ class KeptWords(Resource):
     Source: WMT12 UEdin, section 3.5, which keeps the words of the segments to be judged.
 
     >>> corpus = ParallelCorpus.from_lines([("a", "La casa de 5"), ("b", "la 7 de .")])
-    >>> KeptWords.build(corpus, side="target", most=3).words
+    >>> KeptWords.build(corpus, side="target", max_words=3).words
     ('la', 'de', '$number')
     """
 
     parts: ClassVar[Parts] = {
-        "source_kept_words": {"side": "source", "most": 8365},
-        "target_kept_words": {"side": "target", "most": 9000},
+        "source_kept_words": {"side": "source", "max_words": 8365},
+        "target_kept_words": {"side": "target", "max_words": 9000},
     }
     builder: ClassVar[type[Builder]] = KeptWordsBuilder
 

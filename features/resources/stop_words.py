@@ -16,10 +16,11 @@ from features.text.corpus import ParallelCorpus, Side
 
 @dataclass(frozen=True, kw_only=True)
 class StopWordsBuilder(Builder):
-    """The `most` frequent words of letters of one side, lower-cased. Of equally frequent ones, the first."""
+    """The `max_words` most frequent words of letters of one side, lower-cased. Of equally frequent ones, the
+    first."""
 
     side: Side
-    most: Count = 150
+    max_words: Count = 150
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "StopWords":
         """Raises InputError if the side has no word of letters."""
@@ -35,7 +36,9 @@ class StopWordsBuilder(Builder):
             )
         progress(f"stop words, {self.side}", 1, 1)
         return StopWords(
-            tuple(sorted(words[: self.most])), settings=self.settings, corpus_fingerprint=corpus.fingerprint
+            tuple(sorted(words[: self.max_words])),
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
         )
 
 
@@ -47,7 +50,7 @@ class StopWords(Resource):
     words  lower-cased, ascending
 
     >>> corpus = ParallelCorpus.from_lines([("a", "la casa de la"), ("b", "de la .")])
-    >>> StopWords.build(corpus, side="target", most=2).words
+    >>> StopWords.build(corpus, side="target", max_words=2).words
     ('de', 'la')
     """
 

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -15,6 +16,7 @@ from features.core.resource import OnlyForParts, declaration
 PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
 
 # What the name of a part says: another value would make it another part.
+_RENAMED = {"most": "max_words"}  # settings of 0.2
 _IN_THE_NAME = ("side", "direction", "given", "other", "quarter", "units", "holds")
 _TAKES = {bool: "true or false", int: "a whole number from 0", float: "a number from 0", str: "a text"}
 
@@ -91,6 +93,9 @@ def checked(part_settings: PartSettings, builders: Builders) -> dict[str, dict[s
         if name not in parts:
             raise unknown_part(name)
         known = settings_of(parts[name], builders)
+        for old in settings.keys() & _RENAMED.keys() - known.keys():
+            warnings.warn(f"resources: `{name}.{old}` is `{_RENAMED[old]}` now", FutureWarning, stacklevel=2)
+            settings = {_RENAMED.get(key, key): value for key, value in settings.items()}
         values = {key: _value(name, key, value, known) for key, value in settings.items()}
         different = {key: value for key, value in values.items() if value != known[key].default}
         if different:

@@ -273,7 +273,7 @@ def _values(match: regex.Match[str]) -> set[str]:
         return values
     integer, _, fraction = match["plain"].replace(",", ".").partition(".")
     values = {sign + _value(integer, fraction)}
-    if len(fraction) == 2 and int(integer) < 24 and int(fraction) < 60:  # noqa: PLR2004: hours and minutes
+    if len(fraction) == 2 and int(integer) < 24 and int(fraction) < 60:  # hours and minutes
         values.add(f"{int(integer)}:{int(fraction):02}")
     return values
 

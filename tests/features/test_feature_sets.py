@@ -15,7 +15,7 @@ from features.text.corpus import ParallelCorpus
 from qe.getting_started.catalogue.features import describe
 from qe.getting_started.demo.generation import DemoData, generate
 from qe_papers.extractors.example_precision import ExamplePrecision
-from qe_papers.extractors.token_counts import COLUMNS
+from qe_papers.extractors.token_counts import TokenCounts
 from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
 
 # What the papers count. PRHLT-UPV's 475 cannot be told apart into this set's part and the decoder's.
@@ -61,7 +61,7 @@ BY_PARAMETER = (
     "lm_target_probability",
 )
 # Of families that it names as absent.
-OTHERWISE = {c.name for c in (*COLUMNS, *OF_TRANSLATED_TEXT)} | set(ExamplePrecision().names)
+OTHERWISE = {c.name for c in OF_TRANSLATED_TEXT} | {*TokenCounts().names, *ExamplePrecision().names}
 OTHERWISE |= {name.replace("precision_", "precision_development_") for name in ExamplePrecision().names}
 OTHERWISE |= {f"function_words_{side}_share" for side in ("source", "target")}
 

@@ -60,7 +60,7 @@ def test_by_hand() -> None:
 def test_seen_and_unseen_by_one_rule(known: int | None, seen: float, unseen: float) -> None:
     """d occurs twice: seen from one occurrence on, unseen below three; as QuEst counts, neither."""
     text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
-    cells = row(extractor([text], ["x y"], known=known), "A b c d zz f")
+    cells = row(extractor([text], ["x y"], seen_count=known), "A b c d zz f")
     assert cells["ngrams_source_seen_1"] == pytest.approx(seen)
     assert cells["ngrams_source_unseen_1"] == pytest.approx(unseen)
     assert cells["ngrams_source_quartile1_1"] == pytest.approx(2 / 6)  # cut-offs stay

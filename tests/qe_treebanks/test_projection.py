@@ -57,7 +57,7 @@ def test_names_are_where_they_are_translated(
     """And every 25th sentence of the 240 is held out."""
     out, rest = tmp_path / "en", tmp_path / "rest"
     options = ["--annotator", annotators, "--resources", bundle.path, "-o", out]
-    assert run("annotate", "project", *options, "--held-out", rest, "--json") == 0
+    assert run("annotate", "project", *options, "--test-sentences", rest, "--json") == 0
     done = json.loads(capsys.readouterr().out)
     assert done == {
         "schema": 1, "output": str(out), "sentences": len(SPANISH), "skipped": 0,

@@ -24,7 +24,7 @@ def select(
     features: list[str] | None = None,
     resources: Path | None = None,
     method: list[str] | None = None,
-    by: str = "segment",
+    unit: str = "segment",
     doc_ids: Path | None = None,
     block: Positive = 10,
     new_source: Path | None = None,
@@ -64,7 +64,7 @@ def select(
       -m, --model MODEL  Choose by the scores of this trained model instead.
       --features NAME|FILE  A feature set, a family, or a YAML file with a list `features`. Repeatable.
       --resources DIR  Bundle built by `qe resources build`.
-      --by segment|document  Unit of the choice.
+      --unit segment|document  Unit of the choice.
       --doc-ids FILE  One document id per line.
       --block N  Without --doc-ids: consecutive segments that form a document.
       --new-source FILE  Source segments without references, to which the learned choice is applied.
@@ -81,9 +81,9 @@ def select(
     output:
       -o, --output DIR  Folder for the chosen translations and the report.
     """
-    if by not in ("segment", "document"):
-        raise unknown_name("--by", by, ("segment", "document"))
-    unit = cast(Literal["segment", "document"], by)
+    if unit not in ("segment", "document"):
+        raise unknown_name("--unit", unit, ("segment", "document"))
+    unit = cast(Literal["segment", "document"], unit)
     translations = _translations(source, system, "--system", doc_ids, block, references or ())
     new = None
     if new_source is not None:
@@ -207,7 +207,7 @@ def _choosers(arguments: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _apply(
-    model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
+    model: str, translations: "Translations", unit: Literal["segment", "document"], output: Path | None,
     json: bool, *, arguments: bool,
 ) -> None:  # fmt: skip
     from qe.api.models import model_folder
@@ -220,8 +220,8 @@ def _apply(
     if output is None:
         raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
     preferences = choose_by_model(Model.load(*model_folder(model)), translations)
-    _write(output, translations, {"model": preferences}, by, None)
-    taken = shares(preferences.choice(by, translations.documents), len(translations.names))
+    _write(output, translations, {"model": preferences}, unit, None)
+    taken = shares(preferences.choice(unit, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))
     parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
     content = {"segments": len(translations), "shares": shares_of, "output": output}
@@ -231,8 +231,8 @@ def _apply(
 
 def _write(
     folder: Path, translations: "Translations", preferences: "Mapping[str, Preferences]",
-    by: Literal["segment", "document"], selection: "Selection | None",
+    unit: Literal["segment", "document"], selection: "Selection | None",
 ) -> None:  # fmt: skip
     from qe_papers.selection.files import write
 
-    write(folder, translations, preferences, by, selection)
+    write(folder, translations, preferences, unit, selection)

@@ -109,12 +109,11 @@ def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterat
 def _agree(word: Word, head: Word, categories: Sequence[str]) -> dict[str, bool]:
     """Category -> whether both words agree in it, for categories that both have.
 
-        >>> from features.text.annotation import Annotated
-    from qe_papers.syntax import features_of
-        >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
-        ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])
-        >>> _agree(one, other, ("Person", "Gender", "Number"))
-        {'Gender': False, 'Number': False}
+    >>> from qe_papers.syntax import features_of
+    >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
+    ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])
+    >>> _agree(one, other, ("Person", "Gender", "Number"))
+    {'Gender': False, 'Number': False}
     """
     result = {}
     for category in categories:

@@ -129,7 +129,7 @@ def project(
     resources: Path,
     output: Path,
     pairs: Positive = 100000,
-    held_out: Path | None = None,
+    test_sentences: Path | None = None,
     language: str | None = None,
     quiet: bool = False,
     json: bool = False,
@@ -138,7 +138,7 @@ def project(
 
     The annotator's tags of one side of a parallel corpus go over word links to the other side. Sentences are
     passed over where an entity has no clear place. What `qe annotate train --task entities` learns from it is
-    no better than annotator and links: `--held-out` measures how well it copies.
+    no better than annotator and links: `--test-sentences` measures how well it copies.
 
     Example:
 
@@ -152,7 +152,7 @@ def project(
 
     output:
       -o, --output  CoNLL 2002: the other side's words, their tags.
-      --held-out  File for every 25th sentence, to measure what is learned from the others.
+      --test-sentences FILE  File for every 25th sentence, to measure what is learned from the others.
     """
     from typing import cast
 
@@ -165,13 +165,13 @@ def project(
 
     code = language or _language(annotator)
     check_output(output, [resources])
-    if held_out is not None:
-        check_output(held_out, [resources, output])
+    if test_sentences is not None:
+        check_output(test_sentences, [resources, output])
     bundle = Bundle(resources)
     corpus, aligner = corpus_of(bundle), cast(Aligner, bundle.part("aligner"))
     by = tagger(annotator, code, code, texts_per_process=2000)
     with progress_bar(quiet) as progress:
-        done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
+        done = project_entities(corpus, aligner, by, code, output, pairs, test_sentences, progress)
     if json:
         print_json("annotate-project", {"output": str(output), **vars(done)})
     elif not quiet:

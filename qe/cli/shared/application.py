@@ -48,7 +48,9 @@ _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydant
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
-_OLD_NAMES = {"--known": "--reuse-scores"}  # kept for one minor version
+_OLD_NAMES = {  # kept for one minor version
+    "--by": "--unit", "--held-out": "--test-sentences", "--known": "--reuse-scores",
+}  # fmt: skip
 _NUMBERS = {int: integer, float: real}
 
 

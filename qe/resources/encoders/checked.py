@@ -59,12 +59,12 @@ def _row(encoder: Mapping[str, Any]) -> list[Any]:
 
 # Three sentences, and their translations.
 ENGLISH: Final = (
-    "The house is on the hill.",
+    "The church is on the hill.",
     "The government has cut taxes for small firms.",
     "She plays the violin in an orchestra.",
 )
 GERMAN: Final = (
-    "Das Haus steht auf dem Hügel.",
+    "Die Kirche steht auf dem Hügel.",
     "Die Regierung hat die Steuern für kleine Firmen gesenkt.",
     "Sie spielt Geige in einem Orchester.",
 )

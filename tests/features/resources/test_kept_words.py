@@ -22,7 +22,7 @@ def test_words_in_most_segments() -> None:
     """`the` and `house` are in two segments; the repeated `a` is in one only."""
     lines = [("the house", "x"), ("The house a a a", "x"), ("a 7", "x")]
     corpus = ParallelCorpus.from_lines(lines)
-    assert KeptWords.build(corpus, side="source", most=2).words == ("the", "house")
+    assert KeptWords.build(corpus, side="source", max_words=2).words == ("the", "house")
     assert KeptWords.build(corpus, side="source").words == ("the", "house", "a", "$number")
 
 

@@ -29,7 +29,7 @@ def segments(pairs: list[tuple[str, str]]) -> Segments:
 
 def unfitted() -> SequenceLanguageModels:
     corpus = ParallelCorpus.from_lines(PAIRS * 20, SOURCE, TARGET)
-    stop_words = StopWords.build(corpus, side="target", most=2)
+    stop_words = StopWords.build(corpus, side="target", max_words=2)
     return SequenceLanguageModels(stop_words, AlignerBuilder().build(corpus))
 
 

@@ -374,7 +374,7 @@ def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ([*learn, "--features", str(tmp_path / "bad.yaml")], "`features` must be a list"),
         ([*learn, "--features", "baseline17"], "needs the resource"),
         ([*learn, "--features", "surface", "--method", "rank"], "did you mean 'ranking'"),
-        ([*learn, "--features", "surface", "--by", "page"], "known: segment, document"),
+        ([*learn, "--features", "surface", "--unit", "page"], "known: segment, document"),
         (
             [*learn, "--features", "surface", "--new-source", files["s"]],
             "the chosen translations need a folder",
