@@ -45,8 +45,9 @@ class Judgement:
 
 
 def is_appraise(path: Path) -> bool:
-    """Whether the first line is a judgement. Its fields are annotator, system, item, type, two languages and
-    score.
+    """Whether the first line is a judgement.
+
+    Its fields are annotator, system, item, type, two languages and score.
     """
     try:
         fields = next(read_lines(path), "").split(",")
@@ -56,9 +57,10 @@ def is_appraise(path: Path) -> bool:
 
 
 def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], str]:
-    """Judgements of translations, and a sentence on those that are left out (empty if none). Left out are
-    whole documents, control items, tutorials, documents that fill up a batch (`#incomplete`, `#duplicate`),
-    and earlier answers of an annotator to the same item: the latest counts.
+    """Judgements of translations, and a sentence on those that are left out (empty if none).
+
+    Left out are whole documents, control items, tutorials, documents that fill up a batch (`#incomplete`,
+    `#duplicate`), and earlier answers of an annotator to the same item: the latest counts.
 
     pair  of languages, as the file has it (`eng-deu`); may be left out if there is only one
 
@@ -113,8 +115,9 @@ def _rows(path: Path) -> Iterator[Judgement]:
 
 
 def standardised(rows: Sequence[Judgement]) -> list[float]:
-    """Scores standardised by annotator: less the mean, divided by the standard deviation. Scores of an
-    annotator who always gave the same one are NaN.
+    """Scores standardised by annotator: less the mean, divided by the standard deviation.
+
+    Scores of an annotator who always gave the same one are NaN.
     """
     own: dict[str, list[float]] = {}
     for row in rows:

@@ -115,8 +115,11 @@ class DataReport:
 
 
 def check(path: Path, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> DataReport:
-    """Reads the dataset at `path`, past defects if possible, and describes it. Without `format_name` the
-    format is guessed from what is there. Raises InputError if the settings or the layout are wrong.
+    """Reads the dataset at `path`, past defects if possible, and describes it.
+
+    Without `format_name` the format is guessed from what is there.
+
+    Raises InputError if the settings or the layout are wrong.
     """
     format_name = format_name or guess_format(path)
     reading = Reading(path, tolerant=True)
@@ -145,7 +148,10 @@ def check(path: Path, format_name: str | None = None, options: Mapping[str, Any]
 
 
 def guess_format(path: Path) -> str:
-    """The format that the layout at `path` shows. Raises InputError if it shows none."""
+    """The format that the layout at `path` shows.
+
+    Raises InputError if it shows none.
+    """
     if not path.exists():
         raise InputError("no such file or folder", location=path)
     fitting = [name for name in FORMATS.names if FORMATS.get(name).recognises(path)]

@@ -34,9 +34,10 @@ Pair = tuple[str, str]
 
 
 def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
-    """The two classes of the labels, as written, and whether the second is the better one. None if most
-    labels are of no two known classes; a direction of None is not known. Empty texts do not count; numbers
-    are classes where all of them are 0 or 1.
+    """The two classes of the labels, as written, and whether the second is the better one.
+
+    None if most labels are of no two known classes; a direction of None is not known. Empty texts do not
+    count; numbers are classes where all of them are 0 or 1.
 
     >>> classes_of(["NOT", "ERR", "n/a"]), classes_of(["true", "false"]), classes_of(["0.5", "1", "0"])
     ((('NOT', 'ERR'), False), (('false', 'true'), None), None)

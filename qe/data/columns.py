@@ -70,8 +70,11 @@ Label = Mapping[str, Any] | str
 
 
 def label_scale(label: Label) -> LabelScale:
-    """The label scale that `label:` declares. `label:` is `hter` (from post-edits), or {name, low, high,
-    higher_is_better}. Raises InputError for unknown or missing keys and a range that is none.
+    """The label scale that `label:` declares.
+
+    `label:` is `hter` (from post-edits), or {name, low, high, higher_is_better}.
+
+    Raises InputError for unknown or missing keys and a range that is none.
     """
     if isinstance(label, str):
         if label != "hter":
@@ -129,9 +132,11 @@ def make_split(
     judge_range: tuple[float | None, float | None] = (None, None),
     compute_hter: bool = False,
 ) -> Split:
-    """Makes a split from its columns; default ids are `NAME-1`, `NAME-2`, ... With `compute_hter`, missing
-    scores are the HTER of target against post-edit. Raises InputError if source or target is missing, or
-    columns differ in length.
+    """Makes a split from its columns; default ids are `NAME-1`, `NAME-2`, ...
+
+    With `compute_hter`, missing scores are the HTER of target against post-edit.
+
+    Raises InputError if source or target is missing, or columns differ in length.
     """
     for required in ("source", "target"):
         if required not in columns:
@@ -168,8 +173,9 @@ def make_split(
 
 
 def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
-    """The header of the labels: as given, or a usual one of the first table. Raises InputError if no table
-    has such a header.
+    """The header of the labels: as given, or a usual one of the first table.
+
+    Raises InputError if no table has such a header.
     """
     headers = [list(map(str, table.columns)) for table in tables.values()]
     if any(label in names for names in headers):
@@ -184,8 +190,9 @@ def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
 def frame_columns(
     reading: Reading, table: "pd.DataFrame", split: str, label: str, languages: tuple[str, str]
 ) -> dict[str, Column]:
-    """The columns of a split in memory as text, by role; rows of other language pairs are left out. Raises
-    InputError if source or target is missing, or several headers could have one role.
+    """The columns of a split in memory as text, by role; rows of other language pairs are left out.
+
+    Raises InputError if source or target is missing, or several headers could have one role.
     """
     place = Path(f"the table of '{split}'")
     headers = list(map(str, table.columns))

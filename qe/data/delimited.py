@@ -88,11 +88,14 @@ class Dialect:
         return ", ".join(parts + [self.encoding] * (self.encoding != "utf-8"))
 
     def records(self, lines: Iterable[str], path: Path) -> Iterator[Record]:
-        """The rows of the lines of a file (without line ends), the header first. Unquoted, a double quote is
-        text and every line is a row. Quoted, as in RFC 4180: a field that begins with a double quote ends
-        with one, quotes inside are doubled, and it may hold delimiters and line ends. Empty fields behind the
-        last name of the header are none: spreadsheets write them for columns that were once in use. Raises
-        InputError, with file and line, for quotes that are no CSV.
+        """The rows of the lines of a file (without line ends), the header first.
+
+        Unquoted, a double quote is text and every line is a row. Quoted, as in RFC 4180: a field that
+        begins with a double quote ends with one, quotes inside are doubled, and it may hold delimiters and
+        line ends. Empty fields behind the last name of the header are none: spreadsheets write them for
+        columns that were once in use.
+
+        Raises InputError, with file and line, for quotes that are no CSV.
         """
         numbered = islice(enumerate(lines, start=1), self.preamble, None)
         if not self.quoting:
@@ -100,7 +103,10 @@ class Dialect:
         return _within_header(_Quoted(numbered, self.delimiter, path).rows())
 
     def lines(self, path: Path) -> Iterator[str]:
-        """The lines of a plain or gzip file. Raises InputError for bytes that are not of the encoding."""
+        """The lines of a plain or gzip file.
+
+        Raises InputError for bytes that are not of the encoding.
+        """
         return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
 
 
@@ -221,7 +227,10 @@ def check_encoding(name: str) -> None:
 
 
 def dialect_of(path: Path, kind: str, wanted: CsvOptions | None = None) -> Dialect:
-    """How the file at `path` is written. Raises InputError for a file that cannot be read or is empty."""
+    """How the file at `path` is written.
+
+    Raises InputError for a file that cannot be read or is empty.
+    """
     return detect_dialect(_beginning(path), kind, wanted or CsvOptions())
 
 

@@ -84,8 +84,9 @@ FORMATS: Catalogue[Format] = Catalogue("qe.data.formats", Format, "format")
 
 
 def make_format(name: str, options: Mapping[str, Any]) -> Format:
-    """The format `name` with the given keys of `dataset:`. Raises InputError for an unknown format, unknown
-    keys, and keys that are missing.
+    """The format `name` with the given keys of `dataset:`.
+
+    Raises InputError for an unknown format, unknown keys, and keys that are missing.
     """
     for error in option_errors(name, options):
         raise error

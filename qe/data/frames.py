@@ -35,8 +35,9 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
 
 
 def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:
-    """A DataFrame as the kind of table that was given: of pandas, of polars, else of PyArrow. NaN is null
-    outside pandas.
+    """A DataFrame as the kind of table that was given: of pandas, of polars, else of PyArrow.
+
+    NaN is null outside pandas.
     """
     import pandas as pd
     import pyarrow as pa

@@ -66,9 +66,10 @@ def says_languages(header: str) -> bool:
 def rows_of_pair(
     cells: Mapping[str, Sequence[str]], languages: tuple[str, str], location: object
 ) -> tuple[Rows | None, str]:
-    """The rows of one language pair, and a sentence on the other rows (empty if there are none). Rows are
-    None if no column holds pairs: `lp`, `pair`, `language_pair`, `langs`, ... with values such as `en-es`,
-    `en_ES-de_DE` or `eng-deu`, or two columns such as `src_lang` and `tgt_lang`.
+    """The rows of one language pair, and a sentence on the other rows (empty if there are none).
+
+    Rows are None if no column holds pairs: `lp`, `pair`, `language_pair`, `langs`, ... with values such as
+    `en-es`, `en_ES-de_DE` or `eng-deu`, or two columns such as `src_lang` and `tgt_lang`.
 
     >>> rows_of_pair({"lp": ["en-de", "zh-en", "EN-DE"]}, ("en", "de"), "")
     ([0, 2], '1 rows of other language pairs are left out (zh-en 1)')

@@ -20,9 +20,12 @@ LARGEST = 1000  # grades, or distinct scores, that tables of all pairs of them a
 def weighted_kappa(
     scores_a: FloatArray, scores_b: FloatArray, weights: Literal["linear", "quadratic"] = "quadratic"
 ) -> float | None:
-    """Cohen's weighted kappa of two judges; 1 is full agreement, 0 agreement by chance. Over the segments
-    that both judged. None if scores are not whole numbers, both judges always gave one and the same score, or
-    grades are more than 1,000 apart. Source: Cohen 1968, "Weighted kappa", by scikit-learn.
+    """Cohen's weighted kappa of two judges; 1 is full agreement, 0 agreement by chance.
+
+    Over the segments that both judged. None if scores are not whole numbers, both judges always gave one and
+    the same score, or grades are more than 1,000 apart.
+
+    Source: Cohen 1968, "Weighted kappa", by scikit-learn.
 
     >>> round(weighted_kappa(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])), 3)
     0.8
@@ -42,9 +45,13 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
 def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | None:
-    """Krippendorff's alpha of (n, j) scores; NaN marks a missing score. 1 is full agreement, 0 agreement by
-    chance. None if no segment has two scores, all scores are equal, or more than 1,000 are distinct. Source:
-    Krippendorff 2011, "Computing Krippendorff's alpha-reliability", sections C and D.
+    """Krippendorff's alpha of (n, j) scores; NaN marks a missing score.
+
+    1 is full agreement, 0 agreement by chance.
+
+    None if no segment has two scores, all scores are equal, or more than 1,000 are distinct.
+
+    Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability", sections C and D.
 
     >>> krippendorff_alpha(np.array([[1.0, 1], [2, 2], [3, 3]]))
     1.0
@@ -130,9 +137,10 @@ class JudgedLabels:
 
 
 def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERENCE) -> JudgedLabels:
-    """Labels from individual scores. Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on
-    Statistical Machine Translation", 6.1: differences above 1 are dropped; the judges, by standard deviation,
-    weigh 3, 2 and 1.
+    """Labels from individual scores.
+
+    Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation",
+    6.1: differences above 1 are dropped; the judges, by standard deviation, weigh 3, 2 and 1.
 
     Parameters
     ----------
@@ -171,8 +179,12 @@ def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERE
 
 
 def judge_weights(judges: FloatArray) -> FloatArray:
-    """(j,) weights of judges from (n, j) scores. A weight is the rank of the judge's standard deviation over
-    the sum of ranks. Judges with equal standard deviations share their weights. NaN scores are left out.
+    """(j,) weights of judges from (n, j) scores.
+
+    A weight is the rank of the judge's standard deviation over the sum of ranks.
+
+    Judges with equal standard deviations share their weights. NaN scores are left out.
+
     Source: findings of WMT12, 6.1.
 
     >>> judge_weights(np.array([[2.0, 1], [3, 3], [4, 5]])).round(3).tolist()

@@ -26,9 +26,11 @@ _BATCH = 1000  # segments labelled at a time
 
 
 def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
-    """(n,) HTER: edits from translation to post-edit, per post-edit word; lower is better. Not cut off at 1
-    (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit. Source: Snover et
-    al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
+    """(n,) HTER: edits from translation to post-edit, per post-edit word; lower is better.
+
+    Not cut off at 1 (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit.
+
+    Source: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
     """
     return ter(target.lower(), post_edit.lower()).rates
 
@@ -70,8 +72,9 @@ class PostEditLabels:
         return counts
 
     def table(self, ids: Sequence[str]) -> pd.DataFrame:
-        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums. HTER
-        is NaN for an empty post-edit, rates where the side they are divided by is empty.
+        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums.
+
+        HTER is NaN for an empty post-edit, rates where the side they are divided by is empty.
         """
         words, blocks, rates = self._by_class()
         columns: dict[str, Any] = {
@@ -168,8 +171,9 @@ def check_output(path: Path) -> None:
 
 
 def save_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty. Raises
-    InputError for a name of another kind, or a path that cannot be written.
+    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty.
+
+    Raises InputError for a name of another kind, or a path that cannot be written.
     """
     check_output(path)
     kind = path.name.removesuffix(".gz")

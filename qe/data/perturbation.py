@@ -66,8 +66,9 @@ def names(effect: Effect | None = None) -> tuple[str, ...]:
 def perturbed(
     segments: Segments, name: str, seed: int = 0, rows: Sequence[int] | None = None
 ) -> tuple[Segments, NDArray[np.int64]]:
-    """The segments that the perturbation changes, and their row numbers in `segments`. All other columns
-    stay. A row gives the same change for the same texts and seed.
+    """The segments that the perturbation changes, and their row numbers in `segments`.
+
+    All other columns stay. A row gives the same change for the same texts and seed.
 
     >>> segments = Segments(("a b .", "c"), ("x y .", "z"))
     >>> changed, rows = perturbed(segments, "three_times")

@@ -67,8 +67,9 @@ def pairs_of(name: str) -> tuple[str, ...]:
 
 
 def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
-    """The dataset of a name with these language pairs, by default its usual ones. Raises InputError for an
-    unknown name or pair, and for a dataset whose files have no public address.
+    """The dataset of a name with these language pairs, by default its usual ones.
+
+    Raises InputError for an unknown name or pair, and for a dataset whose files have no public address.
     """
     if name in BY_HAND:
         raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
@@ -91,10 +92,13 @@ def fetch(
     base_url: str = BASE_URL,
     progress: Progress = silent,
 ) -> tuple[list[Path], list[Path]]:
-    """Downloads a public dataset to `output`; returns (written files, files that existed already). An
-    interrupted download continues; each file is written whole and verified. Checksums that are not published
-    are recorded in `origin.json`, with the terms. Raises InputError for an unknown name, a server that does
-    not answer, unexpected content, and an existing file with other content, which is never replaced.
+    """Downloads a public dataset to `output`; returns (written files, files that existed already).
+
+    An interrupted download continues; each file is written whole and verified. Checksums that are not
+    published are recorded in `origin.json`, with the terms.
+
+    Raises InputError for an unknown name, a server that does not answer, unexpected content, and an existing
+    file with other content, which is never replaced.
     """
     public = dataset(name, pairs)
     if not base_url.startswith(("http://", "https://")):

@@ -103,8 +103,9 @@ class Reading:
         return path.relative_to(self.root).as_posix() if inside else path.as_posix()
 
     def content(self, path: Path, *, in_lines: bool = False) -> bytes:
-        """The bytes of a plain or gzip file; adds its checksum to the provenance. Raises InputError if it is
-        absent, damaged or empty, or `in_lines` and a line is longer than 16 MiB.
+        """The bytes of a plain or gzip file; adds its checksum to the provenance.
+
+        Raises InputError if it is absent, damaged or empty, or `in_lines` and a line is longer than 16 MiB.
         """
         try:
             with open_binary(path) as stream:
@@ -126,9 +127,10 @@ class Reading:
             raise InputError(f"not JSON ({error})", location=path) from None
 
     def text(self, path: Path, encoding: str = "utf-8") -> str:
-        """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line. Raises
-        InputError, for UTF-8 with file and line, for bytes that are not of the encoding, and for lines longer
-        than 16 MiB.
+        """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line.
+
+        Raises InputError, for UTF-8 with file and line, for bytes that are not of the encoding, and for
+        lines longer than 16 MiB.
         """
         return self._text(path, self.content(path, in_lines=True), encoding)
 

@@ -64,8 +64,9 @@ def first_record_line(path: Path) -> str:
 def read_records(
     path: Path, parse: Callable[[str, int], Record | None], expected: str, remedy: str
 ) -> Iterator[Record]:
-    """The records of the lines that are neither empty nor headers. Raises InputError, with file and line, for
-    a line that `parse` makes no record of.
+    """The records of the lines that are neither empty nor headers.
+
+    Raises InputError, with file and line, for a line that `parse` makes no record of.
     """
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or (number <= HEADERS and len(fields_of(line)) == 1):

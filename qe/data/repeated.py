@@ -29,8 +29,9 @@ def keys(split: Split) -> dict[str, list[Any]]:
 
 
 def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int]]:
-    """(later, earlier) split -> how many sources, targets and pairs they share. Segments of the later split
-    are counted.
+    """(later, earlier) split -> how many sources, targets and pairs they share.
+
+    Segments of the later split are counted.
     """
     found = {name: keys(split) for name, split in splits.items()}
     counts = {

@@ -114,10 +114,12 @@ def read_scores(
     *,
     ranks_suffice: bool = False,
 ) -> ScoreFile:
-    """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip. Submissions to
-    later tasks and what `comet-score` prints are read, too; their segments count from 0 or 1. A file named
-    .tsv, .csv, .jsonl or .parquet is a table, unless its first line is one number or of a submission. Raises
-    InputError, with file and line, for values that are missing, no numbers or off the scale.
+    """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip.
+
+    Submissions to later tasks and what `comet-score` prints are read, too; their segments count from 0 or 1.
+    A file named .tsv, .csv, .jsonl or .parquet is a table, unless its first line is one number or of a
+    submission.
+    Raises InputError, with file and line, for values that are missing, no numbers or off the scale.
 
     Parameters
     ----------
@@ -216,8 +218,9 @@ def _check_scale(scores: FloatArray, path: Path, low: float | None, high: float 
 
 
 def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """The metric (empty if the file does not name it), and system -> (n,) scores in order. Raises InputError,
-    with the place, for another form and scores that are no finite numbers.
+    """The metric (empty if the file does not name it), and system -> (n,) scores in order.
+
+    Raises InputError, with the place, for another form and scores that are no finite numbers.
     """
     if _is_json(path):
         return _json_scores(path)
@@ -331,10 +334,13 @@ def is_submission(line: str) -> bool:
 
 def read_submission(path: Path) -> Submission:
     """Reads one method's file: METHOD, SEGMENT, SCORE, RANK, separated by tabs, in any order, no header.
+
     Segments count from 0 or from 1; rank 1 is the best segment, and no rank is given twice. A submission to
-    one subtask alone has 0 in the other's column throughout (Callison-Burch et al. 2012, 6.1). Raises
-    InputError, with file and line, for another number of fields, a second method, scores that are no numbers,
-    a segment given twice or missing, ranks that are not 1 .. n each once, and neither scores nor ranks.
+    one subtask alone has 0 in the other's column throughout (Callison-Burch et al. 2012, 6.1).
+
+    Raises InputError, with file and line, for another number of fields, a second method, scores that are no
+    numbers, a segment given twice or missing, ranks that are not 1 .. n each once, and neither scores nor
+    ranks.
     """
     rows = [_submitted(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
     if not rows:
@@ -372,8 +378,9 @@ def _submitted(line: str, location: str) -> tuple[str, int, float, int]:
 
 
 def write_submission(path: Path, method: str, scores: FloatArray, quality: FloatArray | None = None) -> None:
-    """Writes scores (n,) with their ranks as a submission to WMT12, atomically. Raises InputError for a
-    method with tabs or line feeds and for scores that are not finite.
+    """Writes scores (n,) with their ranks as a submission to WMT12, atomically.
+
+    Raises InputError for a method with tabs or line feeds and for scores that are not finite.
 
     Parameters
     ----------

@@ -33,15 +33,17 @@ def is_sgm(path: Path) -> bool:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file, or the segments of an SGM file. Raises InputError as `read_lines` and
-    `segments` do.
+    """The lines of a text file, or the segments of an SGM file.
+
+    Raises InputError as `read_lines` and `segments` do.
     """
     return (segment.text for segment in segments(path)) if is_sgm(path) else read_lines(path)
 
 
 def segments(path: Path) -> Sequence[Segment]:
-    """The segments of an SGM file in order; line ends inside a segment are blanks. Raises InputError for a
-    file that has none, a segment that is not closed, several systems in one file.
+    """The segments of an SGM file in order; line ends inside a segment are blanks.
+
+    Raises InputError for a file that has none, a segment that is not closed, several systems in one file.
     """
     text = "\n".join(read_lines(path))
     found: list[Segment] = []

@@ -115,8 +115,9 @@ class Split:
 
 
 def concatenate(splits: Sequence[Split]) -> Split:
-    """The rows of several splits; a label column stays only if every split has it. If a split has fewer
-    judges than another, the missing ones are NaN in its rows.
+    """The rows of several splits; a label column stays only if every split has it.
+
+    If a split has fewer judges than another, the missing ones are NaN in its rows.
     """
     if len(splits) == 1:
         return splits[0]

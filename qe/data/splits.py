@@ -24,8 +24,10 @@ def make_folds(
     documents: Sequence[str] | None = None,
     classes: FloatArray | None = None,
 ) -> list[Fold]:
-    """`folds` pairs (training rows, held-out rows), each sorted; every row is held out once. Raises
-    InputError for fewer segments, blocks or documents than folds, or where documents are needed and unknown.
+    """`folds` pairs (training rows, held-out rows), each sorted; every row is held out once.
+
+    Raises InputError for fewer segments, blocks or documents than folds, or where documents are needed and
+    unknown.
 
     Parameters
     ----------

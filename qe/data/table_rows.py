@@ -98,8 +98,9 @@ def ending_of(path: Path) -> str:
 
 
 def kind_of(path: Path) -> str:
-    """The kind by the file's name; a pipe without such a name by its content. Raises InputError for any other
-    name, and for a folder.
+    """The kind by the file's name; a pipe without such a name by its content.
+
+    Raises InputError for any other name, and for a folder.
     """
     if path.is_dir():
         raise InputError(
@@ -277,8 +278,9 @@ class Input(ABC):
     @property
     @abstractmethod
     def columns(self) -> list[str] | None:
-        """The columns that the input declares; None for JSONL, in which every row says its own. Raises
-        InputError for a file that cannot be read at all.
+        """The columns that the input declares; None for JSONL, in which every row says its own.
+
+        Raises InputError for a file that cannot be read at all.
         """
 
     @property

@@ -55,6 +55,7 @@ class TagFile:
 
     def parts(self, layout: Layout) -> "dict[str, TagFile]":
         """The words and the gaps of a file that holds both (gap, word, ..., gap); otherwise the file itself.
+
         Raises InputError for an unknown layout, and for a line of such a file with an even number of tags.
         """
         if layout not in LAYOUTS:
@@ -82,8 +83,9 @@ class TagFile:
 
 
 def read_tags(path: Path) -> TagFile:
-    """Reads `OK` and `BAD`, or numbers from 0 to 1, separated by white space, one line per segment. Raises
-    InputError for an empty file, other words, numbers outside 0 .. 1, and tags mixed with numbers.
+    """Reads `OK` and `BAD`, or numbers from 0 to 1, separated by white space, one line per segment.
+
+    Raises InputError for an empty file, other words, numbers outside 0 .. 1, and tags mixed with numbers.
     """
     rows: list[list[float]] = []
     kinds: set[bool] = set()
@@ -112,8 +114,9 @@ def is_scored(path: Path) -> bool:
 
 
 def read_scored(path: Path, layout: Layout) -> TagFile:
-    """P(BAD), and tags if there are any, from the JSONL rows of `qe score --tokens`. Raises InputError for
-    lines that are no such rows, and rows that were not scored.
+    """P(BAD), and tags if there are any, from the JSONL rows of `qe score --tokens`.
+
+    Raises InputError for lines that are no such rows, and rows that were not scored.
     """
     rows = []
     for number, (row, reason) in enumerate(json_rows(read_lines(path)), start=1):
@@ -199,10 +202,12 @@ def is_word_submission(path: Path) -> bool:
 
 
 def read_word_submission(path: Path, layout: Layout) -> TagFile:
-    """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn. Each
-    line is of one word, gap or source word. Segments and words count from 0 or from 1. Raises InputError,
-    with file and line, for lines of another form, a second system, tags that are missing or given twice, and
-    a file without tags of the kinds that the layout needs.
+    """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn.
+
+    Each line is of one word, gap or source word. Segments and words count from 0 or from 1.
+
+    Raises InputError, with file and line, for lines of another form, a second system, tags that are missing
+    or given twice, and a file without tags of the kinds that the layout needs.
     """
     expected = "PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD"
     rows = list(

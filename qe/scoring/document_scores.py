@@ -52,8 +52,9 @@ class DocumentIds:
 
     @classmethod
     def from_option(cls, table: Input, option: str | None) -> "DocumentIds":
-        """From the column or the file that the option names; without it, from a usual header. Raises
-        InputError if there is neither, or another number of lines than rows.
+        """From the column or the file that the option names; without it, from a usual header.
+
+        Raises InputError if there is neither, or another number of lines than rows.
         """
         headers = table.headers
         header = (

@@ -80,7 +80,10 @@ class PreviousJob:
         return ""
 
     def store(self, path: Path) -> EarlierScores:
-        """Write the outputs of all rows that have a score into a new file. Raises InputError as `rows`."""
+        """Write the outputs of all rows that have a score into a new file.
+
+        Raises InputError as `rows`.
+        """
         path.unlink(missing_ok=True)
         needed = self.scorer.columns()
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
@@ -94,8 +97,9 @@ class PreviousJob:
         return EarlierScores(path)
 
     def rows(self) -> Iterator[tuple[Mapping[str, Any], Output]]:
-        """(input columns, output) of every row that has a score. Raises InputError for texts that are not to
-        be had, and rows that are not those of the job.
+        """(input columns, output) of every row that has a score.
+
+        Raises InputError for texts that are not to be had, and rows that are not those of the job.
         """
         needed = self.scorer.columns()
         table = self._texts()

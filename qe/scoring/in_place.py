@@ -43,8 +43,10 @@ def score_in_place(
     job_summary  written when the output is complete
 
     Only notes are added to XLIFF and TMX, in place of those of an earlier scoring. In XLSX, what openpyxl
-    does not know is lost. Raises InputError for a file that cannot be read or is of other languages than the
-    model, before anything is written, and for an output that another job made.
+    does not know is lost.
+
+    Raises InputError for a file that cannot be read or is of other languages than the model, before anything
+    is written, and for an output that another job made.
     """
     _check_kinds(source, output)
     check_output(output, [source, model])

@@ -37,9 +37,10 @@ def open_all(
 
 
 def files_of(source: Sequence[Path]) -> list[Path]:
-    """The files of an input: those of a folder or a pattern by name; a file is itself. In folders, names that
-    begin with a point or an underscore are skipped (`_SUCCESS` of Spark). Raises InputError for a folder that
-    holds anything but tables of one kind, and a pattern that matches no file.
+    """The files of an input: those of a folder or a pattern by name; a file is itself.
+
+    In folders, names that begin with a point or an underscore are skipped (`_SUCCESS` of Spark). Raises
+    InputError for a folder that holds anything but tables of one kind, and a pattern that matches no file.
     """
     return [file for path in source for file in _expanded(path)]
 

@@ -363,8 +363,9 @@ def table_metadata(
 
 
 def record_of(scored: Path) -> Mapping[str, Any] | None:
-    """The record of how a scored file was made: its summary or its metadata; None if there is none. Raises
-    InputError for a summary at the default path that belongs to other scores.
+    """The record of how a scored file was made: its summary or its metadata; None if there is none.
+
+    Raises InputError for a summary at the default path that belongs to other scores.
     """
     place = default_place(scored)
     if place.is_file() and is_summary(place):

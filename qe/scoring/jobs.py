@@ -60,12 +60,15 @@ def score_file(
     job_summary: JobSummary | None = None,
     earlier_output: Path | None = None,
 ) -> ScoredFile:
-    """Score an input into a table. The input is a table, a folder or a pattern of tables, a file of a
-    translation tool (one path), or two parallel texts. An existing output is replaced only with `overwrite`;
-    if the same job made it, nothing is done. Finished chunks are in `OUTPUT.partial/` until the job is done;
-    a killed job continues with `resume` and ends byte-identical to an uninterrupted one. Memory does not grow
-    with the input. Raises InputError for a model, input or output that cannot be used, before any row is
-    scored, for an output that another job made, and while another process writes it.
+    """Score an input into a table.
+
+    The input is a table, a folder or a pattern of tables, a file of a translation tool (one path), or two
+    parallel texts. An existing output is replaced only with `overwrite`; if the same job made it, nothing is
+    done. Finished chunks are in `OUTPUT.partial/` until the job is done; a killed job continues with
+    `resume` and ends byte-identical to an uninterrupted one. Memory does not grow with the input.
+
+    Raises InputError for a model, input or output that cannot be used, before any row is scored, for an
+    output that another job made, and while another process writes it.
 
     Parameters
     ----------
@@ -211,6 +214,7 @@ class FinishedOutput:
 
     def summary(self, overwrite: bool) -> Mapping[str, Any] | None:
         """The result of the same job, if it made the output; None without an output, or to `overwrite`.
+
         Raises InputError if something else made the output.
         """
         if overwrite or not self.path.is_file():  # /dev/null is no file
@@ -241,8 +245,9 @@ class FinishedOutput:
 
 
 def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
-    """`score` and `reason` for a DataFrame, with its index. Raises InputError, by name, for a column that the
-    model needs and the table lacks.
+    """`score` and `reason` for a DataFrame, with its index.
+
+    Raises InputError, by name, for a column that the model needs and the table lacks.
     """
     return frame_of(Scorer(model), table)
 
@@ -264,8 +269,9 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None = None) -> Names:
-    """Header of each column that the model, or `needed`, reads. Raises InputError for a column without a
-    header, or with several.
+    """Header of each column that the model, or `needed`, reads.
+
+    Raises InputError for a column without a header, or with several.
     """
     needed = model.columns() if needed is None else needed
     names = Names().completed(needed, headers, training_headers(model), "the table")

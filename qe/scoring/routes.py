@@ -45,9 +45,10 @@ class Route:
 
 
 def read_routes(path: Path) -> list[Route]:
-    """The routes of a YAML file; each row is scored by the first that takes it. Relative paths of models
-    start at the file's folder. Raises InputError for a file of another form, and for a route that no row can
-    take.
+    """The routes of a YAML file; each row is scored by the first that takes it.
+
+    Relative paths of models start at the file's folder. Raises InputError for a file of another form, and
+    for a route that no row can take.
     """
     content = strict_yaml.read(path, "file of routes")
     if not isinstance(content, list) or not content:

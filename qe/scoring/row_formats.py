@@ -39,7 +39,10 @@ KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind by the file's name, `.gz` and `.zst` aside. Raises InputError for any other name."""
+    """The kind by the file's name, `.gz` and `.zst` aside.
+
+    Raises InputError for any other name.
+    """
     ending = ending_of(path)
     kind = NAMED.get(ending)
     if kind is None:
@@ -60,8 +63,11 @@ def encode(
     safe: bool = False,
     end: str = "\n",
 ) -> bytes:
-    """Rows as the bytes of a headerless piece of a table, lines ended by `end`. A piece of Parquet is a whole
-    file. A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
+    """Rows as the bytes of a headerless piece of a table, lines ended by `end`.
+
+    A piece of Parquet is a whole file.
+
+    A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
 
     safe  whether text that a spreadsheet would take for a formula gets an apostrophe before it (TSV and CSV)
     """
@@ -142,7 +148,10 @@ def join(
 
 @contextmanager
 def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
-    """A file to write bytes to. gzip has no name and no time, so that equal content gives equal bytes."""
+    """A file to write bytes to.
+
+    gzip has no name and no time, so that equal content gives equal bytes.
+    """
     with path.open("wb") as raw:
         if not packed:
             yield raw
@@ -258,8 +267,10 @@ class KeptColumns:
     def make(
         cls, types: Types, added: Sequence[str], kind: Kind, id_header: str, location: Path, suffix: str = ""
     ) -> Self:
-        """All columns of an input, and `added` ones, whose headers end in `suffix`. Raises InputError for an
-        added header that the input has, and for a column that the kind of the output cannot hold.
+        """All columns of an input, and `added` ones, whose headers end in `suffix`.
+
+        Raises InputError for an added header that the input has, and for a column that the kind of the
+        output cannot hold.
         """
         new = [name for name in added if name != "id" or id_header not in types]
         headers = added_headers(new, types, suffix, location)

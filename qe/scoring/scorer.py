@@ -244,8 +244,9 @@ class Scorer:
         return tuple(dict.fromkeys((*self.model.columns(), *more)))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
-        """One output row per input row, with a reason if it cannot be scored. Rows without an id are numbered
-        from `start` + 1.
+        """One output row per input row, with a reason if it cannot be scored.
+
+        Rows without an id are numbered from `start` + 1.
         """
         needed = self.columns()
         reasons = [reason or unusable(columns, needed) for columns, reason in rows]

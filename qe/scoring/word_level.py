@@ -64,10 +64,11 @@ class WordLevel:
         return ("tokens", "bad", "gaps", *target, *spans, *source)
 
     def columns(self, segments: Segments) -> dict[str, list[list[Any]]]:
-        """Per segment, lists of what `names` says. tokens (n), bad (n) and gaps (n + 1: before each token,
-        and after the last): P(BAD), rounded to six digits after the point; tags (n) and gap_tags (n + 1): OK
-        or BAD; spans of BAD words (`qe/scoring/spans.py`); source_tokens (m), source_bad (m), source_tags
-        (m).
+        """Per segment, lists of what `names` says.
+
+        tokens (n), bad (n) and gaps (n + 1: before each token, and after the last): P(BAD), rounded to six
+        digits after the point; tags (n) and gap_tags (n + 1): OK or BAD; spans of BAD words
+        (`qe/scoring/spans.py`); source_tokens (m), source_bad (m), source_tags (m).
         """
         places = self.places(segments)
         bad = {kind: each.rows() for kind, each in places.items()}
@@ -119,8 +120,9 @@ def _tag_names(tags: BoolArray) -> list[str]:
 
 
 def bad_spans(words: BoolArray, gaps: BoolArray) -> list[tuple[int, int]]:
-    """(first word, word after the last) of every run of BAD words, in order. A BAD gap without an adjacent
-    BAD word is an empty span: both ends are the word after it.
+    """(first word, word after the last) of every run of BAD words, in order.
+
+    A BAD gap without an adjacent BAD word is an empty span: both ends are the word after it.
 
     >>> bad_spans(np.array([0, 1, 1, 0, 0], bool), np.array([0, 0, 0, 1, 0, 1], bool))
     [(1, 3), (5, 5)]

@@ -109,8 +109,10 @@ class Document:
 
     @classmethod
     def read(cls, path: Path) -> "Document":
-        """The document of a plain or gzip file. Raises InputError for a file that is not there, is damaged or
-        longer than 1 GiB, or is in an encoding that cannot be read.
+        """The document of a plain or gzip file.
+
+        Raises InputError for a file that is not there, is damaged or longer than 1 GiB, or is in an encoding
+        that cannot be read.
         """
         text, codec = decoded(_bytes(path), path)
         return cls(path, text.encode("utf-8"), codec)
@@ -153,8 +155,9 @@ class Walk:
     _length: int = 0  # characters of the open text
 
     def run(self) -> None:
-        """Raises InputError for XML that is damaged, too deep, or needs entities. The message has line and
-        column.
+        """Raises InputError for XML that is damaged, too deep, or needs entities.
+
+        The message has line and column.
         """
         parser = expat.ParserCreate("utf-8", _BETWEEN)
         parser.namespace_prefixes = True
@@ -252,9 +255,10 @@ def edits_of(notes: Sequence[tuple[Place, str]]) -> list[Edit]:
 
 
 def decoded(raw: bytes, path: Path) -> tuple[str, str]:
-    """The text of an XML file with its byte order mark, and the codec that gives the same bytes. Raises
-    InputError for an encoding that is not known or no encoding of text, for a declaration that the bytes
-    contradict, and for bytes that the encoding does not have.
+    """The text of an XML file with its byte order mark, and the codec that gives the same bytes.
+
+    Raises InputError for an encoding that is not known or no encoding of text, for a declaration that the
+    bytes contradict, and for bytes that the encoding does not have.
     """
     seen = next((codec for start, codec in _STARTS if raw.startswith(start)), None)
     name = _declared(raw[:1024].decode(seen or "latin-1", "ignore"))

@@ -114,8 +114,9 @@ class TranslationFile:
         )
 
     def with_notes(self, notes: Sequence[str | None]) -> bytes:
-        """The file with the new notes in place of earlier ones. A segment gets its note if the file has a
-        place for it.
+        """The file with the new notes in place of earlier ones.
+
+        A segment gets its note if the file has a place for it.
         """
         placed = [
             (segment.place, segment.note(text))

@@ -15,7 +15,10 @@ _TYPE = f"x-{MARK}"
 
 
 def read(path: Path, languages: Languages) -> TranslationFile:
-    """Reads a TMX file. Raises InputError for one that is no TMX, or has no text in one of the languages."""
+    """Reads a TMX file.
+
+    Raises InputError for one that is no TMX, or has no text in one of the languages.
+    """
     document = Document.read(path)
     reader = _Reader(path, languages)
     Walk(document, reader.opened, reader.is_unit, reader.closed).run()

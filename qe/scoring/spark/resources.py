@@ -155,9 +155,12 @@ def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
 def count(
     session: Any, tokens: Tokens, *, order: int, case: Case = "lower", fingerprint: str | None = None
 ) -> NgramCounts:
-    """The same counts, in the same files, as `NgramCounts.from_tokens`. The text is sent once to every
-    executor as word ids (4 bytes per token), memory-mapped there. The driver holds the ids and the sorted
-    table of all n-grams. Raises InputError if an n-gram occurs 2^31 times or more, or there are 2^31 of them.
+    """The same counts, in the same files, as `NgramCounts.from_tokens`.
+
+    The text is sent once to every executor as word ids (4 bytes per token), memory-mapped there. The driver
+    holds the ids and the sorted table of all n-grams.
+
+    Raises InputError if an n-gram occurs 2^31 times or more, or there are 2^31 of them.
     """
     vocabulary, ids = encode(cased(tokens, case))
     size = len(vocabulary)

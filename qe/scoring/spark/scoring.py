@@ -67,10 +67,11 @@ def score_table(
     overwrite: bool = False,
     chunk: int = CHUNK,
 ) -> ScoredTable:
-    """Score a table into the folder `output`, whose parts hold the rows and columns of the local engine. The
-    name of the folder gives the kind of the parts; parts of TSV and CSV have a header each. Values equal the
-    local engine's to the last bit, text to the byte. Parts in the order of their names have the rows of one
-    input file in its order. The folder exists only when it is complete.
+    """Score a table into the folder `output`, whose parts hold the rows and columns of the local engine.
+
+    The name of the folder gives the kind of the parts; parts of TSV and CSV have a header each. Values equal
+    the local engine's to the last bit, text to the byte. Parts in the order of their names have the rows of
+    one input file in its order. The folder exists only when it is complete.
 
     columns, keep, suffix, safe  as in `qe.scoring.jobs.score_file`
 
@@ -152,8 +153,10 @@ class Table:
         return self.kind in ("tsv", "csv", "jsonl")
 
     def located(self, frame: Any) -> tuple[Any, dict[Split, int] | None]:
-        """Lines or columns with their splits, and the number of rows before each split. None for a table that
-        is not made of files: its rows have no order. Raises InputError for an input that Spark cannot read.
+        """Lines or columns with their splits, and the number of rows before each split.
+
+        None for a table that is not made of files: its rows have no order. Raises InputError for an input
+        that Spark cannot read.
         """
         from pyspark.errors import AnalysisException
 
@@ -174,6 +177,7 @@ class Table:
         self, batches: Iterable[pa.RecordBatch], rows_before: Mapping[Split, int] | None
     ) -> Iterator[list[tuple[int | None, Row]]]:
         """(number in the input from 1, row) of each batch; None instead of the number without an order.
+
         Raises InputError for bytes that are not UTF-8, CSV records of several lines, and a file with another
         header than the first.
         """
@@ -217,6 +221,7 @@ class Table:
 
 def read_table(session: Any, name: str) -> tuple[Table, Any]:
     """A table file, a folder of such files (Parquet, TSV, CSV, JSONL, by its name), or a table of Spark's.
+
     With its frame. Raises InputError for an input of another kind, or an empty one.
     """
     from pyspark.sql.functions import col
@@ -328,9 +333,12 @@ def _loaded(archive: str, identity: str | None, options: Options) -> Scorer:
 
 @contextmanager
 def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
-    """Yields a folder to write next to `output`; it becomes `output` when the block succeeds. Works in any
-    file system that Spark knows. Files that Spark's committer leaves of failed tasks are removed with the
-    temporary folder. Raises InputError if `output` exists, unless `overwrite` and it is a folder Spark wrote.
+    """Yields a folder to write next to `output`; it becomes `output` when the block succeeds.
+
+    Works in any file system that Spark knows. Files that Spark's committer leaves of failed tasks are removed
+    with the temporary folder.
+
+    Raises InputError if `output` exists, unless `overwrite` and it is a folder Spark wrote.
     """
     path = session._jvm.org.apache.hadoop.fs.Path(output)
     files = path.getFileSystem(session._jsc.hadoopConfiguration())

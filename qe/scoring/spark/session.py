@@ -39,11 +39,13 @@ _LOOPBACK = {
 
 @contextmanager
 def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
-    """A session on `master` (default: this machine's cores), stopped at the end of the block. An active
-    session (a notebook's) is used as it is and stays open. Further settings come from
-    `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS. Raises InputError if PySpark or Java is not
-    installed or the master does not answer; and, inside the block, for an InputError raised on an executor
-    and for a path or table that Spark does not find.
+    """A session on `master` (default: this machine's cores), stopped at the end of the block.
+
+    An active session (a notebook's) is used as it is and stays open. Further settings come from
+    `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS.
+
+    Raises InputError if PySpark or Java is not installed or the master does not answer; and, inside the
+    block, for an InputError raised on an executor and for a path or table that Spark does not find.
     """
     check_installed()
     with warnings.catch_warnings():
@@ -150,8 +152,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def ship_folder(session: Any, folder: Path) -> str:
-    """Send a folder to every executor, as an archive of Spark's; returns its name for `shipped`. A folder
-    with the same files is sent once in a session.
+    """Send a folder to every executor, as an archive of Spark's; returns its name for `shipped`.
+
+    A folder with the same files is sent once in a session.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     stamps = [(str(f.relative_to(folder)), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
