@@ -62,7 +62,7 @@ class ScoredFile:
         Number of rows with a flag of each kind.
     not_checked : mapping of str to str
         Kinds of flags that were not looked for -> why.
-    notes : sequence of str
+    notes : tuple of str
         What was detected about the input.
     unchanged : bool
         Whether the same job had made the output before, so that nothing was done.
@@ -83,7 +83,7 @@ class ScoredFile:
     actions: Mapping[str, int] = field(default_factory=dict)
     flagged: Mapping[str, int] = field(default_factory=dict)
     not_checked: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
+    notes: tuple[str, ...] = ()
     unchanged: bool = False
     recipe: str = ""
     reused: int = 0

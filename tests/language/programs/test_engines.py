@@ -229,7 +229,7 @@ def test_dictionaries_answer_units_as_they_answer_whole_texts(
         text, _ = call(["apertium-destxt"], paragraphs([clean(line) for line in lines if line]))
         text, _ = parts._tag([parts._stage("before", text)])
         dictionaries = 0
-        for stage in parts.after:
+        for stage in parts.later_stages:
             if isinstance(stage, str):
                 text = parts._stage(stage, text)
                 continue

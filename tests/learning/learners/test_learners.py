@@ -118,7 +118,8 @@ def test_contract_copies(name: str) -> None:
     # Array layout may change BLAS's order of summation, by the last bit.
     np.testing.assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), predicted, rtol=1e-13)
     stored = skops.io.dumps(model)
-    trusted = list(LEARNERS.get(name).trusted_types)
+    itself = f"{type(model).__module__}.{type(model).__qualname__}"
+    trusted = [itself, *LEARNERS.get(name).trusted_types]
     np.testing.assert_allclose(skops.io.loads(stored, trusted=trusted).predict(X), predicted, rtol=1e-13)
     fresh = make(name).fit(X, y).predict(X)
     np.testing.assert_array_equal(make(name).fit(X, y).predict(X), fresh)
