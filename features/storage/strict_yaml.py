@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.storage.pipes import rewindable
 
 MAX_BYTES: Final = 1 << 18
-MAX_DEPTH: Final = 32  # levels of keys in a setting, and of files that extend each other
+MAX_DEPTH: Final = 32  # levels of keys in a setting
 _AS_WRITTEN: Final = re.compile(
     r"[-+]?(0|[1-9][0-9]*|[0-9]*\.[0-9]*)(e[-+]?[0-9]+)?|[-+]?\.(inf|nan)|0x[0-9a-f]+", re.IGNORECASE
 )

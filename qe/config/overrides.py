@@ -29,6 +29,8 @@ def override(content: dict[str, Any], text: str) -> None:
     value = strict_yaml.parse(given, f"--set {key}")
     here: Any = content
     *parents, last = key.split(".")
+    if len(parents) >= strict_yaml.MAX_DEPTH:
+        raise InputError(f"--set takes at most {strict_yaml.MAX_DEPTH} names, but got {len(parents) + 1}")
     for depth, part in enumerate(parents):
         if isinstance(here, list):
             here = here[_index(part, here, ".".join(parents[:depth]), text)]
