@@ -19,7 +19,7 @@ LINES = ["la casa de la .", "De casa , la", "mar y sol . . ."]
 def test_frequent_words_of_letters() -> None:
     """`la` three times, `casa` and `de` twice, in the order of the text; marks are no words."""
     corpus = ParallelCorpus.from_lines([("x", line) for line in LINES])
-    most = {n: StopWords.build(corpus, side="target", most=n).words for n in (1, 2, 3, 99)}
+    most = {n: StopWords.build(corpus, side="target", max_words=n).words for n in (1, 2, 3, 99)}
     assert most[1] == ("la",) and most[2] == ("casa", "la") and most[3] == ("casa", "de", "la")
     assert most[99] == ("casa", "de", "la", "mar", "sol", "y")
 
