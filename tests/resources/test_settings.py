@@ -159,7 +159,7 @@ def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_pa
         "target_vectors": {"dimensions": 2, "classes": 2},
     }
     small["topic_model"] = {"common": 1.0}
-    small |= {f"{side}_stop_words": {"most": 3} for side in ("source", "target")}
+    small |= {f"{side}_stop_words": {"max_words": 3} for side in ("source", "target")}
     bundle = bundles.build(
         lambda: ParallelCorpus.from_lines(zip(lines, lines, strict=True)), folder, [part], settings=small
     )

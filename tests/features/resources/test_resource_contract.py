@@ -28,7 +28,8 @@ TARGET = [
 # They need annotations, an optional package, or more text.
 BEYOND = ("annotation", "morph", "synthetic_word_quality", "translated_corpus", "development_set")
 
-FEW_STOP_WORDS = {f"{side}_stop_words": {"most": 3} for side in ("source", "target")}  # other words are left
+# Other words are left.
+FEW_STOP_WORDS = {f"{side}_stop_words": {"max_words": 3} for side in ("source", "target")}
 
 
 def corpus() -> ParallelCorpus:
