@@ -15,6 +15,7 @@ from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core import bundle as bundles
 from features.core.bundle import Bundle, known_parts
+from features.core.feature_set import configured
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
@@ -309,3 +310,10 @@ def test_the_verb_that_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert parts["target_lm"]["settings"]["order"] == {"takes": "a whole number from 1", "default": 5}
     plain = qe("list").stdout
     assert all(name in plain for name in parts) and "prune=false" in plain
+
+
+def test_an_old_name_of_a_setting_works_with_a_notice() -> None:
+    with pytest.warns(FutureWarning, match="`source_stop_words.most` is `max_words` now"):
+        assert checked({"source_stop_words": {"most": 7}}, {}) == {"source_stop_words": {"max_words": 7}}
+    with pytest.warns(FutureWarning, match="`known` is `seen_count` now"):
+        configured({"kind": "ngram_frequency", "known": 2})
