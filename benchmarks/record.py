@@ -28,8 +28,8 @@ MODEL = "--model output/demo/model"
 STEPS = {
     "demo": "demo --quiet",
     "score-tsv": f"score {MODEL} --input output/demo/data/new.tsv --output scored.tsv",
-    "score-csv": f"score {MODEL} --input output/demo/data/new.tsv --output scored.csv",
-    "score-jsonl": f"score {MODEL} --input output/demo/data/new.tsv --output scored.jsonl",
+    "score-csv": f"score {MODEL} --input output/demo/data/new.tsv --output scored.csv --keep",
+    "score-jsonl": f"score {MODEL} --input output/demo/data/new.tsv --output scored.jsonl --keep",
     "score-parquet": f"score {MODEL} --input output/demo/data/new.tsv --output scored.parquet",
     "score-from-csv": f"score {MODEL} --input scored.csv --output again.tsv",
     "score-from-jsonl": f"score {MODEL} --input scored.jsonl --output again.jsonl",
@@ -37,7 +37,7 @@ STEPS = {
     "score-xliff": f"score {MODEL} --input given/units.xlf --output units.xlf",
     "score-tmx": f"score {MODEL} --input given/units.tmx --output units.tmx",
     "evaluate": "evaluate --gold given/gold --predictions a=given/a b=given/b --json",
-    "power": "power --gold given/gold --predictions a=given/a b=given/b --simulations 50 --json",
+    "power": "power --gold given/gold --predictions a=given/a b=given/b --simulations 100 --json",
     "triage": "triage --gold given/gold --predictions given/a --costs given/costs.yaml --json",
     "compare": "compare --references given/ref.es --system x=given/x.es --system y=given/y.es --json",
     "labels": "labels --target given/x.es --post-edit given/ref.es --target-language es -o labels.tsv",
@@ -108,7 +108,9 @@ def make_inputs(folder: Path) -> None:
              "src.en": ["the big house has a red door and two windows"] * 100}  # fmt: skip
     for name, content in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in content))
-    (folder / "costs.yaml").write_text("good: 3.5\npublish_bad: 10\npost_edit: 4\n")
+    (folder / "costs.yaml").write_text(
+        "good: 3.5\npublish_bad: 10\npost_edit: 4\npost_edit_worst: 8\nretranslate: 9\n"
+    )
     _judgements(folder)
     _translation_files(folder, list(zip(texts["src.en"][:5], lines[:5], strict=True)))
 
@@ -132,9 +134,9 @@ def _translation_files(folder: Path, pairs: list[tuple[str, str]]) -> None:
 
 def _judgements(folder: Path) -> None:
     systems = [f"s{i}" for i in range(8)]
-    rows = ["system1,system2,wins1,wins2,ties"]
+    rows = ["system_a,system_b,wins,ties,losses"]
     rows += [
-        f"{a},{b},{10 + i},{12 - j},{(i + j) % 4}"
+        f"{a},{b},{10 + i},{(i + j) % 4},{12 - j}"
         for i, a in enumerate(systems)
         for j, b in enumerate(systems)
         if i < j
