@@ -57,7 +57,7 @@ class Artifact:
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
-        """As `load`; None for a model without it."""
+        """The artifact as `load` reads it; None for a model without it."""
         return cls.load(folder) if cls.exists(folder) else None
 
 

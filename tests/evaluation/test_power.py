@@ -29,17 +29,13 @@ def pilot(n: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 def test_mae_has_the_closed_form_of_a_paired_t_test() -> None:
     gold, a, b = pilot(300)
     spread = float(np.std(np.abs(a - gold) - np.abs(b - gold), ddof=1))
-    metric_names = power(gold, a, b, metrics=["mae"], size=120, gains={"mae": 0.08}, settings=SMALL).metrics[
-        0
-    ]
+    gain = power(gold, a, b, metrics=["mae"], size=120, gains={"mae": 0.08}, settings=SMALL).metrics[0]
     effect = TTestPower().solve_power(nobs=120, alpha=0.05, power=0.8)
-    assert metric_names.detectable == pytest.approx(effect * spread, rel=0.1)
-    assert metric_names.needed == pytest.approx(
+    assert gain.detectable == pytest.approx(effect * spread, rel=0.1)
+    assert gain.needed == pytest.approx(
         TTestPower().solve_power(0.08 / spread, alpha=0.05, power=0.8), rel=0.2
     )
-    assert metric_names.at_detectable is not None and metric_names.at_detectable.power == pytest.approx(
-        0.8, abs=0.08
-    )
+    assert gain.at_detectable is not None and gain.at_detectable.power == pytest.approx(0.8, abs=0.08)
 
 
 @pytest.mark.slow
@@ -109,8 +105,8 @@ def test_documents_are_drawn_whole() -> None:
     gold, a, b = (np.repeat(column, 5) for column in pilot(60))
     documents = np.repeat(np.arange(60), 5)
     alone = power(*(column[::5] for column in (gold, a, b)), metrics=["mae"], settings=SMALL).metrics[0]
-    metric_names = power(gold, a, b, metrics=["mae"], settings=SMALL, groups=documents).metrics[0]
-    assert metric_names.size == 60 and metric_names.detectable == pytest.approx(alone.detectable, rel=0.1)
+    gain = power(gold, a, b, metrics=["mae"], settings=SMALL, groups=documents).metrics[0]
+    assert gain.size == 60 and gain.detectable == pytest.approx(alone.detectable, rel=0.1)
 
 
 @pytest.mark.slow

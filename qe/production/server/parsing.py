@@ -233,7 +233,7 @@ class Extras(Section):
     )
 
 
-# Of each extra: what it must be, its form as text in the address, and the types of its values in JSON.
+# Each extra has: what it must be, its form as text in the address, the types of its values in JSON.
 _FORMS_OF_EXTRAS: Mapping[str, tuple[str, str, tuple[type, ...]]] = {
     "interval": (
         "a number", r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", (int, float, type(None)),
