@@ -411,11 +411,13 @@ def _save_places(path: Path | None, places: Mapping[Kind, Places]) -> None:
 
 
 def _source(extractor: Extractor) -> str:
+    """The source of the extractor's module and of all that it uses from its package and from `features`."""
     sources: dict[str, str] = {}
     waiting = [type(extractor).__module__]
+    packages = {"features", waiting[0].partition(".")[0]}
     while waiting:
         name = waiting.pop()
-        if name in sources or name.partition(".")[0] != "features" or name not in sys.modules:
+        if name in sources or name.partition(".")[0] not in packages or name not in sys.modules:
             continue
         module = sys.modules[name]
         sources[name] = inspect.getsource(module)

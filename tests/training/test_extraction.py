@@ -1,5 +1,7 @@
 """Extraction: no label reaches its own row; what is fitted on the same rows is fitted once."""
 
+import importlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -62,6 +64,45 @@ def test_other_rows_are_fitted_anew() -> None:
     extractor = Mean()
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), None)
     assert [checked_mean(extraction.fitted_extractors(split("a", n))) for n in (3, 5, 3)] == [1.0, 2.0, 1.0]
+
+
+_PLUGIN = """
+from dataclasses import dataclass
+import numpy as np
+from features.core.extractor import Extractor, Feature
+from grading.scale import scaled
+
+@dataclass(frozen=True)
+class Lengths(Extractor):
+    @property
+    def features(self):
+        return [Feature("length", "length", "characters", "test")]
+
+    def extract(self, segments):
+        return scaled(np.array([[float(len(text))] for text in segments.source]))
+"""
+
+
+def test_a_changed_module_of_a_plugin_makes_its_columns_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The column is 4 (the length) by the factor of the other module of the package: 1, then 25."""
+    package = tmp_path / "grading"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "lengths.py").write_text(_PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    segments = Segments(("four",), ("quatre",), id=("1",))
+    values = []
+    for factor in (1, 25):
+        (package / "scale.py").write_text(f"def scaled(values):\n    return values * {factor}\n")
+        for name in [name for name in sys.modules if name.partition(".")[0] == "grading"]:
+            monkeypatch.delitem(sys.modules, name)
+        importlib.invalidate_caches()
+        extractor = importlib.import_module("grading.lengths").Lengths()
+        feature_set = FeatureSet(({"kind": "grading:lengths"},), (extractor,))
+        values += Extraction(feature_set, tmp_path / "cache").static(segments)["length"].tolist()
+    assert values == [4.0, 100.0]
 
 
 def checked_mean(fitted: FeatureSet) -> float:
