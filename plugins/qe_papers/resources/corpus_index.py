@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
@@ -122,8 +123,8 @@ class CorpusIndex(Resource):
         """(row, edits) of the nearest segment. The distance of two texts is at least the length of the longer
         one minus the words they share (as bags); segments are compared in ascending order of that bound.
         """
-        bounds = np.maximum(self._lengths, len(query)) - self._shared(query)
-        totals = np.concatenate(([0], np.cumsum(np.bincount(bounds))))
+        bounds = _bounds(self._shared(query), *self._occurrences[1:], self._lengths, len(query))
+        totals = np.concatenate(([0], np.cumsum(_histogram(bounds))))
         words, symbols = np.unique(query, return_inverse=True)
         symbol_of = np.zeros(len(self.vocabulary), np.uint32)  # 0: a word that the query lacks
         symbol_of[words[words != UNK]] = np.flatnonzero(words != UNK) + 1
@@ -149,18 +150,15 @@ class CorpusIndex(Resource):
     def _lengths(self) -> Ints:
         return np.diff(self.offsets).astype(np.int32)
 
-    def _shared(self, query: Ints) -> Ints:
-        """(segments,) how many words of the query each segment has, each as often as both have it."""
-        keys, starts, segments = self._occurrences
+    def _shared(self, query: Ints) -> Longs:
+        """Places in the keys of `_occurrences` of the query's words, each as often as the query has it."""
+        keys = self._occurrences[0]
         words, counts = np.unique(query[query != UNK], return_counts=True)
-        shared = np.zeros(len(self._lengths), np.int32)
-        for nth in range(counts.max(initial=0)):
-            wanted = nth * len(self.vocabulary) + words[counts > nth].astype(np.int64)
-            places = np.searchsorted(keys, wanted)
-            known = keys[np.minimum(places, len(keys) - 1)] == wanted
-            for place in places[known].tolist():
-                shared[segments[starts[place] : starts[place + 1]]] += 1
-        return shared
+        nth = np.concatenate([np.arange(count) for count in counts] or [counts])
+        wanted = nth * len(self.vocabulary) + np.repeat(words, counts)
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        known: Longs = places[keys[places] == wanted]
+        return known
 
     @cached_property
     def _occurrences(self) -> tuple[Longs, Longs, Ints]:
@@ -198,3 +196,20 @@ class CorpusIndex(Resource):
 
 def _as_text(symbols: NDArray[np.uint32]) -> str:
     return symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@numba.njit(cache=True, nogil=True)
+def _bounds(places: Any, starts: Any, segments: Any, lengths: Any, size: int) -> Any:
+    bounds = np.maximum(lengths, np.int32(size))
+    for place in places:
+        for segment in segments[starts[place] : starts[place + 1]]:
+            bounds[segment] -= 1
+    return bounds
+
+
+@numba.njit(cache=True, nogil=True)
+def _histogram(bounds: Any) -> Any:
+    counts = np.zeros(bounds.max() + 1, np.int64)
+    for bound in bounds:
+        counts[bound] += 1
+    return counts
