@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from features.alignment import AlignmentFeatures
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
+from tests.factories import refuses
 
 WORDS = Tokenizer("en", "whitespace", normalise=False)
 
@@ -122,9 +122,6 @@ def test_posteriors_of_a_certain_alignment(aligner: Aligner) -> None:
 
 
 def test_bad_input(aligner: Aligner) -> None:
-    with pytest.raises(InputError, match="the link 0-9 points outside"):
-        values(aligner, "p q", "u v", "0-9")
-    with pytest.raises(InputError, match="unknown symmetrisation"):
-        AlignmentFeatures(aligner, symmetrization="diagonal")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="links must be"):
-        AlignmentFeatures(aligner, links="file")  # type: ignore[arg-type]
+    refuses("the link 0-9 points outside", values, aligner, "p q", "u v", "0-9")
+    refuses("unknown symmetrisation", AlignmentFeatures, aligner, symmetrization="diagonal")
+    refuses("links must be", AlignmentFeatures, aligner, links="file")

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from features.back_translation import BackTranslation
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.extractor import FittedExtractor
-from features.core.feature_set import FeatureSet, make_extractor, parts_needed
+from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
 from features.phrase_decoding.decoder import decode
 from features.pseudo_reference import PseudoReference
 from features.resources.phrase_table import PhraseTable
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
+from tests.factories import refuses
 
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 BY_DECODER = [
@@ -40,26 +40,6 @@ def test_the_same_measures_as_against_a_pseudo_reference() -> None:
     back = Segments(("the red house .",), ("x",), back_translation=("a red house !",))
     pseudo = Segments(("x",), ("a red house !",), pseudo_reference=("the red house .",))
     np.testing.assert_array_equal(BackTranslation().extract(back), PseudoReference().extract(pseudo))
-
-
-def test_the_column_is_required() -> None:
-    features = FeatureSet.make([{"kind": "back_translation"}], None)
-    with pytest.raises(InputError, match="no column 'back_translation'"):
-        features.extract(Segments(("a",), ("b",)))
-
-
-def test_each_comparison_is_credited_to_those_who_made_it() -> None:
-    """SDL compares with a pseudo-reference (LF10), DCU-SYMC with a back-translation (section 2.1)."""
-    back, second = (
-        {f.name.removeprefix(f"{e.column}_"): f.origin for f in e.features}
-        for e in (BackTranslation(), PseudoReference())
-    )
-    assert second["bleu"] == "SDL Language Weaver at WMT12, LF10"
-    assert (
-        back["bleu"].startswith("DCU-SYMC at WMT12, section 2.1")
-        and back["ter"] == "DCU-SYMC at WMT12, section 2.1"
-    )
-    assert second["ter"] == "DCU-SYMC at WMT12, section 2.1 (there of back-translations)"
 
 
 @pytest.fixture(scope="module")
@@ -138,5 +118,4 @@ def test_values_are_those_of_the_same_text_given_as_a_column(
 
 
 def test_another_engine_is_refused() -> None:
-    with pytest.raises(InputError, match="'engine' must be 'decoder'"):
-        parts_needed([{"kind": "back_translation", "engine": "apertium"}])
+    refuses("'engine' must be 'decoder'", parts_needed, [{"kind": "back_translation", "engine": "apertium"}])

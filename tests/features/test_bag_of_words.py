@@ -9,11 +9,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
 from features.bag_of_words import BagOfWords
-from features.basics.errors import InputError
 from features.comparisons.bags import BagRegression, characters, words
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
+from tests.factories import refuses
 
 RNG = np.random.default_rng(0)
 TEXTS = [[f"w{k}" for k in RNG.integers(0, 30, size)] for size in RNG.integers(1, 12, 60)]
@@ -56,8 +56,7 @@ def test_unknown_words_leave_the_mean_and_no_words_nothing() -> None:
 
 
 def test_a_penalty_must_be_positive() -> None:
-    with pytest.raises(InputError, match="`penalty` must be above 0, but got 0"):
-        BagOfWords(penalty=0)
+    refuses("`penalty` must be above 0, but got 0", BagOfWords, penalty=0)
 
 
 def test_romanian_words_tell_quality(shared_data: Callable[[str], Path]) -> None:

@@ -22,6 +22,7 @@ from features.decoder_output.statistics import (
 from features.decoder_output.tokens import DecoderTokens
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
+from tests.factories import refuses
 
 
 def segments(
@@ -89,8 +90,7 @@ def test_an_empty_translation_and_a_silent_decoder() -> None:
     ],
 )
 def test_numbers_that_do_not_fit(row: tuple[str, str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        values(segments(row))
+    refuses(message, values, segments(row))
 
 
 def test_a_model_score_must_be_a_number() -> None:

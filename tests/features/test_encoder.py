@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.encoder import Encoder
+from tests.factories import refuses
 from tests.features.encoding.made import (
     BEGIN,
     END,
@@ -215,8 +216,7 @@ def test_the_prediction_by_layers_is_the_mean_of_a_ridge_on_each(tmp_path: Path)
 
 
 def test_layers_without_a_prediction_are_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="`prediction` is off"):
-        Encoder(folder, layers=[1], prediction=False)
+    refuses("`prediction` is off", Encoder, folder, layers=[1], prediction=False)
 
 
 def prompted(folder: Path, content: dict[str, Any]) -> Path:
@@ -262,8 +262,7 @@ def test_a_prompt_alone_is_no_text(tmp_path: Path) -> None:
 
 def test_a_folder_that_names_a_prompt_it_has_not_is_one_message(tmp_path: Path) -> None:
     place = prompted(onnx_folder(tmp_path / "tiny", TINY), {"prompts": {}, "default_prompt_name": "query"})
-    with pytest.raises(InputError, match="has no prompt 'query'"):
-        fitted(place)
+    refuses("has no prompt 'query'", fitted, place)
 
 
 def test_a_name_is_looked_for_among_the_users_encoders(
@@ -273,12 +272,10 @@ def test_a_name_is_looked_for_among_the_users_encoders(
     onnx_folder(tmp_path / "tiny", TINY)
     (tmp_path / ".hidden").mkdir()
     assert np.array_equal(fitted("tiny").extract(SEGMENTS), fitted(tmp_path / "tiny").extract(SEGMENTS))
-    with pytest.raises(InputError, match=r"no encoder is named 'tinny'.*known: tiny.*'tiny'"):
-        fitted("tinny")
+    refuses(r"no encoder is named 'tinny'.*known: tiny.*'tiny'", fitted, "tinny")
     monkeypatch.delenv("QE_ENCODERS")
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
-    with pytest.raises(InputError, match=r"cache/encoders: no encoder is named 'tiny'.*known: none"):
-        fitted("tiny")
+    refuses(r"cache/encoders: no encoder is named 'tiny'.*known: none", fitted, "tiny")
 
 
 def test_second_translations_are_required_only_if_they_are_named(folder: Path) -> None:
@@ -361,5 +358,4 @@ def test_an_absent_package_is_one_message(absent: str, folder: Path, monkeypatch
         return load(name, *more)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(InputError, match=f"needs the package {absent}"):
-        fitted(folder)
+    refuses(f"needs the package {absent}", fitted, folder)

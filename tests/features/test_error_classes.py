@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.error_classes import ErrorClasses
 from features.text.tokenizer import Tokenizer
 from qe.data.format import FORMATS
 from qe.data.labels import from_post_edits
+from tests.factories import refuses
 
 
 def spanish(targets: list[str], references: list[str] | None) -> Segments:
@@ -58,10 +58,8 @@ def test_contract() -> None:
 
 def test_needs_a_pseudo_reference_and_base_forms() -> None:
     features = FeatureSet.make([{"kind": "error_classes"}], None)
-    with pytest.raises(InputError, match="no column 'pseudo_reference'"):
-        features.extract(spanish(["a"], None))
+    refuses("no column 'pseudo_reference'", features.extract, spanish(["a"], None))
     chinese = Segments.from_columns(
         {"source": ["a"], "target": ["b"], "pseudo_reference": ["c"]}, Tokenizer("en"), Tokenizer("ko")
     )
-    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
-        features.extract(chinese)
+    refuses("no base forms for the language 'ko'", features.extract, chinese)

@@ -5,7 +5,7 @@ import json
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -234,9 +234,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 class Subject:
     """An extractor under question; `make` builds it anew, fitted where it learns from labels."""
 
-    make: Callable[[], Extractor]
     world: World
+    make: Callable[[], Extractor]
     make_unfitted: Callable[[], Extractor] | None = None
+    make_bare: Callable[[], Extractor] | None = None
 
     @cached_property
     def extractor(self) -> Extractor:
@@ -259,9 +260,13 @@ def unfitted(world: World, kind: str) -> Extractor:
     return make_extractor({**config, **least}, world.bundle(config))
 
 
-def ready(world: World, kind: str) -> Extractor:
+def bare(world: World, kind: str) -> Extractor:
     config = world.config(kind)
-    extractor = make_extractor(config, world.bundle(config))
+    return make_extractor(config, world.bundle(config))
+
+
+def ready(world: World, kind: str) -> Extractor:
+    extractor = bare(world, kind)
     if isinstance(extractor, FittedExtractor):
         labels = {name: world.labels[name] for name in extractor.labels_used()}
         return extractor.fit(world.segments, labels)
@@ -270,12 +275,10 @@ def ready(world: World, kind: str) -> Extractor:
 
 @pytest.fixture(scope="session")
 def subjects(world: World) -> Callable[[str], Subject]:
-    made: dict[str, Subject] = {}
-
+    @cache
     def subject(kind: str) -> Subject:
-        return made.setdefault(
-            kind, Subject(lambda: ready(world, kind), world, lambda: unfitted(world, kind))
-        )
+        makers = (partial(make, world, kind) for make in (ready, unfitted, bare))
+        return Subject(world, *makers)
 
     return subject
 
@@ -378,7 +381,9 @@ def a_saved_fitted_extractor_comes_back(subject: Subject) -> None:
     folder = subject.world.folder / f"saved-{fitted.names[0]}"
     folder.mkdir()
     fitted.save(folder)
-    restored = fitted.restore(folder)
+    bare = (subject.make_bare or subject.make)()
+    assert isinstance(bare, FittedExtractor)
+    restored = bare.restore(folder)
     assert np.array_equal(checked(restored, subject.batch), subject.extract(subject.batch), equal_nan=True)
 
 
@@ -657,11 +662,11 @@ FAULTS_OF_FITTED: dict[str, Callable[[Subject], None]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_questions_find_faults(fault: str, world: World) -> None:
     with pytest.raises((AssertionError, ValueError, TypeError)):
-        FAULTS[fault](Subject(lambda: _Lengths(fault), world))
+        FAULTS[fault](Subject(world, lambda: _Lengths(fault)))
 
 
 def fitted_subject(fault: str, world: World) -> Subject:
-    return Subject(lambda: _MeanScore(fault), world, lambda: _MeanScore(fault))
+    return Subject(world, lambda: _MeanScore(fault), lambda: _MeanScore(fault))
 
 
 @pytest.mark.slow
@@ -675,7 +680,7 @@ def test_the_questions_find_faults_of_fitted_extractors(fault: str, world: World
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
 def test_a_correct_extractor_passes(question: Callable[[Subject], None], world: World) -> None:
-    question(Subject(_Lengths, world))
+    question(Subject(world, _Lengths))
 
 
 def test_edges_are_what_they_say(world: World) -> None:

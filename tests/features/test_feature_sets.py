@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_content, set_names
 from features.core.segments import Segments
@@ -184,11 +183,6 @@ def test_the_catalogue_describes_the_columns_of_a_set(name: str, made: Callable[
     subject, entries = describe(name)
     assert entries == made(name).features
     assert subject.name == name
-
-
-def test_an_unknown_set_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown feature set 'baseline18'.*did you mean 'baseline17'"):
-        expand([{"set": "baseline18"}])
 
 
 def plain(world: World) -> Segments:

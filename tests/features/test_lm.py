@@ -55,20 +55,6 @@ def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageMod
             assert rows[f"lm_target_{name}"][-1 - i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
 
 
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_lower_orders_are_the_lower_distributions_of_the_formulas(
-    forward: LanguageModel, backward: LanguageModel, order: int
-) -> None:
-    oracle = DictionaryModel(random_texts(20, 100), 5)
-    oracle.order = order  # contexts cut to order - 1 words
-    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
-    for i, text in enumerate(UNSEEN):
-        events = oracle.log10([word if word in oracle.words else "<unk>" for word in text])
-        assert rows[f"lm_source_log10_{order}"][i] == pytest.approx(sum(events), abs=1e-4)
-        expected = 10 ** (-sum(events) / len(events))
-        assert rows[f"lm_source_perplexity_{order}"][i] == pytest.approx(expected, rel=1e-4)
-
-
 def test_backward_models_read_from_the_end(forward: LanguageModel, backward: LanguageModel) -> None:
     reverse = [text[::-1] for text in random_texts(20, 100)]
     mirrored = LanguageModel.from_tokens(Tokens.from_lists(reverse), order=5)

@@ -1,7 +1,5 @@
 """The model of machine translations against the two models scored one by one."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from features.machine_lm import MachineLanguageModel
 from features.resources.language_model import LanguageModel
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from tests.factories import refuses
 
 PLAIN = Tokenizer("en", kind="whitespace")
 TEXT = ["the cat sat on the mat", "the dog sat", "a cat and a dog"] * 5
@@ -72,17 +71,8 @@ def test_an_empty_translation_is_undefined(fitted: MachineLanguageModel) -> None
     assert np.isnan(fitted.extract(segments("", "the"))[0]).all()
 
 
-def test_saved_and_restored(fitted: MachineLanguageModel, tmp_path: Path) -> None:
-    fitted.save(tmp_path)
-    restored = MachineLanguageModel(fitted.target_lm, order=2).restore(tmp_path)
-    batch = segments("the cat sat", "mat")
-    np.testing.assert_array_equal(restored.extract(batch), fitted.extract(batch))
-
-
 def test_misuse_is_refused(fitted: MachineLanguageModel) -> None:
-    with pytest.raises(InputError, match="fitted"):
-        MachineLanguageModel(fitted.target_lm).extract(segments("a"))
-    with pytest.raises(InputError, match="no words"):
-        MachineLanguageModel(fitted.target_lm).fit(segments("", ""), {})
+    refuses("fitted", MachineLanguageModel(fitted.target_lm).extract, segments("a"))
+    refuses("no words", MachineLanguageModel(fitted.target_lm).fit, segments("", ""), {})
     with pytest.raises(InputError, match="order 4 is above"):
         MachineLanguageModel(fitted.target_lm, order=4).fit(segments("a b c"), {}).extract(segments("a"))

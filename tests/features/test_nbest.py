@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.nbest import NBest
 from features.text.tokenizer import Tokenizer
 from qe_papers.moses import nbest_column, trace_column, with_search
+from tests.factories import refuses
 
 # The example of the Moses manual, "n-best lists".
 MANUAL = """\
@@ -139,15 +139,13 @@ def test_search_graphs(tmp_path: Path) -> None:
 def test_lines_that_are_no_nbest_list(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "nbest"
     path.write_text(line + "\n")
-    with pytest.raises(InputError, match=message):
-        nbest_column(path, 2)
+    refuses(message, nbest_column, path, 2)
 
 
 def test_words_without_a_mark(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_text("a |0-0| b\n")
-    with pytest.raises(InputError, match=r"out:1: expected every phrase to end in a mark like \|0-1\|"):
-        trace_column(path)
+    refuses(r"out:1: expected every phrase to end in a mark like \|0-1\|", trace_column, path)
 
 
 @pytest.mark.parametrize(
@@ -162,8 +160,7 @@ def test_words_without_a_mark(tmp_path: Path) -> None:
     ],
 )
 def test_entries_that_are_no_hypotheses(entry: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        features((entry,))
+    refuses(message, features, (entry,))
 
 
 def test_plain_texts() -> None:

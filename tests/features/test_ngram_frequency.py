@@ -103,12 +103,3 @@ def test_shares_sum_to_one(corpus: list[list[str]], text: list[str]) -> None:
 def test_orders_can_be_chosen() -> None:
     names = extractor(["a b"], ["x"], orders=2).names
     assert len(names) == 2 * (1 + 2 * 9) and not any(name.endswith("_3") for name in names)
-
-
-def test_papers_are_credited_with_the_side_that_they_describe() -> None:
-    """Quartiles (Uppsala) and mean frequencies (WLV-SHEF) of the source, unknown words (LIMSI) of both."""
-    origins = {feature.name: feature.origin for feature in extractor(["a b"], ["x"]).features}
-    assert origins["ngrams_source_quartile1_2"] == "Uppsala at WMT12, section 2.1"
-    assert origins["ngrams_target_quartile1_2"] == "Uppsala at WMT12, section 2.1, there of the source"
-    assert origins["ngrams_target_mean_1"] == "WLV-SHEF at WMT12, section 3.2, there of the source"
-    assert origins["ngrams_target_unseen_words"] == "LIMSI at WMT12, appendix A"

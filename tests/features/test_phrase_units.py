@@ -16,6 +16,7 @@ from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus, Side
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
+from tests.factories import refuses
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 
@@ -75,8 +76,7 @@ def test_an_empty_side_has_no_shares(units: Units) -> None:
 
 def test_a_language_without_base_forms_is_one_message() -> None:
     text = Segments(("red",), ("x",), ENGLISH, Tokenizer("ko", "whitespace"))
-    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
-        extractor("lemma", *LEMMAS).extract(text)
+    refuses("no base forms for the language 'ko'", extractor("lemma", *LEMMAS).extract, text)
 
 
 # --- stems -------------------------------------------------------------------------------------------

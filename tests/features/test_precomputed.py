@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet, make_extractor
 from features.core.segments import Segments
 from features.precomputed import Precomputed
+from tests.factories import refuses
 
 
 def segments(*ids: str) -> Segments:
@@ -78,26 +79,21 @@ def test_defects_are_named_with_file_and_line(tmp_path: Path, content: str, mess
 @pytest.mark.parametrize("identifier", ["dev-1", "1", "train-0", "train-01", "train", "xtrain-1"])
 def test_a_segment_without_row_is_named(tmp_path: Path, identifier: str) -> None:
     made = Precomputed({"train": write(tmp_path / "train.tsv", "1\n")}, ["x"])
-    with pytest.raises(InputError, match=f"'{identifier}'.*kind: baseline17"):
-        made.extract(segments(identifier))
+    refuses(f"'{identifier}'.*kind: baseline17", made.extract, segments(identifier))
 
 
 def test_a_file_that_is_too_short_is_named(tmp_path: Path) -> None:
     made = Precomputed({"train": write(tmp_path / "train.tsv", "1\n")}, ["x"])
-    with pytest.raises(InputError, match=r"'train-2' needs row 2, but there are 1 rows"):
-        made.extract(segments("train-1", "train-2"))
+    refuses(r"'train-2' needs row 2, but there are 1 rows", made.extract, segments("train-1", "train-2"))
 
 
 def test_bad_parameters(tmp_path: Path) -> None:
     path = write(tmp_path / "train.tsv", "1\n")
-    with pytest.raises(InputError, match="but got 'baseline71'"):
-        Precomputed({"train": path}, "baseline71")
-    with pytest.raises(InputError, match="need `files`"):
-        Precomputed({}, "header")
+    refuses("but got 'baseline71'", Precomputed, {"train": path}, "baseline71")
+    refuses("need `files`", Precomputed, {}, "header")
     with pytest.raises(InputError, match="'x' occurs 2 times"):
         Precomputed({"train": path}, ["x", "x"]).names  # noqa: B018
-    with pytest.raises(InputError, match="no such file"):
-        Precomputed({"train": tmp_path / "absent"}, ["x"]).extract(segments("train-1"))
+    refuses("no such file", Precomputed({"train": tmp_path / "absent"}, ["x"]).extract, segments("train-1"))
 
 
 def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from features.basics.errors import InputError
-from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.pseudo_reference import PseudoReference
 from features.text.tokenizer import Tokenizer
@@ -95,9 +93,3 @@ def test_laws(left: str, right: str) -> None:
     assert forward["ter"] * len(right.split()) <= forward["word_edits"]  # shifts only save edits
     assert same["bleu"] == same["chrf"] == same["length_ratio"] == 1
     assert same["ter"] == same["word_edits"] == same["character_distance"] == 0
-
-
-def test_the_column_is_required() -> None:
-    features = FeatureSet.make([{"kind": "pseudo_reference"}], None)
-    with pytest.raises(InputError, match="no column 'pseudo_reference'"):
-        features.extract(Segments(("a",), ("b",)))

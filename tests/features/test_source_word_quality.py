@@ -11,6 +11,7 @@ from features.core.segments import Segments
 from features.word_level.labels import source_tag_labels
 from features.word_level.lookups import TokenLinks, given_links
 from features.word_level.two_sides import linked_target, projected
+from tests.factories import refuses
 
 
 def links(alignment: tuple[str, ...], source: tuple[str, ...], target: tuple[str, ...]) -> TokenLinks:
@@ -36,8 +37,7 @@ def test_tags_are_one_per_source_word() -> None:
     with pytest.raises(InputError, match="expected 2 tags for 2 source tokens, but found 1") as error:
         source_tag_labels(["OK", "OK"], np.array([1, 2]))
     assert "segment 2" in str(error.value)
-    with pytest.raises(InputError, match="'GOOD'"):
-        source_tag_labels(["GOOD"], np.array([1]))
+    refuses("'GOOD'", source_tag_labels, ["GOOD"], np.array([1]))
 
 
 def test_projected_tags_are_near_the_given_ones(shared_data: Callable[[str], Path]) -> None:

@@ -2,11 +2,9 @@
 
 import itertools
 import math
-import pickle
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,21 +134,6 @@ def test_recount(pairs: list[tuple[str, str]]) -> None:
         )
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4), st.randoms(use_true_random=False))
-def test_rows_are_independent(pairs: list[tuple[str, str]], random: object) -> None:
-    sources, targets = zip(*pairs, strict=True)
-    segments = Segments(sources, targets, BLANKS, BLANKS)
-    whole = Surface().extract(segments)
-    assert not np.isinf(whole).any()
-    order = list(range(len(pairs)))
-    random.shuffle(order)  # type: ignore[attr-defined]
-    np.testing.assert_allclose(Surface().extract(segments.take(order)), whole[order], rtol=1e-12)
-    for i in range(len(pairs)):
-        np.testing.assert_allclose(Surface().extract(segments.take([i]))[0], whole[i], rtol=1e-12)
-
-
 def test_undefined_without_text() -> None:
     outcome = of("", "")
     undefined = {name for name, value in outcome.items() if math.isnan(value)}
@@ -164,14 +147,3 @@ def test_undefined_without_text() -> None:
     assert not any(name.endswith(("_difference", "_mismatch_source")) for name in undefined)
     assert outcome["tokens_source"] == outcome["copied"] == outcome["numbers_missing"] == 0
     assert math.isnan(of("a", "")["same_final_mark"]) and of("a", "a")["same_final_mark"] == 1
-
-
-def test_no_segments() -> None:
-    assert Surface().extract(Segments((), ())).shape == (0, len(NAMES))
-
-
-def test_every_feature_says_what_it_is() -> None:
-    features = Surface().features
-    assert len({f.name for f in features}) == len(features) > 120
-    assert all(f.description and f.origin and f.unit for f in features)
-    assert pickle.loads(pickle.dumps(Surface())).names == NAMES

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.word_level import pooling
 from features.word_level import pooling as training
 from features.word_level.columns import Longs
@@ -22,6 +21,7 @@ from features.word_level.pooling import (
 from features.word_level.text_model import TextModel
 from features.word_level.two_sides import Side
 from features.word_network import WordNetwork
+from tests.factories import refuses
 from tests.features.differences import check_gradient
 
 LENGTHS = np.array([3, 1, 5, 2])
@@ -165,5 +165,4 @@ def teststandardised_labels() -> None:
     ],
 )
 def test_settings_are_checked(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        WordNetwork(*[None] * 12, **settings)  # type: ignore[arg-type]
+    refuses(message, WordNetwork, *[None] * 12, **settings)

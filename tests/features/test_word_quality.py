@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
@@ -25,6 +24,7 @@ from features.word_level.model import Inputs, TokenModel
 from features.word_level.training_text import OPTIONAL
 from features.word_network import WordNetwork
 from features.word_quality import WordQuality
+from tests.factories import refuses
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=12), min_size=1, max_size=4)
 
@@ -88,8 +88,7 @@ def test_tags_alternate_gap_and_word() -> None:
 
 @pytest.mark.parametrize("line", ["OK BAD", "OK OK OK OK OK OK", "OK ok OK OK OK"])
 def test_tags_that_do_not_fit_are_refused(line: str) -> None:
-    with pytest.raises(InputError, match="segment 2"):
-        tag_labels(["OK OK OK", line], tokens(["a"], ["a", "b"]))
+    refuses("segment 2", tag_labels, ["OK OK OK", line], tokens(["a"], ["a", "b"]))
 
 
 # --- columns, encodings, aggregates ------------------------------------------------------------------
@@ -268,8 +267,7 @@ def test_better_than_chance_on_wmt12(small: Bundle, wmt12: dict[str, list[str]])
     assert roc_auc_score(labels.words, quality.words) > 0.65
     assert roc_auc_score(labels.gaps, quality.gaps) > 0.6
     assert fitted.requires() == () and extractor.extract is not None
-    with pytest.raises(InputError, match="fitted"):
-        extractor.extract(held_out)
+    refuses("fitted", extractor.extract, held_out)
 
 
 def test_what_training_used_is_required_in_scoring(small: Bundle, wmt12: dict[str, list[str]]) -> None:
@@ -279,8 +277,7 @@ def test_what_training_used_is_required_in_scoring(small: Bundle, wmt12: dict[st
     assert isinstance(extractor, WordQuality)
     fitted = extractor.fit(segments(wmt12, 0, 60, **other), post_edit)
     assert fitted.requires() == ("pseudo_reference",)
-    with pytest.raises(InputError, match="pseudo_reference"):
-        fitted.tokens(segments(wmt12, 0, 5))
+    refuses("pseudo_reference", fitted.tokens, segments(wmt12, 0, 5))
     ignoring = make_extractor({"kind": "word_quality", "rounds": 5, "use": []}, small)
     assert isinstance(ignoring, WordQuality)
     assert ignoring.fit(segments(wmt12, 0, 60, **other), post_edit).requires() == ()
@@ -292,8 +289,7 @@ def test_parameters_are_checked(small: Bundle) -> None:
         ({"use": ["scores"]}, "known"),
         ({"use": OPTIONAL[0]}, "'use' must be 'auto' or a list"),
     ):
-        with pytest.raises(InputError, match=message):
-            make_extractor({"kind": "word_quality", **wrong}, small)
+        refuses(message, make_extractor, {"kind": "word_quality", **wrong}, small)
 
 
 # --- what makes it cheaper ---------------------------------------------------------------------------

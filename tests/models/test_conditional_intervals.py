@@ -28,6 +28,7 @@ from qe.models.intervals import (
 from qe.models.shift import DensityRatio
 from qe.models.taxonomies.groups import ByColumn, Label, Prediction
 from qe.models.taxonomy import TAXONOMIES, Grouping
+from tests.factories import refuses
 
 OPEN, EFFORT = LabelScale("label", None, None, True), LabelScale("effort", 1, 5, True)
 Floats = NDArray[np.float64]
@@ -241,8 +242,7 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(first, second)
     groups = np.load(tmp_path / "intervals.groups.npy")
     np.save(tmp_path / "intervals.groups.npy", groups + 50)
-    with pytest.raises(InputError, match="`groups` must be in"):
-        Intervals.load(tmp_path)
+    refuses("`groups` must be in", Intervals.load, tmp_path)
 
 
 def test_coverage_by_band_by_hand() -> None:
@@ -268,5 +268,4 @@ def test_coverage_by_band_by_hand() -> None:
 
 def test_cut_points_must_rise() -> None:
     values = np.arange(10.0)
-    with pytest.raises(InputError, match="`edges` must rise"):
-        Label.make(Grouping("label", edges=(3.0, 2.0)), values, values, ())
+    refuses("`edges` must rise", Label.make, Grouping("label", edges=(3.0, 2.0)), values, values, ())

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.cli import main
 from qe.data.table_rows import read_rows
@@ -17,6 +16,7 @@ from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_ind
 from qe.models.language_profile import LanguageProfile
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
+from tests.factories import refuses
 
 
 def words(text: str) -> list[str]:
@@ -124,8 +124,7 @@ def test_saved_profiles_say_the_same_without_pickle(profile: Profile, tmp_path: 
     counts = profile.rows(batch(60, 7), features(60, 7)).counts()
     assert Profile.load(tmp_path).report(counts).to_json() == profile.report(counts).to_json()
     assert Profile.exists(tmp_path) and not Profile.exists(tmp_path / "x")
-    with pytest.raises(InputError, match="no profile of its training data.*train it again"):
-        Profile.load(tmp_path / "x")
+    refuses("no profile of its training data.*train it again", Profile.load, tmp_path / "x")
 
 
 def test_bits_per_character_by_hand() -> None:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
@@ -26,6 +25,7 @@ from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.product_kernel import Expansion, shapley_values
 from qe.scoring.scorer import Options, Scorer
+from tests.factories import refuses
 
 
 @dataclass(frozen=True)
@@ -279,8 +279,7 @@ def test_background_is_saved_without_pickle(tmp_path: Path) -> None:
     loaded = Background.load(tmp_path)
     assert np.array_equal(loaded.rows, saved.rows, equal_nan=True) and loaded.rows.shape == (64, 4)
     assert np.array_equal(loaded.typical, [*np.median(table[:, :3], axis=0), np.nan], equal_nan=True)
-    with pytest.raises(InputError, match="cannot explain its scores.*train it again"):
-        Background.load(tmp_path / "none")
+    refuses("cannot explain its scores.*train it again", Background.load, tmp_path / "none")
 
 
 def test_scoring_explains(demo_model: Path) -> None:

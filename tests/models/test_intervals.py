@@ -32,6 +32,7 @@ from qe.models.intervals import (
 from qe.models.model import Model
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
+from tests.factories import refuses
 
 OPEN = LabelScale("label", None, None, True)
 EFFORT = LabelScale("effort", 1, 5, True)
@@ -115,8 +116,7 @@ def test_quantile_by_hand_and_what_few_rows_cannot_promise() -> None:
     with pytest.raises(InputError, match=r"0\.95 needs 19 labelled segments to calibrate, but there are 9"):
         conformal_quantile(scores, 0.95)
     for level in (0.0, 1.0, 90.0):
-        with pytest.raises(InputError, match="between 0 and 1"):
-            conformal_quantile(scores, level)
+        refuses("between 0 and 1", conformal_quantile, scores, level)
 
 
 def test_bounds_stay_on_the_scale_around_the_score_and_grow_with_the_level() -> None:
@@ -163,8 +163,7 @@ def test_saved_intervals_are_the_same_without_pickle(tmp_path: Path) -> None:
     assert np.array_equal(loaded.bounds(features, predicted, 0.9), saved.bounds(features, predicted, 0.9))
     assert loaded.measured == saved.measured and isinstance(loaded.measured[0], Coverage)
     assert loaded.scale == EFFORT and isinstance(loaded.difficulty, Difficulty)
-    with pytest.raises(InputError, match="no prediction intervals; train it again"):
-        Intervals.load(tmp_path / "elsewhere")
+    refuses("no prediction intervals; train it again", Intervals.load, tmp_path / "elsewhere")
 
 
 def test_two_folds_calibrate_but_measure_nothing() -> None:
@@ -249,8 +248,7 @@ def test_split_conformal_intervals_measure_their_coverage_on_rows_left_out() -> 
         assert abs(entry.coverage - entry.level) < 4 * math.sqrt(entry.level * (1 - entry.level) / 1000)
     few = split_conformal(fitted, rest.take(np.arange(15)))
     assert [entry.level for entry in few.measured] == [0.5, 0.8, 0.9]  # 12 rows cannot promise .95
-    with pytest.raises(InputError, match="4 rows cannot calibrate"):
-        split_conformal(fitted, rest.take(np.arange(4)))
+    refuses("4 rows cannot calibrate", split_conformal, fitted, rest.take(np.arange(4)))
 
 
 @pytest.fixture(scope="module")
@@ -327,5 +325,4 @@ def test_another_labelled_split_calibrates(small_task: Path, trained: Train) -> 
         ("intervals={methd: split}", "did you mean 'method'"),
         ("intervals={method: split, share: 0.9}", "less than or equal to 0.5"),
     ):
-        with pytest.raises(InputError, match=message):
-            trained(override)
+        refuses(message, trained, override)

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
@@ -21,6 +20,7 @@ from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.robustness import judge_of, robustness_of
 from qe.models.robustness_table import destruction_note, robustness_table
+from tests.factories import refuses
 
 SCALE = LabelScale("score", None, None, True)
 TARGETS = tuple(f"la casa número {i} " + "muy grande " * (i % 7) + "está allí ." for i in range(1, 61))
@@ -113,8 +113,7 @@ def test_tables_find_their_way_at_any_width() -> None:
     ],
 )
 def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        robustness_of(by_length, segments, SCALE, kinds=kinds)
+    refuses(says, robustness_of, by_length, segments, SCALE, kinds=kinds)
 
 
 def reading_annotations(**columns: str) -> Model:
@@ -140,8 +139,7 @@ def test_what_the_model_makes_of_a_translation_is_made_of_the_spoilt_one() -> No
 
 
 def test_what_only_the_user_has_of_a_translation_fits_no_other() -> None:
-    with pytest.raises(InputError, match="needs 'annotation_target'"):
-        judge_of(reading_annotations())
+    refuses("needs 'annotation_target'", judge_of, reading_annotations())
 
 
 @pytest.mark.capability

@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.basics.errors import InputError
 from qe.models.word_tags import PlaceTags, WordTags
+from tests.factories import refuses
 
 
 def too_sure(n: int, seed: int) -> tuple[BoolArray, FloatArray, FloatArray]:
@@ -85,5 +85,4 @@ def test_damage_is_refused(change: dict[str, object], message: str, tmp_path: Pa
         (own,) = change["places"].values()  # type: ignore[attr-defined]
         change = {"places": {"word": own if own == {"slope": 1} else {**good, **own}}}
     (tmp_path / "word_tags.json").write_text(json.dumps(content | change))
-    with pytest.raises(InputError, match=message):
-        WordTags.load(tmp_path)
+    refuses(message, WordTags.load, tmp_path)

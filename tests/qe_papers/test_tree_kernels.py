@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.syntax.trees import Trees
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
+from tests.factories import refuses
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
 KERNELS = [
@@ -264,8 +265,7 @@ def test_too_many_fragments() -> None:
 @pytest.mark.parametrize("make", [lambda d: SubsetTreeKernel(d), lambda d: PartialTreeKernel(0.4, d)])
 @pytest.mark.parametrize("decay", [0.0, -1.0, float("nan")])
 def test_no_decay(make: Callable[[float], TreeKernel], decay: float) -> None:
-    with pytest.raises(InputError, match="must be more than 0"):
-        make(decay)
+    refuses("must be more than 0", make, decay)
 
 
 def test_real_trees(shared_data: Callable[[str], Path]) -> None:

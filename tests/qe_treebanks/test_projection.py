@@ -18,6 +18,7 @@ from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotators.entities import read_entities
 from qe_treebanks.projection import Projected, project_entities
 from qe_treebanks.treebanks import annotators_for, projection_mistakes
+from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import NAMES, sentences, write_entities
 
 ENGLISH = {
@@ -115,8 +116,7 @@ def test_the_first_pairs_alone(bundle: Bundle, tmp_path: Path) -> None:
 def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Path, capsys: Any) -> None:
     with pytest.raises(InputError, match="of 'de', but the corpus of 'en' and 'es'"):
         projected(bundle, tmp_path / "none", Knower(), "de", 7)
-    with pytest.raises(InputError, match="says nothing of entities"):
-        projected(bundle, tmp_path / "none", Knower(tags=False), "es", 7)
+    refuses("says nothing of entities", projected, bundle, tmp_path / "none", Knower(tags=False), "es", 7)
     assert not (tmp_path / "none").exists()
     options = ["--annotator", annotators, "--resources", tmp_path]
     assert run("annotate", "project", *options, "-o", tmp_path / "o") == 2

@@ -1,31 +1,69 @@
-"""What tests of bundles share: a bundle from two files, as `qe resources build` makes it."""
+"""What tests of bundles share: a bundle from two files, by Python, by an experiment or by its command."""
 
-from collections.abc import Mapping, Sequence
+import gzip
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.basics.progress import Progress
-from features.core.bundle import Builders, Bundle
+from features.basics.progress import silent
+from features.core.bundle import Bundle
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.config.experiment import ResourcesSection
 from qe.resources.annotations import annotations_for
 from qe.resources.bundle_source import BundleSource, Inputs
+from qe.resources.cache import resources_for
 from qe.resources.corpora import CorpusFiles
+
+PAIR = Tokenizer("en"), Tokenizer("es")
+TASK = Segments.from_columns({"source": ["a"], "target": ["b"]}, *PAIR)
+
+
+def write_lines(path: Path, lines: Iterable[str], *, gzipped: bool = False) -> Path:
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content, mtime=0) if gzipped else content)
+    return path
 
 
 def build_bundle(
-    source: Path,
-    target: Path,
-    languages: tuple[str, str],
-    tokenizer: Any,
-    directory: Path,
+    folder: Path,
     parts: Sequence[str],
-    progress: Progress,
-    engine: Builders | None = None,
-    annotations: Mapping[str, str | Path] | None = None,
     inputs: Inputs | None = None,
+    annotations: Mapping[str, str | Path] | None = None,
+    *,
+    output: str = "b",
+    tokenizer: Any = "moses",
 ) -> Bundle:
-    tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
+    """From the files `s` and `t` of the folder."""
+    tokenizers = Tokenizer("en", tokenizer), Tokenizer("es", tokenizer)
     tagged = annotations_for(parts, annotations or {}, tokenizers)
-    recipe = BundleSource(CorpusFiles(source, target), tokenizers, tagged, inputs or Inputs(), engine or {})
+    recipe = BundleSource(CorpusFiles(folder / "s", folder / "t"), tokenizers, tagged, inputs or Inputs(), {})
     recipe.check_used(parts)
-    return recipe.build(directory, parts, progress)
+    return recipe.build(folder / output, parts, silent)
+
+
+def build_times(folder: Path, parts: Iterable[str]) -> list[int]:
+    """When each part was built: equal if it was kept."""
+    return [(folder / "b" / part / "meta.json").stat().st_mtime_ns for part in parts]
+
+
+def write_experiment(folder: Path, resources: str) -> Path:
+    path = folder / "e.yaml"
+    path.write_text(
+        f"name: e\ndataset: {{format: wmt12, path: d, pair: en-es}}\nresources: {resources}\n"
+        "features: [surface]\nlearner: {kind: ridge}\n",
+        "utf-8",
+    )
+    return path
+
+
+def task_bundle(folder: Path, section: ResourcesSection | None, part: str) -> Bundle:
+    """The bundle of a task, kept in the folder's cache."""
+    bundle = resources_for(section, TASK, [part], folder / "cache", silent)
+    assert bundle is not None
+    return bundle
+
+
+def build_command(folder: Path, *more: object) -> list[object]:
+    files = ["--source", folder / "s", "--target", folder / "t", "--output", folder / "b"]
+    return ["resources", "build", *files, "--json", *more]

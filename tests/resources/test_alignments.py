@@ -1,28 +1,27 @@
 """Alignments made elsewhere reach the parts that are extracted from aligned text, and only those."""
 
-import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from features.basics.errors import InputError
-from features.basics.progress import silent
 from features.core.bundle import Bundle
-from features.core.segments import Segments
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
-from features.text.tokenizer import Tokenizer
-from features.text.tokens import Tokens
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
-from qe.resources.cache import resources_for
-from tests.resources.building import build_bundle
+from tests.factories import Command, refuses, tokens
+from tests.resources.building import (
+    build_bundle,
+    build_command,
+    build_times,
+    task_bundle,
+    write_experiment,
+    write_lines,
+)
 
 # The second pair has an empty side, so the corpus drops it.
 SOURCE = ["red house", "", "the red house"]
@@ -32,31 +31,22 @@ PARTS = ["phrase_table", "tuple_lm"]
 
 
 def write(folder: Path, links: list[str], *, gzipped: bool = False) -> Path:
-    for name, lines in (("s", SOURCE), ("t", TARGET)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    content = "".join(f"{line}\n" for line in links).encode()
-    path = folder / "links"
-    path.write_bytes(gzip.compress(content, mtime=0) if gzipped else content)
-    return path
+    write_lines(folder / "s", SOURCE)
+    write_lines(folder / "t", TARGET)
+    return write_lines(folder / "links", links, gzipped=gzipped)
 
 
 def built(folder: Path, alignments: Path | None, parts: list[str] = PARTS) -> Bundle:
     """A bundle whose phrase pairs and units need to be seen twice."""
-    files = folder / "s", folder / "t"
-    inputs = Inputs(Alignments(alignments))
-    return build_bundle(*files, ("en", "es"), "moses", folder / "b", parts, silent, inputs=inputs)
+    return build_bundle(folder, parts, Inputs(Alignments(alignments)))
 
 
-def phrases(bundle: Bundle, words: str) -> set[str]:
-    """The translations of a source phrase."""
-    table = cast(PhraseTable, bundle.part("phrase_table"))
-    text = Segments.from_columns({"source": [words], "target": ["x"]}, *bundle.tokenizers).source_tokens
-    row = table.phrases(text, "source")[0, len(text.ids) - 1]
-    return (
-        {table.phrase(t) for t in table.target[table.offsets[row] : table.offsets[row + 1]]}
-        if row >= 0
-        else set()
-    )
+def phrases(bundle: Bundle, words: str, part: str = "phrase_table") -> set[str]:
+    """The translations of a phrase."""
+    table = cast(PhraseTable, bundle.part(part))
+    row = table.phrases(tokens(words), "source")[0, len(words.split()) - 1]
+    entries = table.target[table.offsets[row] : table.offsets[row + 1]] if row >= 0 else []
+    return {table.phrase(entry) for entry in entries}
 
 
 @pytest.mark.slow
@@ -71,41 +61,31 @@ def test_phrases_and_units_are_those_of_the_links_past_empty_pairs(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_crooked_links_give_other_phrases(tmp_path: Path) -> None:
-    bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]))
-    assert phrases(bundle, "red") == {"casa"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", ["lemma", "stem", "name"])
-def test_tables_of_other_levels_are_made_of_the_links(tmp_path: Path, level: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "word", "translation"),
+    [
+        ("phrase_table", "red", "casa"),
+        ("lemma_phrase_table", "red", "casa"),
+        ("stem_phrase_table", "red", "casa"),
+        ("name_phrase_table", "red", "casa"),
+        ("back_phrase_table", "casa", "red"),
+    ],
+)
+def test_tables_of_all_levels_are_made_of_the_links(
+    tmp_path: Path, part: str, word: str, translation: str
+) -> None:
     """Links that are crossed in the wrong way make `red` a translation of `casa` at every level."""
-    name = f"{level}_phrase_table"
-    bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]), [name])
-    table = cast(PhraseTable, bundle.part(name))
-    row = table.phrases(Tokens.from_lists([["red"]]), "source")[0, 0]
-    assert table.phrase(table.target[table.offsets[row]]) == "casa"
-    assert set(bundle.manifest["parts"]) == {name}
-
-
-@pytest.mark.slow
-def test_the_swapped_table_is_made_of_the_links(tmp_path: Path) -> None:
-    bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]), ["back_phrase_table"])
-    table = cast(PhraseTable, bundle.part("back_phrase_table"))
-    row = table.phrases(Tokens.from_lists([["casa"]]), "source")[0, 0]
-    assert table.phrase(table.target[table.offsets[row]]) == "red"
-    assert set(bundle.manifest["parts"]) == {"back_phrase_table"}
+    bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]), [part])
+    assert phrases(bundle, word, part) == {translation}
+    assert set(bundle.manifest["parts"]) == {part}
 
 
 @pytest.mark.slow
 def test_other_links_build_again_and_the_same_do_not(tmp_path: Path) -> None:
-    def times() -> list[int]:
-        return [(tmp_path / "b" / part / "meta.json").stat().st_mtime_ns for part in PARTS]
-
     first = built(tmp_path, write(tmp_path, LINKS)).manifest["parts"]
-    before = times()
+    before = build_times(tmp_path, PARTS)
     built(tmp_path, tmp_path / "links")
-    assert times() == before
+    assert build_times(tmp_path, PARTS) == before
     second = built(tmp_path, write(tmp_path, ["0-0", "", "1-1"])).manifest["parts"]
     own = built(tmp_path, None).manifest["parts"]
     for part in PARTS:
@@ -134,8 +114,7 @@ def test_links_that_do_not_fit_name_file_and_line(tmp_path: Path, links: list[st
 @pytest.mark.slow
 def test_a_file_that_is_not_there_or_not_taken_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, LINKS)
-    with pytest.raises(InputError, match="no such file"):
-        built(tmp_path, tmp_path / "other")
+    refuses("no such file", built, tmp_path, tmp_path / "other")
     with pytest.raises(InputError, match="none of the parts to be built takes alignments"):
         built(tmp_path, tmp_path / "links", ["source_ngrams"])
     assert not (tmp_path / "b" / "phrase_table").exists()
@@ -144,40 +123,29 @@ def test_a_file_that_is_not_there_or_not_taken_is_an_error(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_experiments_name_a_file_and_do_not_disturb_those_without(tmp_path: Path) -> None:
     write(tmp_path, LINKS)
-    tokenizers = Tokenizer("en"), Tokenizer("es")
-    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, *tokenizers)
     collected: list[dict[str, Any]] = []
     for alignments in (None, tmp_path / "links", None):
         section = ResourcesSection(source=tmp_path / "s", target=tmp_path / "t", alignments=alignments)
-        bundle = resources_for(section, segments, ["phrase_table"], tmp_path / "cache", silent)
-        assert bundle is not None
+        bundle = task_bundle(tmp_path, section, "phrase_table")
         collected.append({"path": bundle.path, **bundle.manifest["parts"]["phrase_table"]})
     assert collected[0] == collected[2] and collected[0]["path"] != collected[1]["path"]
     assert collected[1]["settings"]["alignments"] == Alignments(tmp_path / "links").fingerprint
 
 
 def test_the_path_in_an_experiment_is_relative_to_the_data(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(
-        "name: e\ndataset: {format: wmt12, path: d}\n"
-        "resources: {source: s, target: t, alignments: a/links.gz}\n"
-        "features: [surface]\nlearner: {kind: ridge}\n",
-        "utf-8",
-    )
-    section = load(tmp_path / "e.yaml", data_root=tmp_path / "data").resources
+    path = write_experiment(tmp_path, "{source: s, target: t, alignments: a/links.gz}")
+    section = load(path, data_root=tmp_path / "data").resources
     assert section is not None and section.alignments == (tmp_path / "data" / "a" / "links.gz").resolve()
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path) -> None:
+def test_the_verb(tmp_path: Path, qe: Command) -> None:
     """As written by `qe align` for the very same corpus, or with a link too far: exit codes 0 and 2."""
     links = write(tmp_path, LINKS)
-    command = [sys.executable, "-m", "qe", "resources", "build", "--source", str(tmp_path / "s")]
-    command += ["--target", str(tmp_path / "t"), "--output", str(tmp_path / "b"), "--only", "phrase_table"]
-    command += ["--alignments", str(links), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["parts"]["phrase_table"]["settings"]["alignments"]
+    command = build_command(tmp_path, "--only", "phrase_table", "--alignments", links)
+    done = qe(*command)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["parts"]["phrase_table"]["settings"]["alignments"]
     write(tmp_path, ["0-9", "", ""])
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    assert done.returncode == 2 and f"{links}:1" in done.stderr and "Traceback" not in done.stderr
-    assert "whitespace" in done.stderr
+    done = qe(*command)
+    assert done.code == 2 and f"{links}:1" in done.err and "Traceback" not in done.err

@@ -1,10 +1,7 @@
 """Annotated corpora: layers in step with the tokens, from files or a program, built again when due."""
 
-import gzip
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -13,12 +10,10 @@ import pytest
 from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core.bundle import Bundle, build
-from features.core.segments import Segments
 from features.resources.annotation import Annotation
 from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import (
@@ -30,7 +25,8 @@ from qe.resources.annotations import (
 )
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
-from tests.resources.building import build_bundle
+from tests.factories import ENGLISH, SPANISH, Command, segments
+from tests.resources.building import build_bundle, build_command, write_experiment, write_lines
 
 PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]
 TARGETS = ["DET NOUN", "PRON", "DET NOUN VERB"]
@@ -61,13 +57,13 @@ def test_layers_pass_over_the_pairs_that_the_corpus_skipped(tmp_path: Path) -> N
     text = corpus()
     assert text.lines is not None and text.lines.tolist() == [0, 2]
     annotation = annotated(blocks(), text)
-    assert [annotation.layer("upos").words(i) for i in (0, 1)] == [["DET", "NOUN"], ["DET", "NOUN", "VERB"]]
-    assert annotation.layer("xpos").words(1) == ["det", "noun", "verb"]
-    assert annotation.layer("lemma").words(0) == ["un", "gato"]
     annotation.save(tmp_path)
     again = Annotation.load(tmp_path)
-    assert again.layer("xpos").words(1) == ["det", "noun", "verb"]
     assert again.fingerprint == annotation.fingerprint
+    for each in (annotation, again):
+        assert [each.layer("upos").words(i) for i in (0, 1)] == [["DET", "NOUN"], ["DET", "NOUN", "VERB"]]
+        assert each.layer("xpos").words(1) == ["det", "noun", "verb"]
+        assert each.layer("lemma").words(0) == ["un", "gato"]
 
 
 def test_the_corpus_keeps_its_lines(tmp_path: Path) -> None:
@@ -94,9 +90,8 @@ def test_a_block_that_does_not_fit_names_its_line() -> None:
 @pytest.mark.parametrize("gzipped", [False, True])
 def test_files_have_comments_and_empty_sentences(tmp_path: Path, gzipped: bool) -> None:
     text = ParallelCorpus.from_lines([("a", "uno"), ("b", ""), ("c", "dos tres")])
-    content = f"# text = uno\n{block('uno', 'NUM')}\n\n# text =\n\n{block('dos tres', 'NUM NUM')}\n\n"
-    path = tmp_path / "t.conllu"
-    path.write_bytes(gzip.compress(content.encode(), mtime=0) if gzipped else content.encode())
+    lines = ["# text = uno", block("uno", "NUM"), "", "# text =", "", block("dos tres", "NUM NUM"), ""]
+    path = write_lines(tmp_path / "t.conllu", lines, gzipped=gzipped)
     outcome = Annotation.from_blocks(text, "target", from_file(path).blocks(text, "target"), {})
     assert [outcome.layer("upos").words(i) for i in (0, 1)] == [["NUM"], ["NUM", "NUM"]]
 
@@ -136,11 +131,10 @@ def test_another_annotation_builds_again_what_is_made_of_it_and_nothing_else(tmp
 @pytest.mark.slow
 def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
     """The annotation is new already, what is made of it is not: it is found out by what it was made of."""
-    folder = tmp_path / "b"
-    built(folder, annotations("1", "X"))
+    built(tmp_path / "b", annotations("1", "X"))
     given = annotations("2", "Y")
-    build(corpus, folder, ["target_annotation"], builders=given.builders({}), wanted=given.wanted)
-    bundle = built(folder, given)
+    build(corpus, tmp_path / "b", ["target_annotation"], builders=given.builders({}), wanted=given.wanted)
+    bundle = built(tmp_path / "b", given)
     assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
 
 
@@ -157,64 +151,51 @@ def test_a_part_of_tags_without_annotation_says_what_to_give(tmp_path: Path) -> 
 
 
 def test_the_experiment_names_files_of_the_corpus(tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text(
-        "name: x\ndataset: {format: wmt12, path: d}\nfeatures: [surface]\nlearner: {kind: mean}\n"
-        "resources: {source: s, target: t, target_annotation: t.conllu.gz}\n"
-    )
-    section = load(tmp_path / "x.yaml").resources
+    path = write_experiment(tmp_path, "{source: s, target: t, target_annotation: t.conllu.gz}")
+    section = load(path).resources
     assert cast(ResourcesSection, section).annotations() == {"target": tmp_path / "t.conllu.gz"}
 
 
-def write_corpus(folder: Path) -> tuple[Path, Path]:
+def write_corpus(folder: Path) -> list[str]:
+    """Its lines of the target."""
     things = ["house", "cat", "book", "car", "door"]
     other = ["casa", "gato", "libro", "coche", "puerta"]
-    source, target = folder / "c.en", folder / "c.es"
-    source.write_text("".join(f"the {a} and the {b} are small .\n" for a in things for b in things))
-    target.write_text("".join(f"{a} y {b} son cosas pequeñas .\n" for a in other for b in other))
-    return source, target
+    lines = [f"{a} y {b} son cosas pequeñas ." for a in other for b in other]
+    write_lines(folder / "s", (f"the {a} and the {b} are small ." for a in things for b in things))
+    write_lines(folder / "t", lines)
+    return lines
 
 
 @pytest.mark.slow
 @installed
-def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
-    source, target = write_corpus(tmp_path)
-    lines = target.read_text("utf-8").splitlines()
-    own = tmp_path / "c.conllu"
+def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path, qe: Command) -> None:
     tags = "NOUN CCONJ NOUN AUX NOUN ADJ PUNCT"
-    own.write_text("".join(block(line, tags) + "\n\n" for line in lines), "utf-8")
-    command = [
-        sys.executable, "-m", "qe", "resources", "build", "--source", source, "--target", target,
-        "--output", tmp_path / "out", "--source-annotation", "apertium", "--target-annotation", own,
-        "--only", "source_upos_lm", "--only", "target_upos_lm", "--json",
-    ]  # fmt: skip
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    parts = json.loads(done.stdout)["parts"]
+    own = write_lines(tmp_path / "own", (block(line, tags) + "\n" for line in write_corpus(tmp_path)))
+    given = ["--source-annotation", "apertium", "--target-annotation", own]
+    done = qe(*build_command(tmp_path, *given, "--only", "source_upos_lm", "--only", "target_upos_lm"))
+    assert done.code == 0, done.err
+    parts = json.loads(done.out)["parts"]
     assert parts["source_annotation"]["settings"]["by"] == "apertium"
     assert parts["target_annotation"]["settings"]["by"] == "file"
-    outcome = cast(Annotation, Bundle(tmp_path / "out").part("source_annotation")).layer("upos")
+    outcome = cast(Annotation, Bundle(tmp_path / "b").part("source_annotation")).layer("upos")
     assert outcome.words(0) == ["DET", "NOUN", "CCONJ", "DET", "NOUN", "AUX", "ADJ", "PUNCT"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["whitespace", "moses"])
 def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path: Path, kind: str) -> None:
-    source, target = write_corpus(tmp_path)
-    languages, parts = ("en", "es"), ["target_ngrams"]
-    build_bundle(source, target, languages, kind, tmp_path / "out", parts, silent)
-    section = ResourcesSection(bundle=tmp_path / "out")
-    segments = Segments(("a",), ("b",), Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace"))
-    outcome = resources_for(section, segments, parts, tmp_path, silent)
-    assert outcome is not None and outcome.path == tmp_path / "out"
+    write_corpus(tmp_path)
+    build_bundle(tmp_path, ["target_ngrams"], tokenizer=kind)
+    section = ResourcesSection(bundle=tmp_path / "b")
+    batch = segments("a", "b", (ENGLISH, SPANISH))
+    outcome = resources_for(section, batch, ["target_ngrams"], tmp_path, silent)
+    assert outcome is not None and outcome.path == tmp_path / "b"
 
 
 def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:
-    source, target = write_corpus(tmp_path)
+    write_corpus(tmp_path)
     with pytest.raises(InputError, match="'treetagger' is neither an annotator nor a file") as raised:
-        build_bundle(
-            source, target, ("en", "es"), "moses", tmp_path / "out", ["target_pos_lm"], silent, None,
-            {"target": "treetagger"},
-        )  # fmt: skip
+        build_bundle(tmp_path, ["target_pos_lm"], None, {"target": "treetagger"})
     assert "apertium" in str(raised.value)
 
 
@@ -224,9 +205,8 @@ def entity_blocks(path: Path, lines: list[str]) -> Path:
     for line in lines:
         rows = enumerate(line.split(), start=1)
         tags = (f"{k}\t{w}" + "\t_" * 7 + f"\tNER={'B-PER' if w[0].isupper() else 'O'}" for k, w in rows)
-        blocks.append("\n".join(tags))
-    path.write_text("\n\n".join(blocks) + "\n\n", "utf-8")
-    return path
+        blocks.append("\n".join(tags) + "\n")
+    return write_lines(path, blocks)
 
 
 @pytest.mark.slow
@@ -234,18 +214,14 @@ def test_entities_of_the_corpus_are_a_part_of_their_own(tmp_path: Path) -> None:
     """Tags are not read for it; other entities build it, and what is made of it, again."""
     texts = {"s": ["then Ana paid", "then Eva paid"], "t": ["luego Ana pagó", "luego Eva pagó"]}
     for name, lines in texts.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        write_lines(tmp_path / name, lines)
     sides = zip(("source", "target"), texts.values(), strict=True)
     files = {side: entity_blocks(tmp_path / f"{side}.conllu", lines) for side, lines in sides}
-    links = tmp_path / "links"
-    links.write_text("0-0 1-1 2-2\n" * 2, "utf-8")
+    links = write_lines(tmp_path / "links", ["0-0 1-1 2-2"] * 2)
 
     def built() -> Bundle:
-        corpus, parts = (tmp_path / "s", tmp_path / "t"), ["entity_phrase_table"]
-        return build_bundle(
-            *corpus, ("en", "es"), "whitespace", tmp_path / "b", parts, silent, annotations=files,
-            inputs=Inputs(Alignments(links)),
-        )  # fmt: skip
+        inputs = Inputs(Alignments(links))
+        return build_bundle(tmp_path, ["entity_phrase_table"], inputs, files, tokenizer="whitespace")
 
     bundle = built()
     table = cast(PhraseTable, bundle.part("entity_phrase_table"))

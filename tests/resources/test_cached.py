@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from features.storage.cache_folder import CACHE_TAG, cache_entry, tag_cache
-from qe.cli import main
 from qe.resources.cached import KINDS, cached, old, remove
+from tests.factories import Command, refuses
 
 DAY, KEY = 86_400, "0123456789abcdef"
 OLD, NEW, COLUMN = KEY, KEY[::-1], f"lm-{KEY}.npy"
@@ -76,8 +75,7 @@ def test_a_folder_without_our_tag_is_no_cache(tmp_path: Path, folder: str, tag: 
         (tmp_path / CACHE_TAG).write_text(tag)
     before = files(tmp_path)
     for kinds in (KINDS, [folder]):
-        with pytest.raises(InputError, match=CACHE_TAG):
-            cached(tmp_path, kinds)
+        refuses(CACHE_TAG, cached, tmp_path, kinds)
     assert files(tmp_path) == before
 
 
@@ -92,15 +90,14 @@ def test_an_entry_tags_its_cache_and_no_other_tag_is_overwritten(tmp_path: Path)
     assert (tmp_path / CACHE_TAG).read_text() == "theirs"
 
 
-def test_verb(cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb(cache: Path, qe: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QE_CACHE_DIR", str(cache))
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words: str, code: int = 0) -> str:
-        with pytest.raises(SystemExit) as ended:
-            main(["cache", *words])
-        assert (ended.value.code or 0) == code
-        return capsys.readouterr().out
+        done = qe("cache", *words)
+        assert done.code == code
+        return done.out
 
     assert "bundles built from corpora" in run("list") and "60 days" in run()
     before = files(cache)

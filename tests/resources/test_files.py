@@ -3,11 +3,8 @@
 import base64
 import gzip
 import json
-import os
-import subprocess
-import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,18 +12,14 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.basics.progress import silent
 from features.core.bundle import Bundle
-from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.text.tokenizer import Tokenizer
-from features.text.tokens import Tokens
 from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
-from qe.resources.cache import resources_for
 from qe.resources.files import PartFiles, parsed
-from tests.resources.building import build_bundle
+from tests.factories import Command, refuses, tokens
+from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 # Two words, one bigram: log10 p(a b) = p(a) of <s> backed off, b after a, </s> after b backed off.
 ARPA = """
@@ -58,24 +51,16 @@ LM, LEXICON = "target_lm", "lexicon_source_to_target"
 
 
 def write(folder: Path) -> None:
-    (folder / "s").write_text("house\nthe house\n")
-    (folder / "t").write_text("casa\nla casa\n")
+    write_lines(folder / "s", ["house", "the house"])
+    write_lines(folder / "t", ["casa", "la casa"])
 
 
 def built(folder: Path, read: Mapping[str, Path], parts: list[str] | None = None, **settings: Any) -> Bundle:
-    inputs = Inputs(files=PartFiles(read), settings=settings)
-    files = folder / "s", folder / "t"
-    return build_bundle(
-        *files, ("en", "es"), "moses", folder / "b", parts or list(read), silent, inputs=inputs
-    )
+    return build_bundle(folder, parts or list(read), Inputs(files=PartFiles(read), settings=settings))
 
 
 def model(bundle: Bundle, part: str = LM) -> LanguageModel:
     return cast(LanguageModel, bundle.part(part))
-
-
-def text(*words: str) -> Tokens:
-    return Tokens.from_lists([list(words)])
 
 
 @pytest.mark.slow
@@ -86,11 +71,11 @@ def test_a_model_scores_as_its_arpa_file_says(tmp_path: Path, name: str) -> None
     (tmp_path / name).write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     bundle = built(tmp_path, {LM: tmp_path / name})
     for each in (model(bundle), model(Bundle(bundle.path))):
-        np.testing.assert_allclose(each.log10_probability(text("A", "b")), [A_B], atol=1e-6)
+        np.testing.assert_allclose(each.log10_probability(tokens("A b")), [A_B], atol=1e-6)
         assert each.order == 2 and each.fingerprint == bundle.manifest["parts"][LM]["fingerprint"]
     bundle.export([LM], tmp_path / "model-of-it")
     carried = model(Bundle(tmp_path / "model-of-it"))
-    np.testing.assert_allclose(carried.log10_probability(text("a", "b")), [A_B], atol=1e-6)
+    np.testing.assert_allclose(carried.log10_probability(tokens("a b")), [A_B], atol=1e-6)
 
 
 @pytest.mark.slow
@@ -100,9 +85,9 @@ def test_a_model_of_cased_words_and_a_backward_one(tmp_path: Path) -> None:
     read = {LM: tmp_path / "lm.arpa", "source_lm_backward": tmp_path / "lm.arpa"}
     bundle = built(tmp_path, read, target_lm={"case": "true"})
     unknown_b = (-0.5 - 2.0) - 0.9 + (-0.3 - 1.0)  # A, unknown, ends every context
-    np.testing.assert_allclose(model(bundle).log10_probability(text("A", "b")), [unknown_b], atol=1e-6)
+    np.testing.assert_allclose(model(bundle).log10_probability(tokens("A b")), [unknown_b], atol=1e-6)
     backward = model(bundle, "source_lm_backward")
-    np.testing.assert_allclose(backward.log10_probability(text("b", "a")), [A_B], atol=1e-6)
+    np.testing.assert_allclose(backward.log10_probability(tokens("b a")), [A_B], atol=1e-6)
     assert bundle.manifest["parts"]["source_lm_backward"]["settings"]["side"] == "source"
 
 
@@ -121,7 +106,7 @@ def test_a_lexicon_has_the_probabilities_of_its_file(tmp_path: Path, lines: str,
     (tmp_path / "lex").write_text(lines)
     bundle = built(tmp_path, {LEXICON: tmp_path / "lex"}, **{LEXICON: settings})
     lexicon = cast(Lexicon, Bundle(bundle.path).part(LEXICON))
-    scores = lexicon.score(text("the", "house"), text("La", "casa"))
+    scores = lexicon.score(tokens("the house"), tokens("La casa"))
     np.testing.assert_allclose(scores.maximum, [0.6, 0.8], rtol=1e-6)
     np.testing.assert_allclose(scores.probability, [(0.6 + 0.1 + 1e-7) / 3, (0.8 + 2e-7) / 3], rtol=1e-6)
     np.testing.assert_allclose(lexicon.quartiles, [0.7, 0.8, 0.8], rtol=1e-6)
@@ -161,7 +146,7 @@ def test_a_kenlm_binary_is_known_by_its_content_and_carried(tmp_path: Path, name
     bundle.export([LM], tmp_path / "model")
     (tmp_path / name).unlink()  # the bundle has its own
     for each in (bundle, Bundle(bundle.path), Bundle(tmp_path / "model")):
-        np.testing.assert_allclose(model(each).log10_probability(text("A", "b")), [A_B], atol=1e-5)
+        np.testing.assert_allclose(model(each).log10_probability(tokens("A b")), [A_B], atol=1e-5)
         assert model(each).fingerprint == bundle.manifest["parts"][LM]["fingerprint"]
     assert model(bundle).settings["side"] == "target" and model(bundle).order == 2
 
@@ -172,8 +157,7 @@ def test_a_damaged_kenlm_binary(tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     write(tmp_path)
     (tmp_path / "lm.arpa").write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0" + b"\0" * 9)
-    with pytest.raises(InputError, match=r"lm\.arpa: KenLM cannot read this file"):
-        built(tmp_path, {LM: tmp_path / "lm.arpa"})
+    refuses(r"lm\.arpa: KenLM cannot read this file", built, tmp_path, {LM: tmp_path / "lm.arpa"})
 
 
 def test_a_kenlm_model_keeps_its_settings_and_tells_what_it_cannot(tmp_path: Path) -> None:
@@ -186,14 +170,10 @@ def test_a_kenlm_model_keeps_its_settings_and_tells_what_it_cannot(tmp_path: Pat
     read.save(tmp_path / "part")
     loaded = LanguageModel.load(tmp_path / "part")
     assert loaded.settings == read.settings and loaded.fingerprint == read.fingerprint
-    np.testing.assert_allclose(loaded.log10_probability(text("a", "b")), [A_B], atol=1e-5)
+    np.testing.assert_allclose(loaded.log10_probability(tokens("a b")), [A_B], atol=1e-5)
     assert not list((tmp_path / "part").glob("*.arpa*"))  # those stay behind when a bundle is exported
     with pytest.raises(InputError, match="its n-grams are needed here; read its ARPA file instead"):
         loaded.trie  # noqa: B018
-
-
-def refused(read: Mapping[str, Path]) -> Callable[[], PartFiles]:
-    return lambda: PartFiles(read)
 
 
 @pytest.mark.slow
@@ -205,24 +185,20 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
         ({"aligner": there}, r"s: the part 'aligner' is read from no file; ARPA .*target_lm.*lexicon_source"),
         ({LM: none}, "none: no such file, to read 'target_lm' from"),
     ):
-        with pytest.raises(InputError, match=message):
-            refused(read)()
+        refuses(message, PartFiles, read)
     with pytest.raises(InputError, match=r"the part 'target_lm' is not among those to be built"):
         built(tmp_path, {LM: there}, ["source_lm"])
     with pytest.raises(InputError, match=r"/s"):  # no ARPA file
         built(tmp_path, {LM: there})
-    with pytest.raises(InputError, match=r"/s:1: expected two words and a probability"):
-        built(tmp_path, {LEXICON: there})
+    refuses(r"/s:1: expected two words and a probability", built, tmp_path, {LEXICON: there})
     with pytest.raises(InputError, match=r"the part 'target_lm' has no setting 'order'; it takes case "):
         built(tmp_path, {LM: there}, target_lm={"order": 3})
 
 
 @pytest.mark.parametrize("assignment", ["target_lm", "=x", "target_lm="])
 def test_what_is_no_assignment(assignment: str) -> None:
-    with pytest.raises(InputError, match="--read: expected PART=FILE"):
-        parsed([assignment])
-    with pytest.raises(InputError, match="--read: 'target_lm' is given twice"):
-        parsed(["target_lm=a", "target_lm=b"])
+    refuses("--read: expected PART=FILE", parsed, [assignment])
+    refuses("--read: 'target_lm' is given twice", parsed, ["target_lm=a", "target_lm=b"])
 
 
 @pytest.mark.slow
@@ -231,36 +207,23 @@ def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path)
     data.mkdir()
     write(data)
     (data / "es.arpa").write_text(ARPA)
-    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
     listed = []
     for read in ("", ', read: {target_lm: "{target}.arpa"}'):
-        (tmp_path / "e.yaml").write_text(
-            "name: e\ndataset: {format: wmt12, path: d, pair: en-es}\n"
-            f"resources: {{source: s, target: t{read}}}\n"
-            "features: [surface]\nlearner: {kind: ridge}\n",
-            "utf-8",
-        )
-        section = load(tmp_path / "e.yaml", data_root=data).resources
-        bundle = resources_for(section, segments, [LM], tmp_path / "cache", silent)
-        assert bundle is not None
+        path = write_experiment(tmp_path, f"{{source: s, target: t{read}}}")
+        bundle = task_bundle(tmp_path, load(path, data_root=data).resources, LM)
         listed.append((model(bundle).order, bundle.path))
     assert [order for order, _ in listed] == [5, 2] and listed[0][1] != listed[1][1]
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path) -> None:
+def test_the_verb(tmp_path: Path, qe: Command) -> None:
     write(tmp_path)
     (tmp_path / "lm.arpa").write_text(ARPA)
-    command = [sys.executable, "-m", "qe", "resources", "build", "--source", str(tmp_path / "s")]
-    command += ["--target", str(tmp_path / "t"), "--output", str(tmp_path / "b"), "--only", LM, "--json"]
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*command, *more], capture_output=True, text=True, check=False, env=os.environ)
-
-    done = run("--read", f"{LM}={tmp_path / 'lm.arpa'}")
-    assert done.returncode == 0, done.stderr
-    settings = json.loads(done.stdout)["parts"][LM]["settings"]
+    command = build_command(tmp_path, "--only", LM, "--read")
+    done = qe(*command, f"{LM}={tmp_path / 'lm.arpa'}")
+    assert done.code == 0, done.err
+    settings = json.loads(done.out)["parts"][LM]["settings"]
     assert settings["read"] == PartFiles({LM: tmp_path / "lm.arpa"}).fingerprints[LM]
-    done = run("--read", f"phrase_table={tmp_path / 'lm.arpa'}")
-    assert done.returncode == 2 and "'phrase_table' is read from no file" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = qe(*command, f"phrase_table={tmp_path / 'lm.arpa'}")
+    assert done.code == 2 and "'phrase_table' is read from no file" in done.err
+    assert "Traceback" not in done.err

@@ -2,30 +2,31 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
-from features.basics.progress import silent
-from features.core.bundle import Bundle, resource_parameters
-from features.core.segments import Segments
+from features.core.bundle import resource_parameters
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
-from qe.resources.cache import resources_for
 from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
 from qe_papers.resources.truecaser import Truecaser
-from tests.resources.building import build_bundle
+from tests.factories import Command, refuses
+from tests.resources.building import (
+    build_bundle,
+    build_command,
+    build_times,
+    task_bundle,
+    write_experiment,
+    write_lines,
+)
 
 SOURCE = ["the red house", "It's a cat", "the house"] * 2
 TARGET = ["la casa roja", "es un gato", "la casa"] * 2
@@ -35,16 +36,9 @@ OTHERS = ["source_lm", "source_truecaser", "lexicon_source_to_target", "target_i
 
 
 def write(folder: Path, more: list[str], *, gzipped: bool = False) -> Path:
-    for name, lines in (("s", SOURCE), ("t", TARGET)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    content = "".join(f"{line}\n" for line in more).encode()
-    (folder / "more").write_bytes(gzip.compress(content, mtime=0) if gzipped else content)
-    return folder / "more"
-
-
-def built(folder: Path, inputs: Inputs, parts: list[str], output: str = "b") -> Bundle:
-    files = folder / "s", folder / "t"
-    return build_bundle(*files, ("en", "es"), "moses", folder / output, parts, silent, inputs=inputs)
+    write_lines(folder / "s", SOURCE)
+    write_lines(folder / "t", TARGET)
+    return write_lines(folder / "more", more, gzipped=gzipped)
 
 
 def further(path: Path | None) -> Inputs:
@@ -54,7 +48,7 @@ def further(path: Path | None) -> Inputs:
 @pytest.mark.slow
 @pytest.mark.parametrize("gzipped", [False, True])
 def test_the_parts_are_those_of_a_corpus_with_the_text(tmp_path: Path, gzipped: bool) -> None:
-    bundle = built(tmp_path, further(write(tmp_path, MORE, gzipped=gzipped)), PARTS)
+    bundle = build_bundle(tmp_path, PARTS, further(write(tmp_path, MORE, gzipped=gzipped)))
     lines = [*TARGET, *(line for line in MORE if line.strip())]
     longer = ParallelCorpus.from_lines([("x", line) for line in lines], Tokenizer("en"), Tokenizer("es"))
     text = Tokenizer("es").tokens(["el gato de ana, la casa", "De Ana", "Nadie"])
@@ -76,8 +70,8 @@ def test_the_parts_are_those_of_a_corpus_with_the_text(tmp_path: Path, gzipped: 
 def test_no_other_part_changes(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
     parts = [*OTHERS, "target_lm"]
-    with_text = built(tmp_path, further(more), parts).manifest["parts"]
-    without = built(tmp_path, Inputs(), parts, "without").manifest["parts"]
+    with_text = build_bundle(tmp_path, parts, further(more)).manifest["parts"]
+    without = build_bundle(tmp_path, parts, output="without").manifest["parts"]
     for part in OTHERS:
         assert with_text[part]["fingerprint"] == without[part]["fingerprint"]
     assert with_text["target_lm"]["fingerprint"] != without["target_lm"]["fingerprint"]
@@ -89,11 +83,12 @@ def test_no_other_part_changes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_other_text_builds_again_and_the_same_does_not(tmp_path: Path) -> None:
+    parts = ["target_lm", "target_ngrams", "source_lm"]
+
     def run(more: list[str] | None) -> list[int]:
         path = write(tmp_path, more or [])
-        built(tmp_path, further(path if more else None), ["target_lm", "target_ngrams", "source_lm"])
-        parts = "target_lm", "target_ngrams", "source_lm"
-        return [(tmp_path / "b" / part / "meta.json").stat().st_mtime_ns for part in parts]
+        build_bundle(tmp_path, parts, further(path if more else None))
+        return build_times(tmp_path, parts)
 
     first, same, other, none = run(MORE), run(MORE), run(MORE[:1]), run(None)
     assert first == same and first[2] == none[2]
@@ -111,14 +106,14 @@ def test_with_settings_and_a_part_that_is_read(tmp_path: Path) -> None:
         settings={"target_ngrams": {"order": 2, "case": "true"}},
     )
     parts = ["target_lm", "target_ngrams"]
-    bundle = built(tmp_path, inputs, parts)
+    bundle = build_bundle(tmp_path, parts, inputs)
     counts = cast(NgramCounts, bundle.part("target_ngrams"))
     text = Tokenizer("es").tokens(["Ana"])
     assert counts.order == 2 and counts.counts(text, 1)[0].tolist() == [2]
     assert "monolingual" not in bundle.manifest["parts"]["target_lm"]["settings"]
-    before = [(bundle.path / part / "meta.json").stat().st_mtime_ns for part in parts]
-    built(tmp_path, inputs, parts)
-    assert before == [(bundle.path / part / "meta.json").stat().st_mtime_ns for part in parts]
+    before = build_times(tmp_path, parts)
+    build_bundle(tmp_path, parts, inputs)
+    assert before == build_times(tmp_path, parts)
 
 
 def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
@@ -141,11 +136,11 @@ def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_killed_build_goes_on_with_the_same_text(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
-    first = built(tmp_path, further(more), ["target_lm"])
-    before = (first.path / "target_lm" / "meta.json").stat().st_mtime_ns
+    first = build_bundle(tmp_path, ["target_lm"], further(more))
+    before = build_times(tmp_path, ["target_lm"])
     (first.path / ".target_ngrams.half").mkdir()
-    again = built(tmp_path, further(more), ["target_lm", "target_ngrams"])
-    assert (first.path / "target_lm" / "meta.json").stat().st_mtime_ns == before
+    again = build_bundle(tmp_path, ["target_lm", "target_ngrams"], further(more))
+    assert build_times(tmp_path, ["target_lm"]) == before
     text = Tokenizer("es").tokens(["Ana"])
     assert cast(NgramCounts, again.part("target_ngrams")).counts(text, 1)[0].tolist() == [2]
 
@@ -162,16 +157,13 @@ def test_a_killed_build_goes_on_with_the_same_text(tmp_path: Path) -> None:
 )
 def test_text_that_cannot_be_used(tmp_path: Path, content: bytes, message: str) -> None:
     write(tmp_path, MORE).write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        built(tmp_path, further(tmp_path / "more"), ["target_lm"])
+    refuses(message, build_bundle, tmp_path, ["target_lm"], further(tmp_path / "more"))
 
 
 def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
-    with pytest.raises(InputError, match="none: no such file of target text"):
-        further(tmp_path / "none")
-    with pytest.raises(InputError, match="none of the parts to be built takes target text; build a language"):
-        built(tmp_path, further(more), ["source_lm", "target_index"])
+    refuses("none: no such file of target text", further, tmp_path / "none")
+    refuses("takes target text", build_bundle, tmp_path, ["source_lm", "target_index"], further(more))
     assert not (tmp_path / "b").exists()
 
 
@@ -179,37 +171,23 @@ def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
 def test_experiments_name_the_text(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     write(tmp_path / "data", MORE)
-    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
     listed = []
     for more in ("", ", target_monolingual: more"):
-        (tmp_path / "e.yaml").write_text(
-            f"name: e\ndataset: {{format: wmt12, path: d}}\nresources: {{source: s, target: t{more}}}\n"
-            "features: [surface]\nlearner: {kind: ridge}\n",
-            "utf-8",
-        )
-        section = load(tmp_path / "e.yaml", data_root=tmp_path / "data").resources
-        bundle = resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
-        assert bundle is not None
-        text = Tokenizer("es").tokens(["gato"])
+        path = write_experiment(tmp_path, f"{{source: s, target: t{more}}}")
+        section = load(path, data_root=tmp_path / "data").resources
+        bundle = task_bundle(tmp_path, section, "target_ngrams")
         counts = cast(NgramCounts, bundle.part("target_ngrams"))
-        listed.append((counts.counts(text, 1)[0].tolist(), bundle.path))
+        listed.append((counts.counts(Tokenizer("es").tokens(["gato"]), 1)[0].tolist(), bundle.path))
     assert [count for count, _ in listed] == [[2], [4]] and listed[0][1] != listed[1][1]
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path) -> None:
-    more = write(tmp_path, MORE)
-    command = [sys.executable, "-m", "qe", "resources", "build", "--source", str(tmp_path / "s")]
-    command += ["--target", str(tmp_path / "t"), "--output", str(tmp_path / "b"), "--json"]
-    command += ["--target-monolingual", str(more), "--only"]
-    done = subprocess.run(
-        [*command, "target_lm"], capture_output=True, text=True, check=False, env=os.environ
-    )
-    assert done.returncode == 0, done.stderr
-    manifest = json.loads(done.stdout)
+def test_the_verb(tmp_path: Path, qe: Command) -> None:
+    command = build_command(tmp_path, "--target-monolingual", write(tmp_path, MORE), "--only")
+    done = qe(*command, "target_lm")
+    assert done.code == 0, done.err
+    manifest = json.loads(done.out)
     assert manifest["parts"]["target_lm"]["settings"]["monolingual"]
     assert manifest["pairs"] == len(SOURCE)
-    done = subprocess.run(
-        [*command, "source_lm"], capture_output=True, text=True, check=False, env=os.environ
-    )
-    assert done.returncode == 2 and "takes target text" in done.stderr and "Traceback" not in done.stderr
+    done = qe(*command, "source_lm")
+    assert done.code == 2 and "takes target text" in done.err and "Traceback" not in done.err

@@ -12,6 +12,7 @@ from features.core.bundle import Bundle, with_needs
 from features.core.resource import Resource
 from features.text.corpus import ParallelCorpus
 from qe.resources.partial import Build, build_possible
+from tests.factories import refuses
 
 PARTS = ["source_ngrams", "source_lm", "phrase_table", "lexicon_source_to_target"]
 
@@ -55,8 +56,7 @@ def test_all_others_are_built_and_what_needs_it_is_left_out(tmp_path: Path) -> N
 def test_a_fault_in_a_file_is_no_reason_to_leave_a_part_out(tmp_path: Path) -> None:
     build = builder(tmp_path / "b", "language_model", location="links.gz:3")
     for requested in (with_needs(PARTS), ()):
-        with pytest.raises(InputError, match=r"^links.gz:3: needs more pairs"):
-            build_possible(build, PARTS, silent, requested)
+        refuses(r"^links.gz:3: needs more pairs", build_possible, build, PARTS, silent, requested)
 
 
 def test_an_error_before_the_first_part_is_raised_as_it_is(tmp_path: Path) -> None:
@@ -65,8 +65,7 @@ def test_an_error_before_the_first_part_is_raised_as_it_is(tmp_path: Path) -> No
         raise InputError("no pairs")
 
     for requested in (with_needs(PARTS), ()):
-        with pytest.raises(InputError, match=r"^no pairs$"):
-            build_possible(build, PARTS, silent, requested)
+        refuses(r"^no pairs$", build_possible, build, PARTS, silent, requested)
 
 
 @pytest.mark.slow

@@ -1,9 +1,6 @@
 """Settings of parts, by command and experiment: checked, and the parts are those of the Python interface."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -23,37 +20,25 @@ from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
-from features.text.tokens import Tokens
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from qe.resources.settings import catalogue, checked, parsed
-from tests.resources.building import build_bundle
+from tests.factories import Command, refuses, tokens
+from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 SOURCE = ["the red house is red", "the house", "a red cat", "The cat and the house"] * 3
 TARGET = ["la casa roja es roja", "la casa", "un gato rojo", "El gato y la casa"] * 3
 
 
 def write(folder: Path) -> None:
-    for name, lines in (("s", SOURCE), ("t", TARGET)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    write_lines(folder / "s", SOURCE)
+    write_lines(folder / "t", TARGET)
 
 
 def built(folder: Path, parts: list[str], settings: Mapping[str, Mapping[str, Any]], **more: Any) -> Bundle:
-    return build_bundle(
-        folder / "s", folder / "t", ("en", "es"), "moses", folder / "b", parts, silent,
-        inputs=Inputs(settings=settings), **more,
-    )  # fmt: skip
-
-
-def tokens(lines: list[str]) -> Tokens:
-    return Tokens.from_lists(line.split() for line in lines)
-
-
-def qe(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "qe", "resources", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
+    return build_bundle(folder, parts, Inputs(settings=settings), **more)
 
 
 @pytest.mark.slow
@@ -65,11 +50,11 @@ def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
     )  # fmt: skip
     bundle = built(tmp_path, ["source_lm", "target_lm", "target_ngrams"], settings)
     expected = {
-        "source_lm": LanguageModel.from_tokens(tokens(SOURCE), order=2, case="true"),
-        "target_lm": LanguageModel.from_tokens(tokens(TARGET), order=4, prune=True, minimum=4),
+        "source_lm": LanguageModel.from_tokens(tokens(*SOURCE), order=2, case="true"),
+        "target_lm": LanguageModel.from_tokens(tokens(*TARGET), order=4, prune=True, minimum=4),
     }
     for name, model in expected.items():
-        text = tokens([*SOURCE, *TARGET, "La roja house"])
+        text = tokens(*SOURCE, *TARGET, "La roja house")
         outcome = cast(LanguageModel, bundle.part(name))
         assert outcome.order == model.order and outcome.trie.sizes == model.trie.sizes
         np.testing.assert_array_equal(outcome.log10_probability(text), model.log10_probability(text))
@@ -82,31 +67,27 @@ def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
 def test_counts_of_another_layer_of_annotation(tmp_path: Path) -> None:
     write(tmp_path)
     rows = [[(word, word.lower()[:2], "X", "x") for word in line.split()] for line in TARGET]
-    (tmp_path / "t.conllu").write_text("".join(f"{block_of(row)}\n\n" for row in rows), "utf-8")
-    bundle = built(
-        tmp_path, ["target_pos_ngrams"], {"target_pos_ngrams": {"layer": "lemma", "order": 2}},
-        annotations={"target": tmp_path / "t.conllu"},
-    )  # fmt: skip
+    own = write_lines(tmp_path / "t.conllu", (block_of(row) + "\n" for row in rows))
+    settings = {"target_pos_ngrams": {"layer": "lemma", "order": 2}}
+    bundle = built(tmp_path, ["target_pos_ngrams"], settings, annotations={"target": own})
     counts = cast(NgramCounts, bundle.part("target_pos_ngrams"))
-    assert counts.counts(tokens(["la ca", "ca ro"]), 2)[0].tolist() == [9, 3]
-    assert counts.counts(tokens(["un"]), 1)[0].tolist() == [3]
+    assert counts.counts(tokens("la ca", "ca ro"), 2)[0].tolist() == [9, 3]
+    assert counts.counts(tokens("un"), 1)[0].tolist() == [3]
 
 
 @pytest.mark.slow
 def test_settings_of_parts_from_other_links(tmp_path: Path) -> None:
     write(tmp_path)
     lines = (" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in SOURCE)
-    (tmp_path / "links").write_text("\n".join(lines) + "\n")
-    inputs = Inputs(Alignments(tmp_path / "links"), settings={"phrase_table": {"longest": 1}})
-    files = tmp_path / "s", tmp_path / "t"
-    bundle = build_bundle(
-        *files, ("en", "es"), "moses", tmp_path / "b", ["phrase_table"], silent, inputs=inputs
+    inputs = Inputs(
+        Alignments(write_lines(tmp_path / "links", lines)), settings={"phrase_table": {"longest": 1}}
     )
+    bundle = build_bundle(tmp_path, ["phrase_table"], inputs)
     table = cast(PhraseTable, bundle.part("phrase_table"))
     assert {len(table.phrase(int(t)).split()) for t in table.target} == {1}
-    with pytest.raises(InputError, match="it takes longest .*, minimum .a whole number from 0.$"):
-        inputs = Inputs(inputs.alignments, settings={"phrase_table": {"symmetrization": "union"}})
-        build_bundle(*files, ("en", "es"), "moses", tmp_path / "b", ["phrase_table"], silent, inputs=inputs)
+    inputs = Inputs(inputs.alignments, settings={"phrase_table": {"symmetrization": "union"}})
+    takes = "it takes longest .*, minimum .a whole number from 0.$"
+    refuses(takes, build_bundle, tmp_path, ["phrase_table"], inputs)
 
 
 @pytest.mark.slow
@@ -136,8 +117,8 @@ def test_an_exported_bundle_has_the_parts_as_they_were_set(tmp_path: Path) -> No
     bundle.export(["target_lm"], tmp_path / "model")
     copy = cast(LanguageModel, Bundle(tmp_path / "model").part("target_lm"))
     assert copy.order == 2 and copy.fingerprint == bundle.part("target_lm").fingerprint
-    expected = LanguageModel.from_tokens(tokens(TARGET), order=2, case="true")
-    text = tokens(["El gato", "el gato"])
+    expected = LanguageModel.from_tokens(tokens(*TARGET), order=2, case="true")
+    text = tokens("El gato", "el gato")
     np.testing.assert_array_equal(copy.log10_probability(text), expected.log10_probability(text))
 
 
@@ -189,8 +170,7 @@ def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_pa
     ],
 )  # fmt: skip
 def test_wrong_settings(assignment: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        checked(parsed([assignment]), {})
+    refuses(message, checked, parsed([assignment]), {})
 
 
 @pytest.mark.slow
@@ -215,13 +195,11 @@ def test_values_have_the_type_of_the_setting() -> None:
     "assignment", ["target_lm.order", "order=4", "target_lm.=4", ".order=4", "=", "a.b="]
 )
 def test_what_is_no_assignment(assignment: str) -> None:
-    with pytest.raises(InputError, match="--set: expected PART.key=value, but got"):
-        parsed([assignment])
+    refuses("--set: expected PART.key=value, but got", parsed, [assignment])
 
 
 def test_a_setting_twice_is_an_error() -> None:
-    with pytest.raises(InputError, match="--set: 'target_lm.order' is given twice"):
-        parsed(["target_lm.order=4", "target_lm.order=5"])
+    refuses("--set: 'target_lm.order' is given twice", parsed, ["target_lm.order=4", "target_lm.order=5"])
 
 
 @pytest.mark.slow
@@ -236,25 +214,13 @@ def test_settings_of_parts_that_are_not_built(tmp_path: Path) -> None:
     assert needed.manifest["parts"]["lexicon_source_to_target"]["settings"]["iterations"] == 1
 
 
-def experiment(folder: Path, resources: str) -> Path:
-    path = folder / "e.yaml"
-    path.write_text(
-        f"name: e\ndataset: {{format: wmt12, path: d, pair: en-es}}\nresources: {resources}\n"
-        "features: [surface]\nlearner: {kind: ridge}\n",
-        "utf-8",
-    )
-    return path
-
-
 @pytest.mark.slow
 def test_experiments_name_settings_and_do_not_disturb_those_without(tmp_path: Path) -> None:
     write(tmp_path)
-    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
     listed = []
     for settings in ("{}", "{source_lm: {order: 2, case: true}}", "{source_lm: {order: 3}}"):
-        path = experiment(tmp_path, f"{{source: s, target: t, settings: {settings}}}")
-        bundle = resources_for(load(path).resources, segments, ["source_lm"], tmp_path / "cache", silent)
-        assert bundle is not None
+        path = write_experiment(tmp_path, f"{{source: s, target: t, settings: {settings}}}")
+        bundle = task_bundle(tmp_path, load(path).resources, "source_lm")
         listed.append((bundle.path, bundle.manifest["parts"]["source_lm"]["settings"]))
     assert listed[0] == listed[2] and listed[0][0] != listed[1][0]
     assert (listed[1][1]["order"], listed[1][1]["case"]) == (2, "true")
@@ -280,35 +246,31 @@ def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:
     ],
 )
 def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        load(experiment(tmp_path, resources))
+    refuses(message, load, write_experiment(tmp_path, resources))
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path) -> None:
+def test_the_verb(tmp_path: Path, qe: Command) -> None:
     write(tmp_path)
-    command = ["build", "--source", str(tmp_path / "s"), "--target", str(tmp_path / "t"), "--json"]
-    command += ["--output", str(tmp_path / "b"), "--only", "target_lm", "--set", "target_lm.order=4"]
-    done = qe(*command, "--set", "target_lm.prune=true")
-    assert done.returncode == 0, done.stderr
-    part = json.loads(done.stdout)["parts"]["target_lm"]
+    order = ["--only", "target_lm", "--set", "target_lm.order=4", "--set"]
+    done = qe(*build_command(tmp_path, *order, "target_lm.prune=true"))
+    assert done.code == 0, done.err
+    part = json.loads(done.out)["parts"]["target_lm"]
     assert part["settings"]["order"] == 4 and part["settings"]["prune"] is True
-    done = qe(*command, "--set", "target_lm.pruned=true")
-    assert done.returncode == 2 and "did you mean 'prune'" in done.stderr and "Traceback" not in done.stderr
-    everything = [*command[:-4], "--all", "--set", "target_ngrams.order=0"]
-    done = qe(*everything)
-    assert done.returncode == 2 and "target_ngrams.order takes a whole number from 1" in done.stderr
+    done = qe(*build_command(tmp_path, *order, "target_lm.pruned=true"))
+    assert done.code == 2 and "did you mean 'prune'" in done.err and "Traceback" not in done.err
+    done = qe(*build_command(tmp_path, "--all", "--set", "target_ngrams.order=0"))
+    assert done.code == 2 and "target_ngrams.order takes a whole number from 1" in done.err
 
 
-@pytest.mark.slow
-def test_the_verb_that_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verb_that_lists(qe: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    done = qe("list", "--json")
-    assert done.returncode == 0, done.stderr
-    parts = {part["name"]: part for part in json.loads(done.stdout)["parts"]}
+    done = qe("resources", "list", "--json")
+    assert done.code == 0, done.err
+    parts = {part["name"]: part for part in json.loads(done.out)["parts"]}
     assert parts["phrase_table"]["needs"] == ["aligner"]
     assert parts["target_lm"]["settings"]["order"] == {"takes": "a whole number from 1", "default": 5}
-    plain = qe("list").stdout
+    plain = qe("resources", "list").out
     assert all(name in plain for name in parts) and "prune=false" in plain
 
 

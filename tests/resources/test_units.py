@@ -20,6 +20,7 @@ from qe.resources.annotations import Annotations, from_column
 from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
 from qe.resources.settings import checked, settings_of
+from tests.factories import refuses
 
 LINES = [("a red house", "una casa roja"), ("the house", "la casa")] * 2
 WORDS = {
@@ -60,8 +61,7 @@ def test_settings_of_tags_are_no_settings_of_words() -> None:
     assert "sample" in settings_of(parts["target_morpheme_lm"], {})
     assert {"ngrams", "sample"} <= settings_of(parts["pos_lexicon_source_to_target"], {}).keys()
     assert "ngrams" not in settings_of(parts["lexicon_source_to_target"], {})
-    with pytest.raises(InputError, match="the part 'target_lm' has no setting 'layer'"):
-        checked({"target_lm": {"layer": "upos"}}, {})
+    refuses("the part 'target_lm' has no setting 'layer'", checked, {"target_lm": {"layer": "upos"}}, {})
 
 
 @pytest.mark.slow
@@ -78,8 +78,7 @@ def test_further_text_is_of_words(tmp_path: Path) -> None:
     ]
     assert {name for name in parts if prints[0][name] != prints[1][name]} == {"target_lm"}
     assert "target_lm" in further.wanted and "target_pos_lm" not in further.wanted
-    with pytest.raises(InputError, match="none of the parts to be built takes target text"):
-        further.check_used(["target_pos_lm"])
+    refuses("none of the parts to be built takes target text", further.check_used, ["target_pos_lm"])
 
 
 TREEBANK = """\

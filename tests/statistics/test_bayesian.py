@@ -12,6 +12,7 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.evaluation.bayes import bayesian_comparisons
 from qe.statistics.bayesian import correlated_t, signed_rank
+from tests.factories import refuses
 
 
 @pytest.mark.parametrize("rope, runs", [(0.0, 1), (0.01, 1), (0.02, 2), (0.5, 2)])
@@ -36,10 +37,8 @@ def test_the_signed_rank_test_is_baycomps(shift: float) -> None:
 def test_folds_without_any_spread_and_regions_without_width() -> None:
     same = np.full(5, 0.1)
     assert correlated_t(same, 0.0).above == 1 and correlated_t(same, 0.2).within == 1
-    with pytest.raises(InputError, match="2 folds or more"):
-        correlated_t(same[:1], 0.1)
-    with pytest.raises(InputError, match="wider than 0"):
-        signed_rank(same, 0.0)
+    refuses("2 folds or more", correlated_t, same[:1], 0.1)
+    refuses("wider than 0", signed_rank, same, 0.0)
 
 
 @pytest.mark.slow

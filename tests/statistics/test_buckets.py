@@ -20,6 +20,7 @@ from qe.statistics.levels import Levels
 from qe.statistics.metrics.errors import Mae
 from qe.statistics.scored import Predictions
 from qe.statistics.settings import ResamplingSettings
+from tests.factories import refuses
 
 Floats = np.ndarray
 
@@ -75,8 +76,7 @@ def test_names_are_buckets_in_their_order() -> None:
     ],
 )
 def test_what_parts_nothing_is_refused(make: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        make()  # type: ignore[operator]
+    refuses(message, make)
 
 
 @pytest.mark.slow
@@ -183,12 +183,9 @@ def test_few_segments_cannot_be_decided_and_copies_dilute_nothing() -> None:
 def test_what_cannot_be_compared_is_refused() -> None:
     gold, sides = columns(20, 1)
     kind = bands("length", "", np.arange(20.0))
-    with pytest.raises(InputError, match="named twice: length"):
-        by_mae(gold, sides, kind, kind)
-    with pytest.raises(InputError, match="20 segments, but 10 values of length"):
-        by_mae(gold, sides, bands("length", "", np.arange(10.0)))
-    with pytest.raises(InputError, match="pairwise tests"):
-        by_mae(gold, sides, kind, rule=Rule(method=IN_TEST))
+    refuses("named twice: length", by_mae, gold, sides, kind, kind)
+    refuses("20 segments, but 10 values of length", by_mae, gold, sides, bands("length", "", np.arange(10.0)))
+    refuses("pairwise tests", by_mae, gold, sides, kind, rule=Rule(method=IN_TEST))
     with pytest.raises(InputError, match="there is one only"):
         scored = Predictions(gold, sides, {"mae": Mae()})
         evaluate_in_buckets(

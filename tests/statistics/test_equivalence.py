@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
 from qe.statistics.equivalence import margins, tost
+from tests.factories import refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 
@@ -131,8 +131,7 @@ def test_without_a_margin_a_cluster_is_not_called_equal() -> None:
 
 @pytest.mark.parametrize("text", ["mae", "=0.1", "mae=0", "mae=-1", "mae=nan", "mae=inf"])
 def test_margins_that_are_none(text: str) -> None:
-    with pytest.raises(InputError, match="--margin: expected METRIC=MARGIN, a number above 0, but got"):
-        margins([text], ["mae"])
+    refuses("--margin: expected METRIC=MARGIN, a number above 0, but got", margins, [text], ["mae"])
 
 
 def test_qe_compare_tests_equivalence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

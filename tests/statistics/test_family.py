@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
 
-from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.statistics.family import Key, Pair, Rule, Table
 from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
+from tests.factories import refuses
 
 Floats = NDArray[np.float64]
 
@@ -180,9 +180,6 @@ def test_what_is_missing_is_said_in_units() -> None:
 
 
 def test_unknown_rules() -> None:
-    with pytest.raises(InputError, match="known: metric, table, all"):
-        Rule("segment")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="known: none, bonferroni, holm, bh"):
-        Rule("metric", "sidak")
-    with pytest.raises(InputError, match="0 < level < 1"):
-        Rule(level=1.0)
+    refuses("known: metric, table, all", Rule, "segment")
+    refuses("known: none, bonferroni, holm, bh", Rule, "metric", "sidak")
+    refuses("0 < level < 1", Rule, level=1.0)

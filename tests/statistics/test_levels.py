@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.statistics.draws import bootstrap_counts
 from qe.statistics.levels import Levels
+from tests.factories import refuses
 
 DOCUMENT, JUDGE = np.repeat(["a", "b", "c"], 4), np.tile([10, 20], 6)
 
@@ -16,8 +16,7 @@ def test_names_and_sizes() -> None:
     crossed = Levels.from_groups({"document": DOCUMENT, "judge": JUDGE}, 12)
     assert crossed.sizes() == {"document": 3, "judge": 2} and crossed.crossed and crossed.smallest == 2
     assert Levels.from_groups(crossed, 12) is crossed
-    with pytest.raises(InputError, match="5 segments, but 12 groups"):
-        Levels.from_groups({"document": DOCUMENT}, 5)
+    refuses("5 segments, but 12 groups", Levels.from_groups, {"document": DOCUMENT}, 5)
 
 
 def test_one_level_draws_as_the_plain_bootstrap() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from features.basics.errors import InputError
 from qe.statistics.draws import coin_rows, coin_sums, part_sums
 from qe.statistics.metrics.delta_avg import DeltaAvg
 from qe.statistics.metrics.ranks import Spearman
@@ -26,6 +25,7 @@ from qe.statistics.randomization import (
 from qe.statistics.result import Measure, Tail
 from qe.systems.mt_metrics.ngrams import Bleu, Length
 from qe.systems.texts import Texts
+from tests.factories import refuses
 
 Floats = NDArray[np.float64]
 Runs = dict[str, Floats]
@@ -271,8 +271,7 @@ def test_sequential_p_values_are_valid_and_stop_early() -> None:
     ],
 )
 def test_bad_input(a: Floats, b: Floats, options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        randomization_test(a, b, mean, **options)  # type: ignore[arg-type]
+    refuses(message, randomization_test, a, b, mean, **options)
 
 
 def test_different_numbers_of_runs_with_whole_runs() -> None:

@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from features.basics.errors import InputError
 from qe.statistics import DeltaAvg, scorer
+from tests.factories import refuses
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 8))
@@ -39,5 +39,4 @@ def test_errors_are_negative_and_directions_are_kept() -> None:
 
 
 def test_an_unknown_metric_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="did you mean 'delta_avg'"):
-        scorer("delta_av")
+    refuses("did you mean 'delta_avg'", scorer, "delta_av")

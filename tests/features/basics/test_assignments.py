@@ -6,14 +6,14 @@ import pytest
 
 from features.basics.assignments import assigned, assignments, named_file, named_files, numbers, once
 from features.basics.errors import InputError
+from tests.factories import refuses
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("text", ["name", "=value", "name=", "", "="])
 def test_other_forms_are_refused_with_the_form_and_what_was_seen(text: str) -> None:
-    with pytest.raises(InputError, match=f"^--x: expected NAME=FILE, but got '{text}'$"):
-        assigned(text, "NAME=FILE", "--x")
+    refuses(f"^--x: expected NAME=FILE, but got '{text}'$", assigned, text, "NAME=FILE", "--x")
 
 
 def test_values_may_hold_an_equals_sign_and_be_empty_where_that_is_said() -> None:
@@ -22,8 +22,7 @@ def test_values_may_hold_an_equals_sign_and_be_empty_where_that_is_said() -> Non
 
 
 def test_names_are_given_once() -> None:
-    with pytest.raises(InputError, match="--x: 'a' is given twice; leave one out"):
-        assignments(["a=1", "b=2", "a=3"], "NAME=VALUE", "--x")
+    refuses("--x: 'a' is given twice; leave one out", assignments, ["a=1", "b=2", "a=3"], "NAME=VALUE", "--x")
     with pytest.raises(InputError, match="--x: 'y' is given twice; use NAME=FILE"):
         named_files(["y.txt", "other/y.tsv"], "--x", lambda path: path.stem)
     assert once([("a", 1), ("b", 2)], "--x") == {"a": 1, "b": 2}
@@ -42,13 +41,3 @@ def test_a_path_that_is_there_may_hold_an_equals_sign(tmp_path: Path) -> None:
     odd.write_text("")
     assert named_file(str(odd)) == ("", odd)
     assert named_file(f"x={odd}") == ("x", odd)
-
-
-def test_nothing_else_takes_assignments_apart() -> None:
-    """Buckets alone: their file may be left out (KIND, KIND=FILE)."""
-    readers = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "qe").rglob("*.py")
-        if 'partition("=")' in path.read_text("utf-8")
-    }
-    assert readers == {"qe/cli/shared/application.py", "qe/cli/_evaluation_options.py"}

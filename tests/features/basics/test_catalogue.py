@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError
 from features.core.bundle import RESOURCES
 from features.core.feature_set import EXTRACTORS
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.statistics.metric import METRICS
+from tests.factories import refuses
 
 
 @pytest.mark.slow
@@ -25,8 +25,7 @@ def test_documentation_is_that_of_the_class(catalogue: Catalogue[object]) -> Non
 
 
 def test_documentation_of_an_unknown_name() -> None:
-    with pytest.raises(InputError, match="unknown resource 'lexikon'.*did you mean 'lexicon'"):
-        RESOURCES.documentation("lexikon")
+    refuses("unknown resource 'lexikon'.*did you mean 'lexicon'", RESOURCES.documentation, "lexikon")
 
 
 @pytest.mark.slow

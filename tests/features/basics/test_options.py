@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError
 from features.basics.options import configured
+from tests.factories import refuses
 
 
 @dataclass(frozen=True)
@@ -53,5 +53,4 @@ def test_defaults_hold_where_the_text_leaves_them_open() -> None:
     ],
 )
 def test_what_does_not_fit_is_told(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        configured(PARTS, text)
+    refuses(message, configured, PARTS, text)

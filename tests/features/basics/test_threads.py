@@ -1,7 +1,6 @@
 """Work side by side: results in order, errors passed on, ranges that cover everything once."""
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -13,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics import threads
-from features.basics.errors import InputError
 from features.basics.threads import apply_to_each, cores, even_ranges, processes, side_by_side
-from tests.conftest import ROOT
+from tests.factories import refuses
 from tests.patience import PATIENCE
 
 
@@ -55,8 +53,7 @@ def test_qe_threads_decides(machine: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.5", "²", "99999999"])
 def test_a_wrong_qe_threads_is_told(machine: pytest.MonkeyPatch, value: str) -> None:
     machine.setenv("QE_THREADS", value)
-    with pytest.raises(InputError, match=f"QE_THREADS must be a whole number from 1 .* '{value}'"):
-        cores()
+    refuses(f"QE_THREADS must be a whole number from 1 .* '{value}'", cores)
 
 
 def test_the_affinity_of_a_process_counts() -> None:
@@ -66,13 +63,6 @@ def test_the_affinity_of_a_process_counts() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "QE_THREADS"}
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, env=environment)
     assert done.stdout.strip() == b"1"
-
-
-def test_only_one_place_counts_processors() -> None:
-    counted = re.compile(r"cpu_count|sched_getaffinity|process_cpu_count")
-    files = [path for room in ("qe", "features") for path in (ROOT / room).rglob("*.py")]
-    found = {path.relative_to(ROOT).as_posix() for path in files if counted.search(path.read_text("utf-8"))}
-    assert found - {"qe/getting_started/catalogue/measurement.py"} == {"features/basics/threads.py"}
 
 
 def test_results_are_in_order_and_work_overlaps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,8 +90,7 @@ def test_an_error_reaches_the_caller() -> None:
         if number == 3:
             raise ValueError("three")
 
-    with pytest.raises(ValueError, match="three"):
-        apply_to_each(fail, range(10))
+    refuses("three", apply_to_each, fail, range(10), error=ValueError)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.basics.workers import WorkerDied, WorkerPool
+from tests.factories import refuses
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -90,8 +91,7 @@ def test_what_is_raised_arrives_and_the_process_goes_on() -> None:
 def test_what_cannot_begin_says_so() -> None:
     with WorkerPool(1, refuse, ()) as pool:
         for _ in range(2):
-            with pytest.raises(InputError, match="cannot be read"):
-                pool.submit(number).result()
+            refuses("cannot be read", pool.submit(number).result)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from features.core.resource import Builder, Parts, Resource, declaration
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus, Side
 from features.text.vocabulary import Vocabulary
+from tests.factories import refuses
 
 CORPUS = ParallelCorpus.from_lines([("the red house", "la casa"), ("a cat", "un gato negro")])
 
@@ -94,8 +95,7 @@ def test_the_parameters_of_a_kind_are_the_fields_of_its_builder() -> None:
 
     assert declaration(Lengths.build) is LengthsBuilder and declaration(make) is make
     assert resource_parameters(Lengths.build) == resource_parameters(make) == ("ngrams",)
-    with pytest.raises(TypeError, match="longst"):
-        Lengths.build(CORPUS, side="source", longst=2)
+    refuses("longst", Lengths.build, CORPUS, side="source", longst=2, error=TypeError)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from features.resources.ngrams import NgramCounts
 from features.storage.damage import Damaged
 from features.text.tokenizer import Tokenizer
+from tests.factories import refuses
 
 
 @pytest.mark.parametrize("settings", [1.5, None, [["order", 2]], "order"])
@@ -18,8 +18,7 @@ def test_settings_are_a_mapping(tmp_path: Path, settings: object) -> None:
     assert NgramCounts.load(tmp_path).settings == counts.settings
     meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
     (tmp_path / "meta.json").write_text(json.dumps({**meta, "settings": settings}), "utf-8")
-    with pytest.raises(Damaged, match=r"`settings` in meta\.json must be a mapping"):
-        NgramCounts.load(tmp_path)
+    refuses(r"`settings` in meta\.json must be a mapping", NgramCounts.load, tmp_path, error=Damaged)
 
 
 def test_what_is_not_recorded_is_one_message(tmp_path: Path) -> None:
@@ -28,5 +27,4 @@ def test_what_is_not_recorded_is_one_message(tmp_path: Path) -> None:
     meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
     del meta["settings"]["case"]
     (tmp_path / "meta.json").write_text(json.dumps(meta), "utf-8")
-    with pytest.raises(InputError, match="does not say 'case'"):
-        NgramCounts.load(tmp_path).counts(tokens, 1)
+    refuses("does not say 'case'", NgramCounts.load(tmp_path).counts, tokens, 1)

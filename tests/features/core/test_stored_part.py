@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.bundle import load_part, part_files
 from features.core.resource import Resource
 from features.resources.language_model import LanguageModel
@@ -20,6 +19,7 @@ from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.word_level.columns import columns_in
 from qe_papers.resources.ngram_documents import NgramDocuments
+from tests.factories import refuses
 
 TEXTS = Tokens.from_lists([["a", "house"], ["the", "red", "house"]])
 
@@ -72,8 +72,7 @@ def test_whole_parts_load(make: Callable[[], Resource], tmp_path: Path) -> None:
 def test_settings_that_the_builder_does_not_take(
     make: Callable[[], Resource], settings: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(Damaged, match=message):
-        stored(make(), tmp_path / "part", settings)
+    refuses(message, stored, make(), tmp_path / "part", settings, error=Damaged)
 
 
 def wrong_counts() -> Resource:
@@ -104,10 +103,8 @@ def wrong_backoff() -> Resource:
 def test_values_that_lead_to_infinite_features(
     make: Callable[[], Resource], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(Damaged, match=message):
-        stored(make(), tmp_path / "part", {})
+    refuses(message, stored, make(), tmp_path / "part", {}, error=Damaged)
 
 
 def test_a_model_of_words_with_a_column_that_there_is_not() -> None:
-    with pytest.raises(InputError, match="is damaged: there is no column 'speed'"):
-        columns_in(("lm", "place"), ("place", "speed"))
+    refuses("is damaged: there is no column 'speed'", columns_in, ("lm", "place"), ("place", "speed"))

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.core.tree_columns import TREES, make_trees, numbers, tree_names, without_trees
+from tests.factories import refuses
 
 CONFIGS = [
     {"kind": "constituents", "side": "source"},
@@ -45,8 +45,7 @@ def test_every_kind(kind: str) -> None:
         assert tree.name == f"{kind}_{side}" and side in tree.description and tree.requires().endswith(side)
         assert type(tree).__doc__ and make_trees([tree.config]) == (tree,)
         texts = segments(**{tree.requires(): None})
-        with pytest.raises(InputError, match=f"the segments have no column '{tree.requires()}'"):
-            tree.read(texts)
+        refuses(f"the segments have no column '{tree.requires()}'", tree.read, texts)
         batch = tree.read(segments())
         assert len(batch) == 3 and batch.sizes[2] == 0 < batch.sizes[:2].min()
 
@@ -105,10 +104,8 @@ def test_the_fingerprint_tells_trees_apart() -> None:
     ],
 )
 def test_what_cannot_be_made(config: dict[str, str], message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
-        make_trees([config])
+    refuses(re.escape(message), make_trees, [config])
 
 
 def test_two_columns_of_one_name() -> None:
-    with pytest.raises(InputError, match="the trees 'constituents_source' are requested 2 times"):
-        make_trees([CONFIGS[0], CONFIGS[0]])
+    refuses("the trees 'constituents_source' are requested 2 times", make_trees, [CONFIGS[0], CONFIGS[0]])

@@ -11,6 +11,7 @@ from features.edits.edit_alignment import edit_alignment, reversed_alignment
 from features.edits.edit_labels import EDITS, EditLabels, edit_labels
 from features.text.tokens import Tokens
 from features.text.word_classes import UNKNOWN, word_class_tokens
+from tests.factories import refuses
 
 # word/lemma/class of a side; the class may be left out.
 Sides = tuple[Tokens, Tokens]
@@ -136,10 +137,8 @@ def test_the_alignment_turned_twice_is_itself(left: list[str], right: list[str])
 
 def test_layers_must_fit() -> None:
     words, lemmas, _ = sides("a/a b/b", "a/a")
-    with pytest.raises(ValueError, match="one lemma and one class"):
-        edit_alignment(words, (lemmas[1], lemmas[1]))
-    with pytest.raises(ValueError, match="one part of speech"):
-        word_class_tokens(words[0], lemmas[1])
+    refuses("one lemma and one class", edit_alignment, words, (lemmas[1], lemmas[1]), error=ValueError)
+    refuses("one part of speech", word_class_tokens, words[0], lemmas[1], error=ValueError)
 
 
 def test_no_words() -> None:

@@ -14,6 +14,7 @@ from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.graph import external_files
 from features.encoding.tokenizing import guarded
+from tests.factories import refuses
 from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder
 
 for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
@@ -131,13 +132,10 @@ def test_the_checksum_is_of_what_is_read(tmp_path: Path) -> None:
 
 
 def test_no_folder_or_no_encoder_in_it(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such folder"):
-        EncoderFolder(tmp_path / "nothing").load(SETTINGS)
-    with pytest.raises(InputError, match=r"model\.onnx or model\.safetensors"):
-        EncoderFolder(tmp_path).load(SETTINGS)
+    refuses("no such folder", EncoderFolder(tmp_path / "nothing").load, SETTINGS)
+    refuses(r"model\.onnx or model\.safetensors", EncoderFolder(tmp_path).load, SETTINGS)
     (tmp_path / "model.onnx").write_text("")
-    with pytest.raises(InputError, match=r"tokenizer\.json"):
-        EncoderFolder(tmp_path).load(SETTINGS)
+    refuses(r"tokenizer\.json", EncoderFolder(tmp_path).load, SETTINGS)
 
 
 @pytest.mark.parametrize("kind", [static_folder, onnx_folder])
@@ -147,8 +145,7 @@ def test_damaged_files(kind, name: str, tmp_path: Path) -> None:
     if not (folder / name).is_file():
         return
     (folder / name).write_bytes((folder / name).read_bytes()[:40])
-    with pytest.raises(InputError, match=f"{name}: the (tokenizer|encoder) is damaged"):
-        EncoderFolder(folder).load(SETTINGS)
+    refuses(f"{name}: the (tokenizer|encoder) is damaged", EncoderFolder(folder).load, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -162,15 +159,13 @@ def test_damaged_files(kind, name: str, tmp_path: Path) -> None:
     ],
 )
 def test_tables_that_do_not_fit(name: str, more: dict, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        encoded(static_folder(tmp_path / "e", TINY, name, **more))
+    refuses(message, encoded, static_folder(tmp_path / "e", TINY, name, **more))
 
 
 def test_a_way_of_pooling_that_is_not_known(tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "e", TINY, cls=True)
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_max_tokens": True}))
-    with pytest.raises(InputError, match="pooling_mode_max_tokens.*pooling: mean"):
-        EncoderFolder(folder).load(SETTINGS)
+    refuses("pooling_mode_max_tokens.*pooling: mean", EncoderFolder(folder).load, SETTINGS)
     assert EncoderFolder(folder).load(EncoderSettings(pooling="mean"))
 
 
@@ -189,8 +184,7 @@ def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
             helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
             folder / "model.onnx",
         )
-        with pytest.raises(InputError, match=message):
-            EncoderFolder(folder).load(SETTINGS)
+        refuses(message, EncoderFolder(folder).load, SETTINGS)
 
 
 @pytest.mark.parametrize("make", [static_folder, onnx_folder])
@@ -199,8 +193,7 @@ def test_a_tokenizer_that_fails_at_the_first_unknown_word_is_one_message(make: A
     told = json.loads((folder / "tokenizer.json").read_text("utf-8"))
     told["model"]["unk_token"] = "[ABSENT]"
     (folder / "tokenizer.json").write_text(json.dumps(told), "utf-8")
-    with pytest.raises(InputError, match=r"e: the encoder is damaged \(.*; export the encoder again"):
-        encoded(folder, ["你好"])
+    refuses(r"e: the encoder is damaged \(.*; export the encoder again", encoded, folder, ["你好"])
 
 
 def test_panics_of_libraries_are_one_message(tmp_path: Path) -> None:
@@ -301,8 +294,7 @@ def test_weights_elsewhere_are_refused(location: str, tmp_path: Path) -> None:
     next(t for t in model.graph.initializer if t.name == "vectors").external_data[0].value = location
     (folder / "model.onnx").write_bytes(model.SerializeToString())
     for use in (lambda e: e.load(SETTINGS), lambda e: e.checksums(), lambda e: e.copy(tmp_path / "copy")):
-        with pytest.raises(InputError, match=r"model\.onnx: keeps weights in .*, which "):
-            use(EncoderFolder(folder))
+        refuses(r"model\.onnx: keeps weights in .*, which ", use, EncoderFolder(folder))
     assert not (tmp_path / "copy").exists()
 
 
@@ -356,8 +348,7 @@ def test_a_text_that_ordinary_rules_make_too_long(tmp_path: Path) -> None:
     )
     encoder = EncoderFolder(folder).load(SETTINGS)
     assert encoder.encode(["abc"])[0].vector is not None
-    with pytest.raises(InputError, match=r"make 180,000 characters of a text of 10,000"):
-        encoder.encode(["\ufdfa" * 10_000])
+    refuses(r"make 180,000 characters of a text of 10,000", encoder.encode, ["\ufdfa" * 10_000])
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.graph import layer_outputs
+from tests.factories import refuses
 from tests.features.encoding.made import (
     BEGIN,
     END,
@@ -75,17 +76,14 @@ def test_the_last_layer_is_no_inner_one(layer: int, tmp_path: Path) -> None:
 
 def test_an_encoder_that_is_built_in_another_way_is_one_message(tmp_path: Path) -> None:
     settings = EncoderSettings(layers=(1,))
-    with pytest.raises(InputError, match="0 normalisations"):
-        encoded(onnx_folder(tmp_path / "onnx", Tiny.of_seed()), settings)
-    with pytest.raises(InputError, match="no inner layers"):
-        encoded(static_folder(tmp_path / "static", Tiny.of_seed()), settings)
+    refuses("0 normalisations", encoded, onnx_folder(tmp_path / "onnx", Tiny.of_seed()), settings)
+    refuses("no inner layers", encoded, static_folder(tmp_path / "static", Tiny.of_seed()), settings)
 
 
 def test_a_damaged_graph_is_one_message(tmp_path: Path) -> None:
     weights = layered_folder(tmp_path / "e", LAYERED) / "model.onnx"
     weights.write_bytes(weights.read_bytes()[:-7])
-    with pytest.raises(InputError, match="damaged"):
-        layer_outputs(weights)
+    refuses("damaged", layer_outputs, weights)
 
 
 def test_the_layers_of_the_encoder_by_pip_are_those_that_its_graph_names(tmp_path: Path) -> None:

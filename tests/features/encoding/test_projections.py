@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 
 from features.encoding.projections import Projection, fit_pca, fit_pls
 from features.storage.damage import Damaged
+from tests.factories import refuses
 
 GENERATOR = np.random.default_rng(0)
 ROWS = GENERATOR.normal(size=(60, 12)) @ GENERATOR.normal(size=(12, 12))
@@ -51,8 +52,6 @@ def test_what_was_fitted_comes_back_unless_it_is_damaged(tmp_path: Path) -> None
     fitted = fit_pls(ROWS, LABELS, 3)
     fitted.save(tmp_path / "pls")
     assert np.array_equal(Projection.load(tmp_path / "pls", 3).apply(ROWS), fitted.apply(ROWS))
-    with pytest.raises(Damaged, match="3 components"):
-        Projection.load(tmp_path / "pls", 2)
+    refuses("3 components", Projection.load, tmp_path / "pls", 2, error=Damaged)
     np.save(tmp_path / "pls" / "mean.npy", np.zeros(4))
-    with pytest.raises(Damaged, match="directions"):
-        Projection.load(tmp_path / "pls", 3)
+    refuses("directions", Projection.load, tmp_path / "pls", 3, error=Damaged)

@@ -25,6 +25,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import KNOWLEDGE, Knowledge, LearnedKnowledge
 from features.word_level.places import judges
+from tests.factories import refuses
 from tests.features.encoding.made import Tiny, onnx_folder
 
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -87,8 +88,7 @@ def test_every_kind_says_what_it_is_and_is_taken_by_word_quality(name: str) -> N
     ],
 )
 def test_what_is_wrong_with_a_list_of_knowledge(knowledge: list[Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        parts_needed([{"kind": "word_quality", "knowledge": knowledge}])
+    refuses(message, parts_needed, [{"kind": "word_quality", "knowledge": knowledge}])
 
 
 def test_a_list_is_a_list() -> None:
@@ -181,10 +181,7 @@ def test_the_parts_of_knowledge_can_be_other_parts(bundle: Bundle) -> None:
     config = {"kind": "word_quality", "knowledge": [entry]}
     assert "own_predictor" in parts_needed([config]) and "predictor" not in parts_needed([config])
     wrong = {"kind": "word_quality", "knowledge": [{"kind": "predictor", "predictor": "aligner"}]}
-    with pytest.raises(
-        InputError, match="knowledge 'predictor': 'predictor' must be a part of kind predictor"
-    ):
-        parts_needed([wrong])
+    refuses("knowledge 'predictor': 'predictor' must be a part of kind predictor", parts_needed, [wrong])
 
 
 def test_names_with_settings_say_what_they_are() -> None:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build, resource_parameters
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import configured, from_variant, make_extractor, parts_needed
@@ -26,6 +25,7 @@ from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.memory import TokenMemory, joined, remembered
 from features.word_level.tokens import TokenResources, TokenTable
 from features.word_quality import WordQuality
+from tests.factories import refuses
 
 PAIRS, TRIED = 3000, 200  # of the corpus, and after it
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -125,8 +125,7 @@ def test_a_large_corpus_gives_its_share() -> None:
 @pytest.mark.slow
 def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
     rows = [(f"a b c d {i}", f"a b c {i}") for i in range(120)]
-    with pytest.raises(InputError, match="only 36 could be held out"):
-        learned(ParallelCorpus.from_lines(rows), tmp_path)
+    refuses("only 36 could be held out", learned, ParallelCorpus.from_lines(rows), tmp_path)
 
 
 # --- what is learned ---------------------------------------------------------------------------------

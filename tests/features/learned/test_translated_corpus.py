@@ -30,6 +30,7 @@ from qe.resources.annotations import Annotations, from_column
 from qe_papers.learned.edge_counts import EdgeCounts, counted, projections
 from qe_papers.learned.sequence_models import SEQUENCES, SequenceModels, aligned_tags, sequences
 from qe_papers.syntax import parsed
+from tests.factories import refuses
 
 PAIRS, TRANSLATED = 3000, 301
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -132,8 +133,7 @@ def test_damage_is_refused(texts: TranslatedCorpus) -> None:
         texts.rows[1:], texts.source, texts.machine, texts.reference,
         settings=texts.settings, corpus_fingerprint=texts.corpus_fingerprint,
     )  # fmt: skip
-    with pytest.raises(Damaged, match="301 texts of `source` for 300 rows"):
-        shorter.check_stored()
+    refuses("301 texts of `source` for 300 rows", shorter.check_stored, error=Damaged)
 
 
 def test_too_little_text_is_an_error(corpus: ParallelCorpus, bundle: Bundle) -> None:

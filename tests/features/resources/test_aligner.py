@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.resources._hmm import JUMPS, WINDOW, forward_backward, initial_jumps
 from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
 from features.storage.files import read_lines
@@ -17,6 +16,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.links import Links, grow_diagonal
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from tests.factories import refuses
 
 SharedData = Callable[[str], Path]
 WORDS = Tokenizer("en", "whitespace", normalise=False)
@@ -107,21 +107,6 @@ def test_unknown_words_are_placed_by_neighbours_and_equal_strings(small: Aligner
     lines = list(small.align(source, target, "intersection").pharaoh())
     assert lines[0] == "0-0 1-1 2-2 3-3"
     assert {"1-2", "2-0"} <= set(lines[1].split())
-
-
-def test_save_and_load(small: Aligner, tmp_path: Path) -> None:
-    small.save(tmp_path)
-    loaded = Aligner.load(tmp_path)
-    assert loaded.fingerprint == small.fingerprint
-    tokens = Tokens.from_lists([["the", "house", "is", "small"]]), Tokens.from_lists([["la", "casa", "azul"]])
-    np.testing.assert_array_equal(loaded.posteriors(*tokens).forward, small.posteriors(*tokens).forward)
-
-
-def test_same_corpus_twice_gives_the_same(small: Aligner) -> None:
-    pairs = [("a b c", "x y z"), ("a c", "x z"), ("b", "y")] * 5
-    one, two = (Aligner.build(ParallelCorpus.from_lines(pairs, WORDS, WORDS)) for _ in range(2))
-    np.testing.assert_array_equal(one.table.forward, two.table.forward)
-    np.testing.assert_array_equal(one.jumps, two.jumps)
 
 
 def test_batches_do_not_matter(small: Aligner) -> None:
@@ -221,8 +206,6 @@ def test_pharaoh_round_trip(segments: list[set[tuple[int, int]]]) -> None:
 def test_pharaoh_errors(tmp_path: Path) -> None:
     path = tmp_path / "links"
     path.write_text("0-0\n0-0 1:1\n")
-    with pytest.raises(InputError, match="links:2: expected links like 0-0, but found '1:1'"):
-        Links.read(path)
+    refuses("links:2: expected links like 0-0, but found '1:1'", Links.read, path)
     links = Links.from_pharaoh(["0-0", "0-3"])
-    with pytest.raises(InputError, match="line 2: the link 0-3 points outside"):
-        links.check(np.array([1, 1]), np.array([1, 3]))
+    refuses("line 2: the link 0-3 points outside", links.check, np.array([1, 1]), np.array([1, 3]))

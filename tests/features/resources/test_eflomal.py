@@ -15,6 +15,7 @@ from features.text.eflomal import align, align_lines
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from tests.factories import refuses
 
 WORDS = Tokenizer(kind="whitespace", normalise=False)
 
@@ -65,14 +66,12 @@ def test_batches_do_not_lose_lines() -> None:
 @pytest.mark.usefixtures("eflomal")
 def test_a_sentence_too_long_is_named() -> None:
     long = Tokens.from_lists([["a"], ["a"] * 1024])
-    with pytest.raises(InputError, match="source:2: .*at most 1,023 tokens, but this one has 1,024"):
-        next(align(long, long))
+    refuses("source:2: .*at most 1,023 tokens, but this one has 1,024", next, align(long, long))
 
 
 @pytest.mark.usefixtures("eflomal")
 def test_no_posteriors() -> None:
-    with pytest.raises(InputError, match="no posteriors"):
-        list(align_lines(iter(copies(3)), (WORDS, WORDS), "posterior"))
+    refuses("no posteriors", list, align_lines(iter(copies(3)), (WORDS, WORDS), "posterior"))
 
 
 def test_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +81,7 @@ def test_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_absent_output_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="wrote no links"):
-        _eflomal._lines(tmp_path / "none")
+    refuses("wrote no links", _eflomal._lines, tmp_path / "none")
 
 
 @pytest.mark.usefixtures("eflomal")

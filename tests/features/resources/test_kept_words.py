@@ -5,14 +5,13 @@ from typing import cast
 
 import pytest
 
-from features.basics.errors import InputError
-from features.basics.progress import silent
 from features.resources.kept_words import KeptWords
 from features.text.corpus import ParallelCorpus
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles
 from qe_papers.resources.word_prediction import WordPrediction
-from tests.resources.building import build_bundle
+from tests.factories import refuses
+from tests.resources.building import build_bundle, write_lines
 
 SOURCE = ["the house", "the red house", "a dog in 1990"]
 TARGET = ["la casa", "la casa roja", "un perro en 1990"]
@@ -29,23 +28,19 @@ def test_words_in_most_segments() -> None:
 @pytest.mark.slow
 def test_words_of_a_text_take_their_place(tmp_path: Path) -> None:
     """The network of words has a place for what the text and the corpus share, and is built anew."""
-    (tmp_path / "s").write_text("".join(f"{line}\n" for line in SOURCE), "utf-8")
-    (tmp_path / "t").write_text("".join(f"{line}\n" for line in TARGET), "utf-8")
+    write_lines(tmp_path / "s", SOURCE)
+    write_lines(tmp_path / "t", TARGET)
     given = tmp_path / "task.en"
 
     def network(text: str | None) -> WordPrediction:
         if text is not None:
             given.write_text(text, "utf-8")
         files = {} if text is None else {"source_kept_words": given}
-        bundle = build_bundle(
-            tmp_path / "s", tmp_path / "t", ("en", "es"), "moses", tmp_path / "b",
-            ["word_prediction_filtered"], silent, inputs=Inputs(files=PartFiles(files)),
-        )  # fmt: skip
+        bundle = build_bundle(tmp_path, ["word_prediction_filtered"], Inputs(files=PartFiles(files)))
         return cast(WordPrediction, bundle.part("word_prediction_filtered"))
 
     assert set(network(None).source.index) == {"the", "house", "red", "a", "dog", "in", "$number"}
     chosen = network("The dog, in 2012!\nA zebra\n")
     assert set(chosen.source.index) == {"the", "dog", "in", "$number", "a"}
     assert set(chosen.target.index) == {"la", "casa", "roja", "un", "perro", "en", "$number"}
-    with pytest.raises(InputError, match="no word of the source side"):
-        network("zebra\n")
+    refuses("no word of the source side", network, "zebra\n")

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.resources.lexicon import FLOOR, NULL, Lexicon
 from features.storage.compact import decoded, length
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from tests.factories import refuses
 
 SharedData = Callable[[str], Path]
 WORDS = Tokenizer("en", "whitespace", normalise=False)
@@ -65,17 +65,6 @@ def test_directions_mirror() -> None:
     mirrored = Lexicon.build(corpus_of(*((t, s) for s, t in pairs)), direction="target_to_source")
     assert forward.source.words == mirrored.source.words
     np.testing.assert_array_equal(forward.values, mirrored.values)
-
-
-def test_save_and_load(golden: Lexicon, tmp_path: Path) -> None:
-    golden.save(tmp_path)
-    loaded = Lexicon.load(tmp_path)
-    assert loaded.fingerprint == golden.fingerprint
-    assert loaded.log_likelihoods == golden.log_likelihoods
-    assert loaded.quartiles == golden.quartiles
-    assert isinstance(loaded.values, np.memmap)
-    np.testing.assert_array_equal(loaded.values, golden.values)
-    np.testing.assert_array_equal(loaded.translations_above(0.2), golden.translations_above(0.2))
 
 
 def test_translations_above_by_hand(tmp_path: Path) -> None:
@@ -133,8 +122,7 @@ def test_read_lex_orders_agree(shared_data: SharedData, tmp_path: Path) -> None:
 def test_read_lex_names_the_bad_line(line: str, tmp_path: Path) -> None:
     path = tmp_path / "lex"
     path.write_text(f"a b .1\n{line}\n")
-    with pytest.raises(InputError, match=r"lex:2: expected two words and a probability"):
-        Lexicon.read_lex(path)
+    refuses(r"lex:2: expected two words and a probability", Lexicon.read_lex, path)
 
 
 sentences = st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join)

@@ -1,5 +1,6 @@
 """What is asked of every kind of resource that a small corpus can make."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,13 @@ def test_equal_corpora_make_equal_parts_that_load_as_they_were(kind: str, tmp_pa
 
 
 def again(resource: Resource, folder: Path) -> None:
-    """What is saved and loaded is the same."""
+    """What is saved and loaded, or pickled, is the same."""
     (folder / "again").mkdir()
     resource.save(folder / "again")
-    loaded: Any = type(resource).load(folder / "again")
-    assert loaded.fingerprint == resource.fingerprint
-    assert dict(loaded.settings) == dict(resource.settings)
+    copies: list[Any] = [type(resource).load(folder / "again"), pickle.loads(pickle.dumps(resource))]
+    for copy in copies:
+        assert copy.fingerprint == resource.fingerprint
+        assert dict(copy.settings) == dict(resource.settings)
+        for name, value in vars(resource).items():
+            if isinstance(value, np.ndarray | tuple | str | float):
+                np.testing.assert_equal(getattr(copy, name), value)

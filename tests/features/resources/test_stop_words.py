@@ -6,12 +6,12 @@ from typing import cast
 import pytest
 
 from features.basics.errors import InputError
-from features.basics.progress import silent
 from features.resources.stop_words import StopWords
 from features.text.corpus import ParallelCorpus
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles
-from tests.resources.building import build_bundle
+from tests.factories import refuses
+from tests.resources.building import build_bundle, write_lines
 
 LINES = ["la casa de la .", "De casa , la", "mar y sol . . ."]
 
@@ -34,20 +34,17 @@ def test_a_list_takes_their_place(tmp_path: Path) -> None:
     """Lower-cased, once each, empty lines passed over; another list is read anew."""
     given = tmp_path / "stop.txt"
     for side, lines in (("s", ["a"] * 3), ("t", LINES)):
-        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        write_lines(tmp_path / side, lines)
 
     def words(text: str | None) -> tuple[str, ...]:
         files = {} if text is None else {"target_stop_words": given}
         if text is not None:
             given.write_text(text, "utf-8")
-        bundle = build_bundle(
-            tmp_path / "s", tmp_path / "t", ("en", "es"), "whitespace", tmp_path / "b", ["target_stop_words"],
-            silent, inputs=Inputs(files=PartFiles(files)),
-        )  # fmt: skip
+        inputs = Inputs(files=PartFiles(files))
+        bundle = build_bundle(tmp_path, ["target_stop_words"], inputs, tokenizer="whitespace")
         return cast(StopWords, bundle.part("target_stop_words")).words
 
     assert words("La\nun\n\nla\n") == ("la", "un")
     assert words("el\n") == ("el",)
     assert "casa" in words(None)
-    with pytest.raises(InputError, match="no words.*one a line"):
-        words("\n")
+    refuses("no words.*one a line", words, "\n")

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.tuple_lm import TupleLM, units
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens
+from tests.factories import refuses
 
 LINES = [
     ("the house is red", "la casa es roja"),
@@ -82,5 +82,4 @@ def test_pruned_it_keeps_no_trigram_that_occurs_once(aligner: Aligner) -> None:
 def test_links_must_fit(corpus: ParallelCorpus, aligner: Aligner) -> None:
     built = TupleLM.build(corpus, aligner=aligner)
     pair = Tokens.from_lists([["a"]]), Tokens.from_lists([["una"]])
-    with pytest.raises(InputError, match="outside"):
-        built.score(*pair, Links.from_pharaoh(["0-1"]))
+    refuses("outside", built.score, *pair, Links.from_pharaoh(["0-1"]))

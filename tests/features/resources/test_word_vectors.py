@@ -1,9 +1,6 @@
 """Word vectors: words in the same places are near each other and in one class."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from features.resources.ngrams import NgramCounts
 from features.resources.word_vectors import WordVectors
@@ -46,16 +43,6 @@ def test_vectors_have_length_one_or_none() -> None:
     assert np.array_equal(made.classes == 0, length == 0)
     assert made.ids(Tokens.from_lists([["The", "unseen"]])).tolist() == [made.vocabulary.index["the"], 0]
     assert not made.vectors[0].any()
-
-
-@pytest.mark.slow
-def test_the_same_twice_and_back_from_disk(tmp_path: Path) -> None:
-    one, other = built(), built()
-    assert np.array_equal(one.vectors, other.vectors) and np.array_equal(one.classes, other.classes)
-    one.save(tmp_path)
-    loaded = WordVectors.load(tmp_path)
-    assert np.array_equal(loaded.vectors, one.vectors) and loaded.fingerprint == one.fingerprint
-    assert built(classes=3).fingerprint != one.fingerprint
 
 
 def test_a_tiny_text_has_few_dimensions() -> None:

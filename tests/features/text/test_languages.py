@@ -11,6 +11,7 @@ from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGU
 from features.basics.errors import InputError
 from features.text.languages import check_language
 from features.text.tokenizer import Tokenizer
+from tests.factories import refuses
 
 ISO = Path("/usr/share/iso-codes/json/iso_639-2.json")  # Debian: iso-codes
 
@@ -68,5 +69,4 @@ def test_no_tokenizer_of_an_unknown_language() -> None:
     """`EN` used to split as no language at all does: It ' s."""
     assert Tokenizer("en").split("It's") == ["It", "'s"]
     for kind in ("moses", "moses-2012", "whitespace"):
-        with pytest.raises(InputError, match="did you mean 'en'"):
-            Tokenizer("EN", kind)  # type: ignore[arg-type]
+        refuses("did you mean 'en'", Tokenizer, "EN", kind)

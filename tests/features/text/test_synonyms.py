@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from features.text.synonyms import FOLDER, WordNet, senses_of
+from tests.factories import refuses
 
 INDEX = {
     "noun": "car n 2 2 @ ~ 2 1 02958343 02959942  \nauto n 1 1 @ 1 1 02958343  \n"
@@ -41,13 +41,11 @@ def test_other_files_are_another_wordnet(tmp_path: Path) -> None:
     (tmp_path / "noun.exc").write_text("oxen ox\n", "utf-8")
     assert WordNet.read(tmp_path).fingerprint != before
     (tmp_path / "adj.exc").unlink()
-    with pytest.raises(InputError, match="adj.exc: no such file; on Debian: apt-get install wordnet-base"):
-        WordNet.read(tmp_path)
+    refuses("adj.exc: no such file; on Debian: apt-get install wordnet-base", WordNet.read, tmp_path)
 
 
 def test_wordnet_is_english() -> None:
-    with pytest.raises(InputError, match="the language is 'de'"):
-        senses_of(["Haus"], "de")
+    refuses("the language is 'de'", senses_of, ["Haus"], "de")
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"WordNet is not installed ({FOLDER})")

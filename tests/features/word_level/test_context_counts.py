@@ -4,10 +4,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from features.storage.damage import Damaged
 from features.word_level.training_text import PARTS, ContextCounts, part_of
+from tests.factories import refuses
 
 
 def world(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,5 +66,4 @@ def test_what_is_saved_says_the_same_and_damage_is_seen(tmp_path: Path) -> None:
     loaded = ContextCounts.load(tmp_path / "counts")
     np.testing.assert_array_equal(loaded.columns(contexts, words), counts.columns(contexts, words))
     np.save(tmp_path / "counts" / "occurrences.npy", np.zeros((1, 1), np.int32))
-    with pytest.raises(Damaged, match="occurrences"):
-        ContextCounts.load(tmp_path / "counts")
+    refuses("occurrences", ContextCounts.load, tmp_path / "counts", error=Damaged)

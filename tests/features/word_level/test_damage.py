@@ -8,12 +8,12 @@ import lightgbm
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.storage.damage import Damaged
 from features.word_level.columns import same_width
 from features.word_level.pooling import PoolingNetwork, random_beginning
 from features.word_level.training_text import load_used, save_used
 from features.word_level.trees import fit_trees, load_trees, tree_probability
+from tests.factories import refuses
 
 
 def test_columns_that_were_read_are_known(tmp_path: Path) -> None:
@@ -26,14 +26,12 @@ def test_columns_that_were_read_are_known(tmp_path: Path) -> None:
 )
 def test_columns_that_nobody_reads_are_damage(used: Any, tmp_path: Path) -> None:
     (tmp_path / "used.json").write_text(json.dumps(used), "utf-8")
-    with pytest.raises(Damaged, match="names columns that are not read; known: annotation_source"):
-        load_used(tmp_path)
+    refuses("names columns that are not read; known: annotation_source", load_used, tmp_path, error=Damaged)
 
 
 def test_a_model_takes_the_columns_that_are_made() -> None:
     same_width(3, 3)
-    with pytest.raises(InputError, match="is damaged: it takes 4 columns, but there are 3"):
-        same_width(3, 4)
+    refuses("is damaged: it takes 4 columns, but there are 3", same_width, 3, 4)
 
 
 def test_what_lies_behind_trees_is_not_read() -> None:
@@ -44,13 +42,11 @@ def test_what_lies_behind_trees_is_not_read() -> None:
     whole = lightgbm.Booster(model_str=text).predict(values)
     damaged = text.replace("pandas_categorical:null", "pandas_categorical:[1")
     assert damaged != text and np.array_equal(tree_probability(load_trees(damaged), values), whole)
-    with pytest.raises(InputError, match="the trees of a model of words are damaged"):
-        load_trees("tree")
+    refuses("the trees of a model of words are damaged", load_trees, "tree")
 
 
 def test_weights_that_would_overflow_are_damage() -> None:
     parameters = random_beginning(np.random.default_rng(0), 3, 2)
     PoolingNetwork(parameters).check_arrays()
     parameters["text"][0, 0] = 1e30
-    with pytest.raises(Damaged, match="`text` must hold numbers from"):
-        PoolingNetwork(parameters).check_arrays()
+    refuses("`text` must hold numbers from", PoolingNetwork(parameters).check_arrays, error=Damaged)

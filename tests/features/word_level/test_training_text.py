@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
@@ -16,6 +15,7 @@ from features.text.tokenizer import Tokenizer
 from features.word_level.tokens import TokenTable, describe
 from features.word_level.training_text import PARTS, TextPredictor, TrainingText, with_text
 from features.word_quality import WordQuality
+from tests.factories import refuses
 
 PAIRS = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")] * 60
 ROWS = [("the red cat", "el rojo gato", "el gato rojo"), ("a house", "una casa", "una casa")] * PARTS
@@ -117,8 +117,7 @@ def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) ->
 
 
 def test_predicting_needs_texts(bundle: Bundle) -> None:
-    with pytest.raises(InputError, match="`predict` learns from `texts`"):
-        word_quality(bundle, predict=True)
+    refuses("`predict` learns from `texts`", word_quality, bundle, predict=True)
 
 
 def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
@@ -131,5 +130,4 @@ def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
 
 
 def test_an_unknown_text_is_refused(bundle: Bundle) -> None:
-    with pytest.raises(InputError, match=r"post_edit, reference"):
-        word_quality(bundle, texts=["postedit"])
+    refuses(r"post_edit, reference", word_quality, bundle, texts=["postedit"])

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
 from features.word_level.trees import TreeWalks, _rounded_down, fit_trees, load_trees, tree_probability
+from tests.factories import refuses
 
 Matrix = NDArray[np.float32]
 
@@ -72,8 +72,7 @@ def test_rows_of_another_kind_are_refused() -> None:
     walks = load_trees(trained(0, 0.2, rounds=2))
     wrong: list[Any] = [np.zeros((2, 7)), np.zeros((2, 6), np.float32), np.zeros(7, np.float32)]
     for rows in wrong:
-        with pytest.raises(ValueError, match="rows of 7 single-precision numbers"):
-            walks.sums(rows)
+        refuses("rows of 7 single-precision numbers", walks.sums, rows, error=ValueError)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,5 @@ def test_trees_that_are_walked_otherwise_are_damage(old: str, new: str, problem:
     text = trained(0, 0.2, rounds=2)
     damaged = re.sub(old, new, text, count=1)
     assert damaged != text
-    with pytest.raises(Damaged, match=problem):
-        TreeWalks.from_text(damaged)
-    with pytest.raises(InputError, match="the trees of a model of words are damaged"):
-        load_trees(damaged)
+    refuses(problem, TreeWalks.from_text, damaged, error=Damaged)
+    refuses("the trees of a model of words are damaged", load_trees, damaged)

@@ -15,6 +15,7 @@ from features.text.tokens import Tokens
 from qe.language.programs.made_columns import keep_annotators, kept_annotators, with_made_columns
 from qe.language.programs.taggers import tagger
 from qe_treebanks.annotator_folder import train
+from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_conllu
 
 TEXTS = [["Ana", "miraaa", "el", "gato", "."], [], ["la", "casa"]]
@@ -92,8 +93,7 @@ def test_link_grammar_tells_sentences_from_salad() -> None:
     assert unused[0] == 0 and annotated.values("link_grammar_linkages")[0] >= 1
     assert np.isnan(unused[2]) and unused[3] > 0
     assert annotated.values("link_grammar_length")[0] > 0
-    with pytest.raises(InputError, match="parses English"):
-        list(tagger("link-grammar", "es", "en").annotate(texts))
+    refuses("parses English", list, tagger("link-grammar", "es", "en").annotate(texts))
 
 
 def test_programs_that_are_not_there_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +102,7 @@ def test_programs_that_are_not_there_say_how_to_get_them(monkeypatch: pytest.Mon
         ("hunspell", "es", "apt-get install hunspell hunspell-es"),
         ("link-grammar", "en", "apt-get install link-grammar"),
     ):
-        with pytest.raises(InputError, match=remedy):
-            list(tagger(name, language, "en").annotate(TEXTS))
+        refuses(remedy, list, tagger(name, language, "en").annotate(TEXTS))
     for package in ("spacy", "stanza"):
         if importlib.util.find_spec(package) is None:
             with pytest.raises(

@@ -17,6 +17,7 @@ from qe.language.engine import ENGINES, engine
 from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
 from qe.language.programs.made_columns import with_made_columns
+from tests.factories import refuses
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
@@ -96,8 +97,7 @@ def test_a_hung_program_is_an_error(fake: Fake, tmp_path: Path, monkeypatch: pyt
     assert by.mode == "eng-spa"
     (tmp_path / "apertium").write_text("#!/bin/sh\nexec sleep 60\n")
     monkeypatch.setattr("qe.language.programs.apertium.PATIENCE", 0.2)
-    with pytest.raises(InputError, match="no answer"):
-        list(by.translate(["a"]))
+    refuses("no answer", list, by.translate(["a"]))
 
 
 def test_pairs(fake: Fake) -> None:
@@ -109,8 +109,7 @@ def test_pairs(fake: Fake) -> None:
 def test_the_program_is_missing() -> None:
     with pytest.raises(InputError, match="apt-get install apertium apertium-eng-spa"):
         list(Apertium("en", "es", "no-such-apertium").translate(["a"]))
-    with pytest.raises(InputError, match="unknown translation engine 'moses'; known: apertium"):
-        engine("moses", "en", "es")
+    refuses("unknown translation engine 'moses'; known: apertium", engine, "moses", "en", "es")
 
 
 @given(st.text())
@@ -146,8 +145,7 @@ def test_columns_of_segments(fake: Fake, tmp_path: Path, monkeypatch: pytest.Mon
     assert again.fingerprint == translated.fingerprint and (tmp_path / "calls").read_text() == calls
     with_made_columns(spanish({"source": ["three"], "target": ["x"]}), columns, tmp_path / "cache")
     assert (tmp_path / "calls").read_text() != calls
-    with pytest.raises(InputError, match="'pseudo_reference' already"):
-        with_made_columns(translated, columns)
+    refuses("'pseudo_reference' already", with_made_columns, translated, columns)
     with pytest.raises(InputError, match="no program makes the column 'target'; known: pseudo_reference"):
         with_made_columns(segments, {"target": "apertium"})
 

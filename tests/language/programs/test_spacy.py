@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from features.text.annotation import Annotated
 from features.text.tokens import Tokens
 from qe.language.programs.taggers import tagger
+from tests.factories import refuses
 
 MODEL = "es_core_news_md"
 TEXTS = [["Ana", "Ruiz", "vive", "en", "York", "."], [], ["Sí", ".", "Ana", "va"]]
@@ -176,12 +177,10 @@ def test_a_missing_pipeline_or_package_says_how_to_get_it(
         return list(by.annotate(TEXTS)) if asked == "blocks" else by.fingerprint
 
     installed(monkeypatch, es_core_news_md=Language())
-    with pytest.raises(InputError, match="no pipeline 'es_big' here; python -m spacy download es_big"):
-        ask("es_big")
+    refuses("no pipeline 'es_big' here; python -m spacy download es_big", ask, "es_big")
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.setitem(sys.modules, "spacy.tokens", None)
-    with pytest.raises(InputError, match="the package spacy is not installed; pip install spacy"):
-        ask(MODEL)
+    refuses("the package spacy is not installed; pip install spacy", ask, MODEL)
 
 
 def test_the_fingerprint_knows_the_version(monkeypatch: pytest.MonkeyPatch) -> None:

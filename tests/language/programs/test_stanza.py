@@ -15,6 +15,7 @@ from features.basics.errors import InputError
 from features.text.annotation import Annotated
 from features.text.tokens import Tokens
 from qe.language.programs.taggers import tagger
+from tests.factories import refuses
 
 TEXTS = [["Ana", "Ruiz", "vive"], [], ["la", "casa"], [], ["va"]]
 ALL = ("tokenize", "mwt", "pos", "lemma", "depparse", "ner", "constituency", "sentiment")
@@ -202,17 +203,13 @@ def test_missing_models_or_package_say_how_to_get_them(
     def no_list() -> Any:
         raise FileNotFoundError("Resources file not found at: ~/stanza_resources/resources.json")
 
-    with pytest.raises(InputError, match=r"no models of 'eo' here.*stanza\.download\('eo'\)"):
-        ask("eo")
+    refuses(r"no models of 'eo' here.*stanza\.download\('eo'\)", ask, "eo")
     monkeypatch.setattr(Pipeline, "missing", ("es",))
-    with pytest.raises(InputError, match=r"no models of 'es' here.*stanza\.download\('es'\)"):
-        ask("es")
+    refuses(r"no models of 'es' here.*stanza\.download\('es'\)", ask, "es")
     monkeypatch.setattr(sys.modules["stanza.resources.common"], "load_resources_json", no_list)
-    with pytest.raises(InputError, match=r"no models of 'la' here.*Resources file not found"):
-        ask("la")
+    refuses(r"no models of 'la' here.*Resources file not found", ask, "la")
     monkeypatch.setitem(sys.modules, "stanza", None)
-    with pytest.raises(InputError, match="the package stanza is not installed; pip install stanza"):
-        ask("es")
+    refuses("the package stanza is not installed; pip install stanza", ask, "es")
 
 
 def test_the_fingerprint_knows_version_and_processors(

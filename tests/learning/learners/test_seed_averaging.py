@@ -8,9 +8,9 @@ import skops.io
 from sklearn.linear_model import Ridge
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.ensembles import SeedAveragingRegressor
+from tests.factories import refuses
 
 TREES: dict[str, Any] = {"kind": "lightgbm", "n_estimators": 20, "subsample": 0.5, "min_child_samples": 5}
 
@@ -87,5 +87,4 @@ def test_weights_reach_the_member() -> None:
 )
 def test_errors(params: dict[str, Any], message: str) -> None:
     X, y = data(20)
-    with pytest.raises(InputError, match=message):
-        SeedAveragingRegressor(**params).fit(X, y)
+    refuses(message, SeedAveragingRegressor(**params).fit, X, y)

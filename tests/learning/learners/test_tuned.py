@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 
-from features.basics.errors import InputError
 from qe.learning.learners.ensembles import TunedRegressor
+from tests.factories import refuses
 
 RIDGE = {"kind": "ridge"}
 ALPHAS = [0.01, 1.0, 100.0, 10_000.0]
@@ -59,5 +59,4 @@ def test_a_metric_that_ranks_sees_which_labels_are_good() -> None:
 )
 def test_what_cannot_be_searched_is_one_message(settings: dict[str, object], message: str) -> None:
     X, y = data()
-    with pytest.raises(InputError, match=message):
-        TunedRegressor(**{"member": RIDGE, **settings}).fit(X, y)
+    refuses(message, TunedRegressor(**{"member": RIDGE, **settings}).fit, X, y)

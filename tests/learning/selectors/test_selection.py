@@ -17,7 +17,6 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from qe.config.distributions import Distribution
 from qe.learning.learners.m5p import M5PRegressor
 from qe.learning.selector import SELECTORS, NothingSelected, Selector
@@ -29,6 +28,7 @@ from qe_papers.selectors.cfs import CorrelationBased
 from qe_papers.selectors.fold_frequency import FoldFrequency
 from qe_papers.selectors.greedy_individual import GreedyIndividual
 from qe_papers.selectors.subset_search import SubsetSearch, position_weights
+from tests.factories import refuses
 
 
 def make(name: str) -> Selector:
@@ -231,8 +231,7 @@ def test_greedy_sets_are_tried_with_every_combination() -> None:
 ])  # fmt: skip
 def test_grids_of_greedy_sets_are_checked(params: dict[str, Any], message: str) -> None:
     X, y = data(60)
-    with pytest.raises(InputError, match=message):
-        GreedyIndividual(**params).fit(X, y)
+    refuses(message, GreedyIndividual(**params).fit, X, y)
 
 
 def test_backward_elimination_is_algorithm_1() -> None:
@@ -336,8 +335,7 @@ def test_subsets_are_searched_with_any_learner() -> None:
     assert errors[subsets.index(chosen)] == pytest.approx(min(errors))
     np.testing.assert_allclose(-exact.scores_, sorted(errors))
     assert SubsetSearch("beam", **given).fit(X, y).score_ == pytest.approx(exact.score_)
-    with pytest.raises(InputError, match=r"2\^15 subsets"):
-        SubsetSearch("exhaustive", **given).fit(*data(60, 15))
+    refuses(r"2\^15 subsets", SubsetSearch("exhaustive", **given).fit, *data(60, 15))
 
 
 def test_the_second_round_adds_columns_to_what_the_first_voted_for() -> None:
@@ -350,10 +348,8 @@ def test_the_second_round_adds_columns_to_what_the_first_voted_for() -> None:
     second = SubsetSearch().fit(X[:, among], y)
     assert np.flatnonzero(ours.get_support()).tolist() == np.array(among)[second.get_support()].tolist()
     assert ours.score_ == pytest.approx(second.score_)
-    with pytest.raises(InputError, match="no feature matches 'tags_"):
-        SubsetSearch(second=["tags_*"]).fit(frame, y)
-    with pytest.raises(InputError, match="every feature is left to the second round"):
-        SubsetSearch(second=["*"]).fit(frame, y)
+    refuses("no feature matches 'tags_", SubsetSearch(second=["tags_*"]).fit, frame, y)
+    refuses("every feature is left to the second round", SubsetSearch(second=["*"]).fit, frame, y)
 
 
 @pytest.mark.slow
@@ -398,10 +394,8 @@ def test_vote_keeps_what_most_of_the_best_have() -> None:
 
 def test_subset_search_refuses() -> None:
     X, y = data(40, 25)
-    with pytest.raises(InputError, match=r"2\^25 subsets"):
-        SubsetSearch("exhaustive").fit(X, y)
-    with pytest.raises(InputError, match="delta_avg, mae, rmse"):
-        SubsetSearch(metric="kendall").fit(X, y)
+    refuses(r"2\^25 subsets", SubsetSearch("exhaustive").fit, X, y)
+    refuses("delta_avg, mae, rmse", SubsetSearch(metric="kendall").fit, X, y)
 
 
 def test_correlation_pruning_keeps_the_first() -> None:
@@ -446,8 +440,7 @@ def test_fold_frequency_counts() -> None:
         for train, _ in splits(120, 4, one_split=False)
     ]
     np.testing.assert_array_equal(ours.get_support(), np.sum(kept, axis=0) >= 3)
-    with pytest.raises(InputError, match="pca"):
-        FoldFrequency({"kind": "pca"}).fit(X, y)
+    refuses("pca", FoldFrequency({"kind": "pca"}).fit, X, y)
 
 
 def test_family_by_pattern() -> None:
@@ -459,12 +452,9 @@ def test_family_by_pattern() -> None:
         False,
         True,
     ]
-    with pytest.raises(InputError, match="no feature matches 'pos_"):
-        Family(["pos_*"]).fit(frame, y)
-    with pytest.raises(InputError, match="no names"):
-        Family(["lm_*"]).fit(X, y)
-    with pytest.raises(InputError, match="no feature is left"):
-        Family(drop=["*"]).fit(frame, y)
+    refuses("no feature matches 'pos_", Family(["pos_*"]).fit, frame, y)
+    refuses("no names", Family(["lm_*"]).fit, X, y)
+    refuses("no feature is left", Family(drop=["*"]).fit, frame, y)
 
 
 def test_groups_are_switched_off_by_name() -> None:
@@ -477,10 +467,8 @@ def test_groups_are_switched_off_by_name() -> None:
     assert Groups({"lm": ["lm_*"]}, {"lm": False}).fit(frame, y).get_support().sum() == 2
     with pytest.raises(NothingSelected, match="every group is switched off"):
         Groups(groups, {"lm": False, "rest": False}).fit(frame, y)
-    with pytest.raises(InputError, match="`use` names pos"):
-        Groups(groups, {"pos": True}).fit(frame, y)
-    with pytest.raises(InputError, match="no names"):
-        Groups(groups).fit(X, y)
+    refuses("`use` names pos", Groups(groups, {"pos": True}).fit, frame, y)
+    refuses("no names", Groups(groups).fit, X, y)
 
 
 def test_cost_aware_front() -> None:
@@ -496,8 +484,7 @@ def test_cost_aware_front() -> None:
     exact = CostAware({"slow_*": 1000.0, "fast_*": 10.0}, tolerance=0.0).fit(frame, y)
     assert exact.front_[0, 0] == 10.0
     assert CostAware({"slow_*": 1000.0}, budget=5.0).fit(frame, y).get_support()[[0, 4]].sum() == 0
-    with pytest.raises(InputError, match="no names"):
-        CostAware({"slow_*": 1.0}).fit(X, y)
+    refuses("no names", CostAware({"slow_*": 1.0}).fit, X, y)
 
 
 def test_cost_in_features_is_forward_selection() -> None:

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from features.basics.errors import InputError
 from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.correlations.pairs import best_threshold, calibrated_on_all_pairs
 from qe_human.human import Human, Preferences
 from qe_human.rankings.shares import ExpectedWins
+from tests.factories import refuses
 
 NAN = float("nan")
 TEXTS = [*CORRELATIONS.names, "acc_eq:group=none", "pearson:group=item", "spearman:group=system"]
@@ -253,12 +253,10 @@ def test_what_is_undefined_is_nan() -> None:
 def test_judgements_that_do_not_suffice(text: str) -> None:
     kind = configured(CORRELATIONS, text)
     nothing = Human(("a", "b"), ("1",), np.full((1, 2), NAN))
-    with pytest.raises(InputError, match="need|there is no segment"):
-        kind.problem(nothing, np.ones((1, 2), bool))
+    refuses("need|there is no segment", kind.problem, nothing, np.ones((1, 2), bool))
     systems = Human(("a", "b"), ("1",), system_scores=np.array([1.0, 2.0]))
     if kind.level == "segment" or text == "soft_pairwise_accuracy":
-        with pytest.raises(InputError, match="human"):
-            kind.problem(systems, np.ones((1, 2), bool))
+        refuses("human", kind.problem, systems, np.ones((1, 2), bool))
 
 
 @pytest.mark.parametrize("text", TEXTS)

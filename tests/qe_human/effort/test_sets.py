@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.edits.ter import ter
 from qe_human.effort.sets import Limits, four_sets
+from tests.factories import refuses
 from tests.qe_human.effort.conftest import Training
 
 
@@ -55,5 +55,4 @@ def test_undefined_ter_is_in_no_set() -> None:
 
 
 def test_limits_must_be_in_order() -> None:
-    with pytest.raises(InputError, match="low <= high must hold .* 4.0 and 3.0"):
-        Limits(low_effort=4.0, high_effort=3.0)
+    refuses("low <= high must hold .* 4.0 and 3.0", Limits, low_effort=4.0, high_effort=3.0)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest, kendalltau, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
-from features.basics.errors import InputError
 from qe.statistics.draws import bootstrap_counts
 from qe_human.judgements.certainty import (
     agreement,
@@ -29,6 +28,7 @@ from qe_human.judgements.pairwise import PairwiseCounts, Violation, circles, kno
 from qe_human.judgements.ranking_report import method_correlations
 from qe_human.rankings.preferences import FeedbackArcSet
 from qe_human.rankings.shares import ExpectedWins
+from tests.factories import refuses
 
 
 def judged(
@@ -73,8 +73,7 @@ def test_ranks_of_samples_are_those_of_their_tables() -> None:
         cells = np.ix_(own["feedback_arc_set"], own["feedback_arc_set"])
         order = FeedbackArcSet().ranking(wins[sample][cells], ties[sample][cells]).order
         assert np.argsort(ranks["feedback_arc_set"][sample]).tolist() == order.tolist()
-    with pytest.raises(InputError, match="samples must be"):
-        list(resampled_tables(tasks, 0))
+    refuses("samples must be", list, resampled_tables(tasks, 0))
 
 
 @given(

@@ -30,6 +30,7 @@ from qe_human.judgements.ranking_tables import (
 )
 from qe_human.judgements.report_files import write_reports
 from qe_human.ranking_method import RANKINGS
+from tests.factories import refuses
 
 SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")
 METHODS = ("expected_wins", "official", "feedback_arc_set", "most_probable", "trueskill")
@@ -88,8 +89,7 @@ def test_corrections_decide_where_they_are_asked_for() -> None:
     np.testing.assert_allclose(strict.decisive[np.triu_indices(4, 1)], expected)
     assert "corrected (bonferroni)" in text(strict) and "corrected" not in text(plain)
     for wrong in ({"correct": "holms"}, {"draw": "words"}):
-        with pytest.raises(InputError, match="unknown"):
-            RankSettings(**wrong)  # type: ignore[arg-type]
+        refuses("unknown", RankSettings, **wrong)
 
 
 def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -> None:
@@ -176,10 +176,8 @@ def test_counts_alone_have_no_ranges_but_all_else() -> None:
     assert "only counts" in text(report) and "## x" in markdown(report)
     assert set(plots(report)) == {"heat_map", "methods"}
     assert report_json(report)["power"] is None
-    with pytest.raises(ValueError, match="no report has tasks"):
-        power_plot([report])
-    with pytest.raises(ValueError, match="bojar has no rank ranges"):
-        rank_range_plot(report, "bojar")
+    refuses("no report has tasks", power_plot, [report], error=ValueError)
+    refuses("bojar has no rank ranges", rank_range_plot, report, "bojar", error=ValueError)
 
 
 def test_too_few_systems_are_refused() -> None:
@@ -193,8 +191,7 @@ def test_a_method_that_cannot_rank_is_told_of(monkeypatch: pytest.MonkeyPatch) -
     wins = np.array([[0, 5, 1], [1, 0, 5], [5, 1, 0]])
     pair = JudgedPair("x", PairwiseCounts(("a", "b", "c"), wins, np.zeros((3, 3), np.int64)), None)
     methods = {name: RANKINGS.get(name)() for name in ("bojar", "feedback_arc_set")}
-    with pytest.raises(InputError, match="x, feedback_arc_set: the preferences of 3 systems run in circles"):
-        ranking_report(pair, methods)
+    refuses("x, feedback_arc_set: the preferences of 3 systems run in circles", ranking_report, pair, methods)
     report = ranking_report(pair, methods, optional=True)
     assert list(report.methods) == ["bojar"] and not report.methods["bojar"].unique
     assert any("feedback_arc_set is left out" in note for note in report.notes)
@@ -221,8 +218,7 @@ def test_a_system_with_ties_alone_is_undefined_and_told_of() -> None:
     ],
 )
 def test_bad_settings(settings: dict[str, float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        RankSettings(**settings)  # type: ignore[arg-type]
+    refuses(message, RankSettings, **settings)
 
 
 def test_text_has_a_line_per_system_and_gaps_between_clusters(report: RankingReport) -> None:

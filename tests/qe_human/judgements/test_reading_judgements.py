@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from qe_human.judgements.collection import JudgedPair
 from qe_human.judgements.reading import JUDGEMENT_FORMATS, chosen_pairs, read_judgements
+from tests.factories import refuses
 
 PLACES = range(1, 6)
 HEADER = ",".join(
@@ -112,8 +113,7 @@ def test_the_three_formats_say_the_same(tmp_path_factory: pytest.TempPathFactory
     check(wide, tasks)
     check(long, tasks)
     if wide.counts.total == 0:
-        with pytest.raises(InputError, match="no two systems of Czech-English are compared"):
-            chosen_pairs({wide.name: wide}, [])
+        refuses("no two systems of Czech-English are compared", chosen_pairs, {wide.name: wide}, [])
         return
     counts = wide.counts
     rows = [
@@ -188,8 +188,7 @@ def test_places_left_empty_and_systems_never_compared(tmp_path: Path) -> None:
 def test_bad_rows_of_wmt_csv(tmp_path: Path, change: object, message: str) -> None:
     assert callable(change)
     path = write(tmp_path / "judged.csv", [HEADER, wmt_row(TASKS[1]), change(wmt_row(TASKS[0]))])
-    with pytest.raises(InputError, match=message):
-        read_judgements([path])
+    refuses(message, read_judgements, [path])
 
 
 @pytest.mark.parametrize(
@@ -218,16 +217,14 @@ def test_bad_rows_of_wmt_csv(tmp_path: Path, change: object, message: str) -> No
 )
 def test_bad_files(tmp_path: Path, lines: list[str], message: str) -> None:
     path = write(tmp_path / "judged.csv", lines)
-    with pytest.raises(InputError, match=message):
-        chosen_pairs(read_judgements([path]), [])
+    refuses(message, chosen_pairs, read_judgements([path]), [])
 
 
 def test_tasks_and_counts_of_one_pair_are_refused(tmp_path: Path) -> None:
     tasks = write(tmp_path / "tasks.csv", [HEADER, wmt_row(TASKS[0])])
     header = "system_a,system_b,wins,ties,losses,source_language,target_language"
     counts = write(tmp_path / "counts.csv", [header, "a,b,1,0,0,Czech,English"])
-    with pytest.raises(InputError, match="Czech-English comes both as tasks and as counts"):
-        read_judgements([tasks, counts])
+    refuses("Czech-English comes both as tasks and as counts", read_judgements, [tasks, counts])
 
 
 def test_every_format_recognises_its_own_example_alone() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe_human.metric_evaluation.reading import read_human_table
+from tests.factories import refuses
 
 # Lines, column -> (system, segment) -> score; or the words of the refusal.
 CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {
@@ -50,8 +50,7 @@ def test_exports(case: str, tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(content, "utf-8")
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            read_human_table(path, column)
+        refuses(expected, read_human_table, path, column)
     else:
         assert read_human_table(path, column).segments == pytest.approx(expected)
 

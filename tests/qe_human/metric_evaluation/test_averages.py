@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe_human.correlation import CORRELATIONS
 from qe_human.metric_evaluation.comparison import Settings
 from qe_human.metric_evaluation.reading import from_rankings
 from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json
 from qe_human.metric_evaluation.report_files import write_reports
+from tests.factories import refuses
 
 SCORES = Path(__file__).with_name("automatic_scores_2012.tsv")  # printed to two digits
 ERRORS = ("TER", "BLOCKERRCATS", "WORDBLOCKEC", "XENERRCATS", "ENXERRCATS")
@@ -81,8 +81,7 @@ def test_shares_of_comparisons_add_up(shared_data: Callable[[str], Path], tmp_pa
     assert told == json.loads(json.dumps(reports_json(made)))
     assert told["averages"]["system_spearman"]["SEMPOS"]["mean"] == sempos.mean
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == set(PAIRS[7])
-    with pytest.raises(InputError, match="given twice"):
-        averages([made[0], made[0]])
+    refuses("given twice", averages, [made[0], made[0]])
 
 
 def test_pairs_of_tables(tmp_path: Path, capsys: Any) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from features.basics.errors import InputError
 from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.human import Human
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
 from qe_human.metric_evaluation.reading import from_metrics_eval
 from qe_human.metric_evaluation.scores import Evaluation, Metric
+from tests.factories import refuses
 
 Array = np.ndarray[Any, Any]
 
@@ -301,5 +301,4 @@ def test_settings_that_cannot_be() -> None:
         ({"seed": -1}, "negative"),
     )
     for settings, message in cases:
-        with pytest.raises(InputError, match=message):
-            Settings(**settings)
+        refuses(message, Settings, **settings)

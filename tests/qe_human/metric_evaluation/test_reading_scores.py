@@ -10,6 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from qe_human.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
 from qe_human.metric_evaluation.scores import ScoreTable, human_of, made_metrics
+from tests.factories import refuses
 
 NAN = float("nan")
 
@@ -58,8 +59,7 @@ def test_one_file_per_system_and_several_judges(tmp_path: Path) -> None:
     made = from_tables(people, "adequacy", files, None, ["hter"])
     assert same(made.human.scores, [[4.5, 2]])
     assert same(made.metrics[0].scores, [[-0.1, -0.5]])
-    with pytest.raises(InputError, match=r"--human-column: adequacy, fluency"):
-        from_tables(people, None, files, None, [])
+    refuses(r"--human-column: adequacy, fluency", from_tables, people, None, files, None, [])
 
 
 def test_one_score_per_line(tmp_path: Path) -> None:
@@ -121,22 +121,18 @@ def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_tables(people: Path, tmp_path: Path, table: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        from_tables(people, None, [str(write(tmp_path / "m.tsv", table))], None, [])
+    refuses(message, from_tables, people, None, [str(write(tmp_path / "m.tsv", table))], None, [])
 
 
 def test_bad_columns(people: Path, tmp_path: Path) -> None:
     metrics = [str(write(tmp_path / "m.tsv", "system\tsegment\tbleu\ta\na\t1\t5\tx\n"))]
-    with pytest.raises(InputError, match=r"m.tsv:2: the score is not a number \('x'\)"):
-        from_tables(people, None, metrics, ["a"], [])
+    refuses(r"m.tsv:2: the score is not a number \('x'\)", from_tables, people, None, metrics, ["a"], [])
     with pytest.raises(InputError, match=r"--columns: unknown column 'blue'; known: .*did you mean 'bleu'"):
         from_tables(people, None, metrics, ["bleu", "blue"], [])
-    with pytest.raises(InputError, match=r"--lower-is-better: unknown metric 'ter'"):
-        from_tables(people, None, metrics, None, ["ter"])
+    refuses(r"--lower-is-better: unknown metric 'ter'", from_tables, people, None, metrics, None, ["ter"])
     with pytest.raises(InputError, match=r"'bleu' of 'a 1' has been read from another file"):
         from_tables(people, None, metrics * 2, None, [])
-    with pytest.raises(InputError, match=r"no column 'scores' of scores"):
-        from_tables(people, "scores", metrics, None, [])
+    refuses(r"no column 'scores' of scores", from_tables, people, "scores", metrics, None, [])
 
 
 RANKED = "source_language,target_language,segment,judge,system,rank\n" + "".join(
@@ -213,8 +209,7 @@ def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
         ((folder, None, None, ["chrF"], []), "--columns: unknown metric 'chrF'"),
     ]
     for arguments, message in cases:
-        with pytest.raises(InputError, match=message):
-            from_metrics_eval(*arguments)
+        refuses(message, from_metrics_eval, *arguments)
     path = folder / "metric-scores/en-de/BLEU-refA.seg.score"
     path.write_text("good 3\ngood 4\n")
     with pytest.raises(InputError, match=r"BLEU-refA.seg.score: 'good' has 2 scores, not 3"):
@@ -223,8 +218,7 @@ def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
     with pytest.raises(InputError, match=r"BLEU-refA.seg.score:2: expected a system and a score, found 1"):
         from_metrics_eval(folder, None, None, None, [])
     (folder / "sources/en-de.txt").unlink()
-    with pytest.raises(InputError, match="no such file of sources"):
-        from_metrics_eval(folder, None, None, None, [])
+    refuses("no such file of sources", from_metrics_eval, folder, None, None, None, [])
 
 
 def test_names_that_join_with_nothing_are_told() -> None:

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError
 from features.basics.options import configured
 from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod, ScoreMethod
+from tests.factories import refuses
 
 Table = tuple[NDArray[np.float64], NDArray[np.float64]]
 QUICK = {"monte_carlo_playoffs": "monte_carlo_playoffs:tournaments=2000"}
@@ -137,5 +137,4 @@ def test_ties_alone_say_nothing_to_methods_that_ignore_them(name: str) -> None:
     ],
 )
 def test_bad_options_are_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        configured(RANKINGS, text)
+    refuses(message, configured, RANKINGS, text)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.deictics import WORDS, Deictics
+from tests.factories import refuses
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 
@@ -30,5 +30,4 @@ def test_a_text_without_words_has_no_share() -> None:
 
 def test_a_language_without_a_list_is_one_message() -> None:
     segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, ENGLISH, Tokenizer("de"))
-    with pytest.raises(InputError, match="no list of deictic words for the language 'de'; known: en, es"):
-        Deictics().extract(segments)
+    refuses("no list of deictic words for the language 'de'; known: en, es", Deictics().extract, segments)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe_papers.extractors.dependency_trees import DependencyTrees, depths_of
+from tests.factories import refuses
 from tests.features.parsed import row, translations
 
 TARGET = DependencyTrees(sides="target")
@@ -39,5 +39,4 @@ def test_a_long_chain_is_no_recursion() -> None:
     [("a/X/_/2/dep b/X/_/1/dep", "in a circle"), ("a/X", "the word 'a' has no head")],
 )
 def test_what_is_no_tree_is_one_message(text: str, what: str) -> None:
-    with pytest.raises(InputError, match=what):
-        TARGET.extract(translations(text))
+    refuses(what, TARGET.extract, translations(text))

@@ -1,14 +1,13 @@
 """Distances to the nearest corpus segment, normalised by the text (UEdin 3.6)."""
 
 import numpy as np
-import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.edit_distance import EditDistance
 from qe_papers.resources.corpus_index import CorpusIndex
+from tests.factories import refuses
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 
@@ -39,5 +38,4 @@ def test_least_characters_by_hand() -> None:
         "nearest by words" in near.features[1].description
         and "least character" in least.features[1].description
     )
-    with pytest.raises(InputError, match="unknown `characters` 'all'"):
-        EditDistance(*indices, characters="all")  # type: ignore[arg-type]
+    refuses("unknown `characters` 'all'", EditDistance, *indices, characters="all")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.annotation import block_of
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.edits_by_word_class import EditsByWordClass
+from tests.factories import refuses
 
 WHITESPACE = Tokenizer("es", "whitespace")
 
@@ -73,5 +73,4 @@ def test_nothing_is_known_of_no_words() -> None:
 
 def test_the_annotation_must_be_there() -> None:
     given = replace(segments(("uno/uno/NUM", "dos/dos/NUM")), annotation_pseudo_reference=None)
-    with pytest.raises(InputError, match="no column 'annotation_pseudo_reference'; make it"):
-        EditsByWordClass().extract(given)
+    refuses("no column 'annotation_pseudo_reference'; make it", EditsByWordClass().extract, given)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.example_precision import ExamplePrecision, ranked
+from tests.factories import refuses
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 ROWS = [
@@ -69,8 +69,7 @@ def test_empty_texts_are_undefined_and_rank_nowhere(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         fitted(rows).extract(segments(("s1 e", "the red"))), fitted().extract(segments(("s1 e", "the red")))
     )
-    with pytest.raises(InputError, match="need 4 translations with references, but there are 3"):
-        fitted(ROWS[:3])
+    refuses("need 4 translations with references, but there are 3", fitted, ROWS[:3])
     fitted().save(tmp_path)
     again = ExamplePrecision().restore(tmp_path).extract(segments(("s1 e", "the red")))
     np.testing.assert_array_equal(again, fitted().extract(segments(("s1 e", "the red"))))

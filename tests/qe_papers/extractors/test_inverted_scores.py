@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.inverted_scores import InvertedScores
+from tests.factories import refuses
 from tests.features.text.test_synonyms import small_wordnet
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
@@ -64,8 +64,7 @@ def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
     assert row("en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
     assert row("en", False)["inverted_meteor"] == 0
-    with pytest.raises(InputError, match="WordNet, which is English, but the language is 'es'"):
-        row("es", True)
+    refuses("WordNet, which is English, but the language is 'es'", row, "es", True)
     assert InvertedScores(counts, True).content_fingerprint() == wordnet.fingerprint
 
 

@@ -10,6 +10,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.programs.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
+from tests.factories import refuses
 from tests.features.parsed import ENGLISH, SPANISH, block, row
 
 
@@ -68,8 +69,7 @@ def test_what_is_missing_is_one_message() -> None:
     message = (
         "annotation_source, segment 3: link grammar says nothing of the text: it was not asked, or gave up"
     )
-    with pytest.raises(InputError, match=rf"{message}; annotate with `\+link-grammar`.*`timed_out: true`"):
-        LinkGrammar().extract(given)
+    refuses(rf"{message}; annotate with `\+link-grammar`.*`timed_out: true`", LinkGrammar().extract, given)
 
 
 @pytest.mark.parametrize(

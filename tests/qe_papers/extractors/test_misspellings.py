@@ -7,6 +7,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.programs.taggers import tagger
 from qe_papers.extractors.misspellings import Misspellings
+from tests.factories import refuses
 from tests.features.parsed import ENGLISH, SPANISH, row
 
 ROWS = [("Osama", "NER=B-PER|Spell=no"), ("vive", "NER=O"), ("enla", "NER=O|Spell=no"), ("casa", "NER=O")]
@@ -35,10 +36,8 @@ def test_nothing_but_entities_has_no_share() -> None:
 
 
 def test_what_is_missing_is_one_message() -> None:
-    with pytest.raises(InputError, match=r"no speller was asked; annotate with `\+hunspell`"):
-        Misspellings().extract(segments(ROWS))
-    with pytest.raises(InputError, match="has no entity tag"):
-        Misspellings().extract(segments([("enla", "Spell=no")], SPELLER))
+    refuses(r"no speller was asked; annotate with `\+hunspell`", Misspellings().extract, segments(ROWS))
+    refuses("has no entity tag", Misspellings().extract, segments([("enla", "Spell=no")], SPELLER))
 
 
 def test_hunspell_itself() -> None:

@@ -22,6 +22,7 @@ from features.resources.morphemes import Morphemes, frequent_words
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe_papers.extractors.morphemes import MorphemeFeatures
+from tests.factories import refuses
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("morfessor") is None, reason="morfessor is not installed (extra `morphemes`)"
@@ -104,8 +105,7 @@ def test_save_and_load(learned: Morphemes, tmp_path: Path) -> None:
 def test_words_learned_from() -> None:
     tokens = Tokens.from_lists([["b", "A", "a", "7"], ["c", "c", "a", "..."]])
     assert frequent_words(tokens, 2) == ["a", "c"]
-    with pytest.raises(InputError, match="no token of the corpus has a letter"):
-        frequent_words(Tokens.from_lists([["7", "."]]), 2)
+    refuses("no token of the corpus has a letter", frequent_words, Tokens.from_lists([["7", "."]]), 2)
 
 
 def test_units_of_texts() -> None:
@@ -116,8 +116,7 @@ def test_units_of_texts() -> None:
 
 def test_without_the_package_it_says_so(corpus: ParallelCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "morfessor", None)
-    with pytest.raises(InputError, match="morfessor.*not installed"):
-        Morphemes.build(corpus, side="source")
+    refuses("morfessor.*not installed", Morphemes.build, corpus, side="source")
     assert toy("target").segment("casas") == ("cas", "as")
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe_papers.extractors.parse_probabilities import ParseProbabilities
+from tests.factories import refuses
 from tests.features.parsed import ENGLISH, SPANISH, block, row
 
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"
@@ -53,5 +53,4 @@ def test_no_tree() -> None:
      ((TREE, "tree_log_probabilities = -1 x"), "the parse has no probabilities")],
 )  # fmt: skip
 def test_what_is_missing_is_one_message(comments: tuple[str, ...], what: str) -> None:
-    with pytest.raises(InputError, match=f"annotation_source, segment 1: {what}"):
-        SIDE.extract(segments(*comments))
+    refuses(f"annotation_source, segment 1: {what}", SIDE.extract, segments(*comments))

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.annotation import block_of
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
+from tests.factories import refuses
 
 WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 
@@ -74,8 +74,7 @@ def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
 
 def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:
     bare = Segments(("a",), ("b",), *WHITESPACE)
-    with pytest.raises(InputError, match="no column 'annotation_source'"):
-        PartsOfSpeech().extract(bare)
+    refuses("no column 'annotation_source'", PartsOfSpeech().extract, bare)
     crooked = Segments.from_columns(
         {
             "source": ["a b"],
@@ -85,8 +84,7 @@ def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:
         },
         *WHITESPACE,
     )
-    with pytest.raises(InputError, match="1 words, but the text 2 tokens"):
-        PartsOfSpeech().extract(crooked)
+    refuses("1 words, but the text 2 tokens", PartsOfSpeech().extract, crooked)
 
 
 def test_every_tag_has_the_same_columns() -> None:

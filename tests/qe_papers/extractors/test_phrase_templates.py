@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.svm import SVR
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
@@ -27,6 +26,7 @@ from qe_papers.extractors.phrase_templates import (
 )
 from qe_papers.resources.phrase_words import PhraseWords
 from qe_papers.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
+from tests.factories import refuses
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 # source, target, back-translation, post-edit, reference, score
@@ -200,10 +200,8 @@ def test_saved_restored_and_damaged(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.extract(batch), extractor.extract(batch))
     assert np.isnan(again.extract(batch)[-1, -1]) and not again.extract(batch)[-1, :-1].any()
     (tmp_path / "templates.json").write_text('{"intercept": 1.0}')
-    with pytest.raises(ValueError, match="damaged"):
-        again.restore(tmp_path)
-    with pytest.raises(InputError, match="must differ"):
-        unfitted(extractor.target_ngrams5, bad=2, good=2)
+    refuses("damaged", again.restore, tmp_path, error=ValueError)
+    refuses("must differ", unfitted, extractor.target_ngrams5, bad=2, good=2)
 
 
 def test_low_labels_can_be_the_good_ones() -> None:

@@ -1,7 +1,5 @@
 """Edges projected and counted by hand; the figures of section 2.2 with its formula mended."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -86,13 +84,6 @@ def test_coverage_in_both_readings() -> None:
 
 def test_there_are_the_papers_eighteen_features_and_three_of_the_other_reading() -> None:
     assert len(made().features) == 18 + 3
-
-
-@pytest.mark.slow
-def test_a_fitted_one_comes_back(tmp_path: Path) -> None:
-    fitted = made().fit(segments("las rojas casas"), {"reference": ["la rojas casas"]})
-    fitted.save(tmp_path)
-    assert made().restore(tmp_path).counts == fitted.counts
 
 
 def test_nothing_is_known_of_a_translation_without_edges() -> None:

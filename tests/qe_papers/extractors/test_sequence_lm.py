@@ -1,7 +1,5 @@
 """Sequences by hand, perplexities by the models scored one by one."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -73,11 +71,3 @@ def test_perplexities_are_those_of_the_models() -> None:
     assert row["sequence_words_ref_sys"] == pytest.approx(perplexity["ref"] / perplexity["sys"])
     assert len(row) == 21
     assert np.isnan(row["sequence_chains_sys"])  # no two stop words meet
-
-
-@pytest.mark.slow
-def test_saved_and_restored(tmp_path: Path) -> None:
-    extractor, batch = fitted(), segments(PAIRS)
-    extractor.save(tmp_path)
-    again = SequenceLanguageModels(extractor.target_stop_words, extractor.aligner).restore(tmp_path)
-    np.testing.assert_array_equal(again.extract(batch), extractor.extract(batch))

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import Similarity
 from qe_papers.extractors.skip_grams import SkipGrams
 from qe_papers.resources.ngram_documents import NgramDocuments
+from tests.factories import refuses
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
@@ -123,10 +123,8 @@ def test_columns_say_what_they_are() -> None:
 
 @pytest.mark.parametrize("pattern", ["", "10", "01", "1a1", "0"])
 def test_what_is_no_pattern(pattern: str) -> None:
-    with pytest.raises(InputError, match="is no pattern of skip-grams"):
-        extractor(patterns=[pattern])
+    refuses("is no pattern of skip-grams", extractor, patterns=[pattern])
 
 
 def test_a_pattern_longer_than_the_corpus_was_counted() -> None:
-    with pytest.raises(InputError, match="order 5 were not counted"):
-        extractor(patterns=["10001"])
+    refuses("order 5 were not counted", extractor, patterns=["10001"])

@@ -1,9 +1,7 @@
 """Mutual information of words: equal to counting segments by hand; scores are means over pairs."""
 
 import math
-import pickle
 from itertools import permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,12 +109,3 @@ def test_words_that_go_together_score_higher() -> None:
     assert features[0, 0] > features[1, 0] == 0 and features[0, 1] > features[1, 1]
     assert features[0, 2] > features[1, 2] > features[2, 2] == 0
     assert np.isnan(features[2:, 0]).all() and np.isnan(features[3:, 2]).all()
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    made = Triggers.build(corpus(PAIRS), trigger_side="target", triggered_side="source", minimum=1)
-    made.save(tmp_path)
-    words = Tokens.from_lists([["casa", "x"]]), Tokens.from_lists([["house", "red"]])
-    for copy in (Triggers.load(tmp_path), pickle.loads(pickle.dumps(made))):
-        assert copy.fingerprint == made.fingerprint
-        assert copy.across(*words) == made.across(*words) > 0

@@ -1,12 +1,11 @@
 """Moves of shared words as features."""
 
 import numpy as np
-import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.word_moves import WordMoves
+from tests.factories import refuses
 
 
 def segments(rows: list[tuple[str, str]], language: str = "es") -> Segments:
@@ -35,5 +34,4 @@ def test_by_hand() -> None:
 
 
 def test_language_without_base_forms() -> None:
-    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
-        WordMoves().extract(segments([("a", "b")], "ko"))
+    refuses("no base forms for the language 'ko'", WordMoves().extract, segments([("a", "b")], "ko"))

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
@@ -27,6 +26,7 @@ from qe_papers.extractors.example_precision import ORDER, ranked
 from qe_papers.extractors.word_confidence import SMOOTHINGS
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import NaiveBayes, error_rate
+from tests.factories import refuses
 
 PAIRS, FIRST, LAST = 1500, 1001, 1200
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -105,8 +105,7 @@ def test_without_lines_blocks_are_drawn(corpus: ParallelCorpus) -> None:
 def test_lines_that_are_none_are_one_message(
     corpus: ParallelCorpus, first: int, last: int, message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
-        DevelopmentSet.build(corpus, first_line=first, last_line=last)
+    refuses(message, DevelopmentSet.build, corpus, first_line=first, last_line=last)
 
 
 def test_every_setting_is_told_and_damage_is_refused(texts: DevelopmentSet) -> None:
@@ -116,8 +115,7 @@ def test_every_setting_is_told_and_damage_is_refused(texts: DevelopmentSet) -> N
         texts.source, texts.machine, texts.reference.take(np.arange(3)), texts.evidence,
         settings=texts.settings, corpus_fingerprint=texts.corpus_fingerprint,
     )  # fmt: skip
-    with pytest.raises(Damaged, match="3 texts of `reference`"):
-        damaged.check_stored()
+    refuses("3 texts of `reference`", damaged.check_stored, error=Damaged)
 
 
 def test_examples_are_its_quarters_by_sentence_bleu(bundle: Bundle, texts: DevelopmentSet) -> None:

@@ -9,11 +9,11 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.delta_avg import DeltaAvg
 from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, best_setting
+from tests.factories import refuses
 
 SMALL: dict[str, Any] = {
     "C": (1.0, 8.0), "gamma": (0.01, 0.2), "epsilon": (0.05, 0.6), "steps": (2.0, 1.5), "folds": 4,
@@ -134,8 +134,7 @@ def test_labels_of_which_low_is_good_are_turned() -> None:
 
 
 def test_what_cannot_be_chosen_from_is_refused() -> None:
-    with pytest.raises(InputError, match="needs 3 rows, but got 2"):
-        SvrChosenBySupport().fit(np.zeros((2, 1)), np.array([1.0, 2.0]))
+    refuses("needs 3 rows, but got 2", SvrChosenBySupport().fit, np.zeros((2, 1)), np.array([1.0, 2.0]))
     for params, message in (
         ({"C": [4.0, 1.0]}, "low <= high"),
         ({"gamma": [0.1]}, "low <= high"),

@@ -18,6 +18,7 @@ from qe.learning.tree_columns import BesideTrees
 from qe.models.pipeline import Candidate, fit, imputer
 from qe_papers.learners.svr_tree_kernels import SvrTreeKernels, TreeKernelSvr
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel
+from tests.factories import refuses
 
 PARAMS: dict[str, Any] = {"tree_weight": 0.3, "degree": 3, "C": 4.0, "epsilon": 0.05}
 
@@ -152,8 +153,7 @@ def test_trees_that_are_absent() -> None:
     X, y = table()
     model = TreeKernelSvr().fit(X, y)
     message = "the trees constituents_source, dependencies_target are needed, but there are none"
-    with pytest.raises(InputError, match=message):
-        model.predict(X[["a", "b"]])
+    refuses(message, model.predict, X[["a", "b"]])
     with pytest.raises(InputError, match="the trees of none are needed, but there are constituents_source"):
         TreeKernelSvr().fit(X[["a", "b"]], y).predict(X)
 
@@ -161,8 +161,7 @@ def test_trees_that_are_absent() -> None:
 @pytest.mark.parametrize("params", [{"gamma": 0.0}, {"coef0": -1.0}])
 def test_no_kernel(params: dict[str, float]) -> None:
     X, y = table()
-    with pytest.raises(InputError, match="gamma must be more than 0 and coef0 not less"):
-        TreeKernelSvr(**params).fit(X, y)
+    refuses("gamma must be more than 0 and coef0 not less", TreeKernelSvr(**params).fit, X, y)
 
 
 def test_a_constant_feature_counts_for_nothing_wherever_it_goes() -> None:

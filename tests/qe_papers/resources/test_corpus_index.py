@@ -1,9 +1,7 @@
 """The nearest corpus segment: equal to comparing with every segment of the corpus by rapidfuzz."""
 
-import pickle
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,15 +135,3 @@ def test_empty_texts_and_batches() -> None:
         tokens(["<s> a", "<unk>"])
     )  # markers in text are unknown words
     assert literal.word_edits.tolist() == [1, 1]
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    corpus, queries = random_lines(2, 50, 20), tokens(random_lines(3, 150, 20))
-    made = index(corpus)
-    made.save(tmp_path)
-    expected = made.nearest(queries)
-    for copy in (CorpusIndex.load(tmp_path), pickle.loads(pickle.dumps(made))):
-        neighbours = copy.nearest(queries)
-        np.testing.assert_array_equal(neighbours.word_edits, expected.word_edits)
-        np.testing.assert_array_equal(neighbours.character_edits, expected.character_edits)
-        assert copy.fingerprint == made.fingerprint

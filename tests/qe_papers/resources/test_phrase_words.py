@@ -4,7 +4,6 @@ from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
-import pytest
 
 from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
@@ -12,6 +11,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
+from tests.factories import refuses
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 
@@ -88,5 +88,4 @@ def test_longer_phrases_than_there_can_be_are_damage() -> None:
     """Compiled code has room for five words."""
     words = words_of(["a b c d e f"])
     words.check_arrays()
-    with pytest.raises(Damaged, match="lengths"):
-        replace(words, starts=np.array([0, len(words.words)])).check_arrays()
+    refuses("lengths", replace(words, starts=np.array([0, len(words.words)])).check_arrays, error=Damaged)

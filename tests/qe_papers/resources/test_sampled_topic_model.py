@@ -62,10 +62,6 @@ def test_planted_topics_are_found_without_stop_words() -> None:
     assert "el" in model(stop=("the", "la")).target.index
 
 
-def test_a_seed_gives_one_model() -> None:
-    np.testing.assert_array_equal(model(seed=1).weights, model(seed=1).weights)
-
-
 def test_a_corpus_of_stop_words_has_no_topics() -> None:
     corpus = ParallelCorpus.from_lines([("the", "el")] * 30, PLAIN, PLAIN)
     stop = [StopWords((word,), settings={}, corpus_fingerprint="") for word in ("the", "el")]

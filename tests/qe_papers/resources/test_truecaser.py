@@ -1,11 +1,7 @@
 """Usual spellings of words."""
 
-import pickle
-from pathlib import Path
-
 import numpy as np
 
-from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.resources.truecaser import Truecaser, begins
@@ -58,12 +54,3 @@ def test_only_starts_are_changed() -> None:
         [],
         ["Unknown", ":", "the", "EU"],
     ]
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    made = Truecaser.build(
-        ParallelCorpus.from_lines([("the Red", "la Roja")] * 2, PLAIN, PLAIN), side="target"
-    )
-    made.save(tmp_path)
-    for copy in (Truecaser.load(tmp_path), pickle.loads(pickle.dumps(made))):
-        assert copy.spellings == made.spellings == ("la", "Roja") and copy.fingerprint == made.fingerprint

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe_treebanks.annotators._brackets import Node, category, read_trees, scores
+from tests.factories import refuses
 
 PENN = """
 ( (S
@@ -43,14 +43,11 @@ def test_a_few_damaged_trees_are_skipped_and_named(tmp_path: Path) -> None:
     trees, notes = read_trees(path)
     assert len(trees) == 151 and notes == [f"{path}:151: brackets do not match"]
     path.write_text(good * 3 + "(S (N a) (V b)))\n")
-    with pytest.raises(InputError, match="trees:4: '\\)' stands outside of brackets"):
-        read_trees(path)
+    refuses("trees:4: '\\)' stands outside of brackets", read_trees, path)
     path.write_text("(S (N a) b)\n")
-    with pytest.raises(InputError, match="trees:1: a bracket holds 'S b' and 1 brackets"):
-        read_trees(path)
+    refuses("trees:1: a bracket holds 'S b' and 1 brackets", read_trees, path)
     path.write_text("no tree\n")
-    with pytest.raises(InputError, match="holds no tree"):
-        read_trees(path)
+    refuses("holds no tree", read_trees, path)
 
 
 def tree(text: str, tmp_path: Path) -> Node:
@@ -97,8 +94,7 @@ def test_a_repeated_bracket_counts_as_often_as_gold_has_it(tmp_path: Path) -> No
 )
 def test_trees_that_nobody_wrote(tree: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "t.mrg").write_text(tree + "\n")
-    with pytest.raises(InputError, match=message):
-        read_trees(tmp_path / "t.mrg")
+    refuses(message, read_trees, tmp_path / "t.mrg")
     deepest = "(S " * 199 + "(N a)" + ")" * 199 + "\n(S" + " (N a)" * 2000 + ")\n"
     (tmp_path / "t.mrg").write_text(deepest)
     assert [len(each.words()) for each in read_trees(tmp_path / "t.mrg")[0]] == [1, 2000]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from features.text.tokens import Tokens
 from qe_treebanks.annotator import Batch
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.annotators.entities import read_entities, scores
+from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_entities
 
 
@@ -41,8 +41,7 @@ def test_files_of_all_kinds(tmp_path: Path) -> None:
     assert [s.tags for s in read_entities([tmp_path / "2003"])] == [["B-ORG", "I-ORG", "O"]]
     assert [s.tags for s in read_entities([tmp_path / "u"])] == [["B-PER", "I-PER", "O"]]
     (tmp_path / "bad").write_text("Ana B-PER\nve V\n")
-    with pytest.raises(InputError, match="bad:2: an entity tag must be O, B-TYPE or I-TYPE, but is 'V'"):
-        read_entities([tmp_path / "bad"])
+    refuses("bad:2: an entity tag must be O, B-TYPE or I-TYPE, but is 'V'", read_entities, [tmp_path / "bad"])
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from features.storage.files import sha256
 from features.storage.outputs import MARK
 from qe.language.programs.taggers import for_corpora, tagger
 from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder, train
+from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees
 
 
@@ -170,5 +171,4 @@ def test_what_a_task_needs_is_said(tmp_path: Path) -> None:
         InputError, match="unknown task 'tags'; known: constituents, dependencies, entities, pos"
     ):
         train("tags", [tmp_path / "t"], "es", tmp_path / "es", {})
-    with pytest.raises(InputError, match="no annotators.json here"):
-        train("pos", [tmp_path / "t"], "es", tmp_path, {})
+    refuses("no annotators.json here", train, "pos", [tmp_path / "t"], "es", tmp_path, {})

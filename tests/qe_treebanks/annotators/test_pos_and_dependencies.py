@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.text.annotation import heads, layer_tokens
 from features.text.tokens import Tokens
 from qe.language.conllu import read_conllu, versions
@@ -18,6 +17,7 @@ from qe_treebanks.annotators._lemmas import Lemmas
 from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle, projective
 from qe_treebanks.annotators._word_models import _viterbi
 from qe_treebanks.annotators.dependencies import Dependencies
+from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import sentences, write_conllu
 
 RANDOM = np.random.default_rng(3)
@@ -147,24 +147,19 @@ def test_base_forms_of_words_not_seen_follow_their_endings() -> None:
 def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
     path = tmp_path / "t.conllu"
     path.write_text("# text = a\n1\ta\n")
-    with pytest.raises(InputError, match=r"t.conllu:2: CoNLL-U has 10 columns, but this line 2"):
-        read_conllu([path])
+    refuses(r"t.conllu:2: CoNLL-U has 10 columns, but this line 2", read_conllu, [path])
     path.write_text("2\ta" + "\t_" * 8 + "\n")
-    with pytest.raises(InputError, match="ids must be 1, 2"):
-        read_conllu([path])
+    refuses("ids must be 1, 2", read_conllu, [path])
     path.write_text("1\t" + "\t_" * 8 + "\n")
-    with pytest.raises(InputError, match=r"t.conllu:1: a word without form"):
-        read_conllu([path])
+    refuses(r"t.conllu:1: a word without form", read_conllu, [path])
     path.write_text("1\ta" + "\t_" * 8 + "\n")
-    with pytest.raises(InputError, match="a word without part of speech"):
-        train("pos", [path], "es", tmp_path / "out", {})
+    refuses("a word without part of speech", train, "pos", [path], "es", tmp_path / "out", {})
     circle = [
         ["1", "a", "a", "X", "_", "_", "2", "dep", "_", "_"],
         ["2", "b", "b", "X", "_", "_", "1", "dep", "_", "_"],
     ]
     path.write_text("".join("\t".join(row) + "\n" for row in circle))
-    with pytest.raises(InputError, match="depends on itself"):
-        train("dependencies", [path], "es", tmp_path / "out", {})
+    refuses("depends on itself", train, "dependencies", [path], "es", tmp_path / "out", {})
 
 
 def test_real_text_is_tagged(shared_data, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -197,8 +192,7 @@ WRONG_TREES = {
 def test_a_tree_that_is_none_names_file_and_line(name: str, tmp_path: Path) -> None:
     text, message = WRONG_TREES[name]
     (tmp_path / "t.conllu").write_text(text + "\n", "utf-8")
-    with pytest.raises(InputError, match=message):
-        Dependencies.train([tmp_path / "t.conllu"], "es", {"epochs": 1, "seed": 1})
+    refuses(message, Dependencies.train, [tmp_path / "t.conllu"], "es", {"epochs": 1, "seed": 1})
 
 
 @pytest.mark.slow

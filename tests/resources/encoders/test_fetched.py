@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from qe.cli import main
 from qe.resources.encoders.checked import check_encoder
 from qe.resources.encoders.fetched import fetch_encoder
 from qe.resources.encoders.origin import origin_of
+from tests.factories import refuses
 from tests.features.encoding.made import Tiny, onnx_folder, static_folder
 from tests.resources.encoders.hub import COMMIT, Hub, serving
 
@@ -79,8 +79,7 @@ def test_what_was_fetched_is_listed_checked_and_not_fetched_again(
     assert "6 dimensions, with vectors of tokens" in told.out and "layer Dense" in told.err
     asked = len(hub.fetched)
     assert not fetch_encoder(REPOSITORY, "main").new and len(hub.fetched) == asked
-    with pytest.raises(InputError, match=r"holds what `qe encoders fetch someone/tiny --revision main` made"):
-        fetch_encoder(REPOSITORY)
+    refuses(r"holds what `qe encoders fetch someone/tiny --revision main` made", fetch_encoder, REPOSITORY)
     assert fetch_encoder(REPOSITORY, overwrite=True).new
 
 
@@ -104,8 +103,7 @@ def test_weights_in_files_beside_and_static_vectors(hub: Hub, tmp_path: Path) ->
         "a/torch": {**static, "config.json": b"{}"},
     }
     assert set(fetch_encoder("a/static").origin.files) == {"model.safetensors", "tokenizer.json"}
-    with pytest.raises(InputError, match="a/torch has no weights in ONNX or static vectors"):
-        fetch_encoder("a/torch")
+    refuses("a/torch has no weights in ONNX or static vectors", fetch_encoder, "a/torch")
 
 
 @pytest.mark.slow
@@ -127,8 +125,7 @@ def test_a_fetch_that_was_stopped_keeps_the_files_that_are_whole(
     monkeypatch.setattr("time.sleep", lambda _: None)
     files["onnx/model.onnx_data"] = b"x" * 2_000_000
     hub.stop_after, hub.fragile = 1_000_000, True
-    with pytest.raises(InputError, match="what was fetched is kept"):
-        fetch_encoder(REPOSITORY)
+    refuses("what was fetched is kept", fetch_encoder, REPOSITORY)
     assert not (tmp_path / "home" / "tiny").exists()
     hub.stop_after, hub.down = None, False
     fetch_encoder(REPOSITORY)
@@ -139,8 +136,7 @@ def test_a_fetch_that_was_stopped_keeps_the_files_that_are_whole(
 @pytest.mark.slow
 def test_files_that_are_not_what_the_hub_says_are_refused(hub: Hub, tmp_path: Path) -> None:
     hub.claims["onnx/model.onnx"] = "0" * 64
-    with pytest.raises(InputError, match=r"onnx/model.onnx of someone/tiny@.*not what the hub says"):
-        fetch_encoder(REPOSITORY)
+    refuses(r"onnx/model.onnx of someone/tiny@.*not what the hub says", fetch_encoder, REPOSITORY)
     assert not (tmp_path / "home" / "tiny").exists()
 
 
@@ -151,16 +147,14 @@ def test_files_that_differ_from_the_first_fetch_of_a_commit_are_refused(
     folder = fetch_encoder(REPOSITORY).folder
     shutil.rmtree(folder)
     files["tokenizer.json"] += b"\n"
-    with pytest.raises(InputError, match=r"tokenizer.json of .*not what was fetched before"):
-        fetch_encoder(REPOSITORY)
+    refuses(r"tokenizer.json of .*not what was fetched before", fetch_encoder, REPOSITORY)
 
 
 @pytest.mark.slow
 def test_a_folder_that_changed_since_is_refused_by_check(hub: Hub) -> None:
     folder = fetch_encoder(REPOSITORY).folder
     (folder / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b"\n")
-    with pytest.raises(InputError, match=r"tokenizer.json changed since"):
-        check_encoder(folder)
+    refuses(r"tokenizer.json changed since", check_encoder, folder)
 
 
 @pytest.mark.slow
@@ -175,8 +169,7 @@ def test_a_folder_that_changed_since_is_refused_by_check(hub: Hub) -> None:
     ],
 )
 def test_what_the_hub_has_not(hub: Hub, name: str, revision: str | None, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        fetch_encoder(name, revision)
+    refuses(message, fetch_encoder, name, revision)
 
 
 def test_without_a_network_there_is_one_message(

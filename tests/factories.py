@@ -1,0 +1,69 @@
+"""What tests of all rooms share: texts, columns of features by name, and the form of a test of a refusal."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from features.basics.errors import InputError
+from features.core.extractor import Extractor
+from features.core.segments import Segments
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+
+# Words are what stands between blanks.
+PLAIN: Final = Tokenizer(kind="whitespace", normalise=False)
+PAIR: Final = (PLAIN, PLAIN)
+ENGLISH: Final = Tokenizer("en", "whitespace")
+SPANISH: Final = Tokenizer("es", "whitespace")
+Texts = str | Sequence[str]
+Tokenizers = tuple[Tokenizer, Tokenizer]
+
+
+def tokens(*texts: str) -> Tokens:
+    return Tokens.from_lists([text.split() for text in texts])
+
+
+def corpus(pairs: Iterable[tuple[str, str]], tokenizers: Tokenizers = PAIR) -> ParallelCorpus:
+    return ParallelCorpus.from_lines(pairs, *tokenizers)
+
+
+def segments(
+    source: Texts = "x", target: Texts = "x", tokenizers: Tokenizers = PAIR, **columns: Texts
+) -> Segments:
+    """As many as the longest column has texts; a text in place of a column stands in each."""
+    given = {"source": source, "target": target, **columns}
+    count = max([len(column) for column in given.values() if not isinstance(column, str)], default=1)
+    filled = {name: (c,) * count if isinstance(c, str) else tuple(c) for name, c in given.items()}
+    return Segments.from_columns(filled, *tokenizers)
+
+
+def table(extractor: Extractor, batch: Segments, prefix: str = "") -> dict[str, Any]:
+    """Name -> values of the segments, of features whose names begin with the prefix, without it."""
+    values = dict(zip(extractor.names, extractor.extract(batch).T, strict=True))
+    return {name.removeprefix(prefix): column for name, column in values.items() if name.startswith(prefix)}
+
+
+def row(extractor: Extractor, batch: Segments, i: int = 0, prefix: str = "") -> dict[str, float]:
+    """Name -> value of one segment."""
+    return {name: float(column[i]) for name, column in table(extractor, batch, prefix).items()}
+
+
+class Done(NamedTuple):
+    """What a command leaves: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Done]
+
+
+def refuses(
+    location: str, call: Callable[..., Any], *values: Any, error: type[Exception] = InputError, **named: Any
+) -> None:
+    """The call raises this class of error, and its message has what matches `location`."""
+    with pytest.raises(error, match=location):
+        call(*values, **named)
