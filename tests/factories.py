@@ -1,6 +1,7 @@
 """What tests of all rooms share: texts, columns of features by name, and the form of a test of a refusal."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -17,7 +18,9 @@ PLAIN: Final = Tokenizer(kind="whitespace", normalise=False)
 PAIR: Final = (PLAIN, PLAIN)
 ENGLISH: Final = Tokenizer("en", "whitespace")
 SPANISH: Final = Tokenizer("es", "whitespace")
+EN_ES: Final = (ENGLISH, SPANISH)
 Texts = str | Sequence[str]
+Find = Callable[[str], Path]  # the path of shared data
 Tokenizers = tuple[Tokenizer, Tokenizer]
 
 

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from features.core.extractor import Extractor
 from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-
-ENGLISH, SPANISH = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+from tests.factories import ENGLISH, SPANISH
 
 
 def block(text: str, comments: Sequence[str] = ()) -> str:

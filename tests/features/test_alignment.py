@@ -10,16 +10,13 @@ from features.alignment import AlignmentFeatures
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
-from tests.factories import refuses
-
-WORDS = Tokenizer("en", "whitespace", normalise=False)
+from tests.factories import PLAIN, refuses
 
 
 @pytest.fixture(scope="module")
 def aligner() -> Aligner:
     pairs = [("a b", "x y"), ("a", "x"), ("b c", "y z"), ("c a", "z x")] * 5
-    return Aligner.build(ParallelCorpus.from_lines(pairs, WORDS, WORDS))
+    return Aligner.build(ParallelCorpus.from_lines(pairs, PLAIN, PLAIN))
 
 
 def conllu(*tags: str) -> str:
@@ -34,7 +31,7 @@ def values(
     given = {"source": (source,), "target": (target,), **{name: (v,) for name, v in columns.items()}}
     if links is not None:
         given["alignment"] = (links,)
-    row = extractor.extract(Segments.from_columns(given, WORDS, WORDS))[0]
+    row = extractor.extract(Segments.from_columns(given, PLAIN, PLAIN))[0]
     return dict(zip(extractor.names, row.tolist(), strict=True))
 
 

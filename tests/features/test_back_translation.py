@@ -1,10 +1,8 @@
 """Back-translations beside the source, which plays the reference; our own decoder can make them."""
 
 import gzip
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +16,8 @@ from features.phrase_decoding.decoder import decode
 from features.pseudo_reference import PseudoReference
 from features.resources.phrase_table import PhraseTable
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
-from tests.factories import refuses
+from tests.factories import EN_ES, Find, refuses
 
-TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 BY_DECODER = [
     {"kind": kind, "engine": "decoder"}
     for kind in ("back_translation", "inverted_scores", "phrase_templates")
@@ -43,13 +39,13 @@ def test_the_same_measures_as_against_a_pseudo_reference() -> None:
 
 
 @pytest.fixture(scope="module")
-def corpus(shared_data: Callable[[str], Path]) -> ParallelCorpus:
+def corpus(shared_data: Find) -> ParallelCorpus:
     columns = []
     for language in ("en", "es"):
         path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             columns.append([line.rstrip("\n") for line in islice(stream, 1500)])
-    return ParallelCorpus.from_lines(zip(*columns, strict=True), *TOKENIZERS)
+    return ParallelCorpus.from_lines(zip(*columns, strict=True), *EN_ES)
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +59,10 @@ def bundle(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def texts_of(corpus: ParallelCorpus, rows: range) -> Segments:
     lines = [[" ".join(side.words(i)) for i in rows] for side in (corpus.source, corpus.target)]
-    return Segments.from_columns({"source": lines[0], "target": lines[1]}, *TOKENIZERS)
+    return Segments.from_columns({"source": lines[0], "target": lines[1]}, *EN_ES)
 
 
-def test_the_table_is_that_of_the_corpus_with_its_sides_exchanged(
-    bundle: Bundle, corpus: ParallelCorpus
-) -> None:
+def test_the_table_is_that_of_the_swapped_corpus(bundle: Bundle, corpus: ParallelCorpus) -> None:
     """Phrase pairs are consistent with links whichever side is called source: the same pairs and counts."""
     table, back = bundle.part("phrase_table"), bundle.part("back_phrase_table")
     assert isinstance(table, PhraseTable) and isinstance(back, PhraseTable)
@@ -99,9 +93,7 @@ def test_the_decoder_leads_back_to_the_language_of_the_source(bundle: Bundle, co
 
 
 @pytest.mark.parametrize("config", BY_DECODER, ids=lambda config: str(config["kind"]))
-def test_values_are_those_of_the_same_text_given_as_a_column(
-    config: dict[str, str], bundle: Bundle, corpus: ParallelCorpus
-) -> None:
+def test_values_are_those_of_a_column(config: dict[str, str], bundle: Bundle, corpus: ParallelCorpus) -> None:
     bare = texts_of(corpus, range(60))
     translated = decode(bare.target_tokens, bundle.part("back_phrase_table"), bundle.part("source_lm")).tokens  # type: ignore[arg-type]
     lines = [" ".join(translated.words(i)) for i in range(len(translated))]

@@ -10,10 +10,9 @@ from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.number_lm import NumberLanguageModel
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from tests.factories import ENGLISH
 
-PLAIN = Tokenizer("en", kind="whitespace")
 CORPUS = [["a", "b", "c", "d", "e", "f"], ["b", "c", "x"], ["a", "b"]]
 
 
@@ -27,7 +26,7 @@ def extractor() -> Backoff:
 def rows(*texts: str) -> list[dict[str, float]]:
     e = extractor()
     columns = {"source": list(texts), "target": ["a"] * len(texts)}
-    values = e.extract(Segments.from_columns(columns, PLAIN, PLAIN))
+    values = e.extract(Segments.from_columns(columns, ENGLISH, ENGLISH))
     return [dict(zip(e.names, row, strict=True)) for row in values]
 
 
@@ -94,12 +93,14 @@ def test_neighbour_product_equals_a_loop(texts: list[list[float]], left: int, ri
 
 def test_numbers_as_one_word() -> None:
     """`<s> in $number x` was seen, of another number: the model's order; of `in x 5`, 4, then 1 twice."""
-    corpus = ParallelCorpus.from_lines([("in 1990 x", "y"), ("x x", "y")], PLAIN, PLAIN)
+    corpus = ParallelCorpus.from_lines([("in 1990 x", "y"), ("x x", "y")], ENGLISH, ENGLISH)
     source, target = (NumberLanguageModel.build(corpus, side=s, order=4) for s in ("source", "target"))
     made = Backoff.for_settings({"numbers": True})(source, target)
-    segments = Segments.from_columns({"source": ["in 1999 x", "in x 5"], "target": ["y", "y"]}, PLAIN, PLAIN)
+    segments = Segments.from_columns(
+        {"source": ["in 1999 x", "in x 5"], "target": ["y", "y"]}, ENGLISH, ENGLISH
+    )
     assert [*made.names] == ["backoff_source_number_mean_matched", "backoff_target_number_mean_matched"]
     np.testing.assert_allclose(made.extract(segments)[:, 0], [4, (4 + 1 + 1) / 3])
     assert np.isnan(
-        made.extract(Segments.from_columns({"source": [""], "target": ["y"]}, PLAIN, PLAIN))[0, 0]
+        made.extract(Segments.from_columns({"source": [""], "target": ["y"]}, ENGLISH, ENGLISH))[0, 0]
     )

@@ -1,7 +1,6 @@
 """Bags of words: against scikit-learn's tf-idf and ridge regression."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from features.comparisons.bags import BagRegression, characters, words
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 RNG = np.random.default_rng(0)
 TEXTS = [[f"w{k}" for k in RNG.integers(0, 30, size)] for size in RNG.integers(1, 12, 60)]
@@ -59,7 +58,7 @@ def test_a_penalty_must_be_positive() -> None:
     refuses("`penalty` must be above 0, but got 0", BagOfWords, penalty=0)
 
 
-def test_romanian_words_tell_quality(shared_data: Callable[[str], Path]) -> None:
+def test_romanian_words_tell_quality(shared_data: Find) -> None:
     """Fitted on half of the dev set, the other half's assessments follow the words alone."""
     split = MlqePe(pair="ro-en").read(shared_data("mlqe-pe")).split("dev")
     train, held_out = split.take(range(0, 1000, 2)), split.take(range(1, 1000, 2))

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +16,9 @@ from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
+from tests.factories import PLAIN, Find, refuses
 
-Find = Callable[[str], Path]
 NAMES = tuple(column.name for column in COLUMNS)
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 
 
 def lines_of(path: Path) -> list[str]:

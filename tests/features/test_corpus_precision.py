@@ -8,10 +8,8 @@ from features.corpus_precision import CorpusPrecision
 from features.resources.ngrams import NgramCounts
 from features.resources.quartile_ngrams import QuartileNgrams
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN
 
 
 def counts(*lines: str) -> NgramCounts:

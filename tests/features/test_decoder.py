@@ -1,6 +1,5 @@
 """Decoder features: by hand, against NumPy, and against the figures of the MLQE-PE data set."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from features.decoder_output.statistics import (
 from features.decoder_output.tokens import DecoderTokens
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 
 def segments(
@@ -165,7 +164,7 @@ def test_runs() -> None:
 
 
 @pytest.mark.parametrize(("pair", "correlation"), [("en-de", 0.249), ("ro-en", 0.640)])
-def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Callable[[str], Path]) -> None:
+def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find) -> None:
     """Its README: the mean equals `model_scores` within 3e-5; Pearson of z_mean and model_scores on dev."""
     split = MlqePe(pair=pair).read(shared_data("mlqe-pe")).split("dev")
     extractor = Decoder()

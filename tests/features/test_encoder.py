@@ -265,9 +265,7 @@ def test_a_folder_that_names_a_prompt_it_has_not_is_one_message(tmp_path: Path) 
     refuses("has no prompt 'query'", fitted, place)
 
 
-def test_a_name_is_looked_for_among_the_users_encoders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_one_of_the_users_encoders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
     onnx_folder(tmp_path / "tiny", TINY)
     (tmp_path / ".hidden").mkdir()

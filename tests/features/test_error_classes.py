@@ -1,8 +1,6 @@
 """Class error rates as features: equal to the labels' where the pseudo-reference is the post-edit."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from features.error_classes import ErrorClasses
 from features.text.tokenizer import Tokenizer
 from qe.data.format import FORMATS
 from qe.data.labels import from_post_edits
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 
 def spanish(targets: list[str], references: list[str] | None) -> Segments:
@@ -23,7 +21,7 @@ def spanish(targets: list[str], references: list[str] | None) -> Segments:
     return Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
 
 
-def test_equal_to_the_labels_against_the_post_edit(shared_data: Callable[[str], Path]) -> None:
+def test_equal_to_the_labels_against_the_post_edit(shared_data: Find) -> None:
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"].take(range(300))
     assert train.post_edit is not None
     plain = Tokenizer("es", normalise=False)

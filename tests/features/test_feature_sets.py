@@ -96,9 +96,7 @@ def test_a_set_says_what_it_is(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", set_names())
-def test_every_pattern_keeps_columns_and_none_comes_twice(
-    name: str, made: Callable[[str], FeatureSet]
-) -> None:
+def test_every_pattern_keeps_columns_once(name: str, made: Callable[[str], FeatureSet]) -> None:
     names = made(name).names  # raises where a pattern matches nothing, or a column comes twice
     assert len(names) == len(set(names)) > 0
 
@@ -119,9 +117,7 @@ def test_no_pattern_is_idle(name: str, made: Callable[[str], FeatureSet]) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
-def test_columns_and_absent_features_make_the_published_number(
-    name: str, made: Callable[[str], FeatureSet]
-) -> None:
+def test_columns_make_the_published_number(name: str, made: Callable[[str], FeatureSet]) -> None:
     assert len(made(name).names) + absent(name) == PUBLISHED[name]
 
 
@@ -133,9 +129,7 @@ def test_sets_named_by_a_number_have_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(set_names()) - {"all-blackbox"}))
-def test_a_set_of_a_paper_gives_columns_that_are_defined(
-    name: str, made: Callable[[str], FeatureSet], world: World
-) -> None:
+def test_sets_give_defined_columns(name: str, made: Callable[[str], FeatureSet], world: World) -> None:
     """On ordinary translations: finite or NaN, defined somewhere, only the kept columns."""
     chosen, segments = made(name), plain(world)
     table = fitted(chosen, world).extract(segments)
@@ -147,9 +141,7 @@ def test_a_set_of_a_paper_gives_columns_that_are_defined(
 
 
 @pytest.mark.slow
-def test_kept_columns_equal_those_of_the_whole_family(
-    made: Callable[[str], FeatureSet], world: World
-) -> None:
+def test_kept_columns_are_those_of_the_family(made: Callable[[str], FeatureSet], world: World) -> None:
     chosen, segments = made("limsi31"), plain(world)
     table = chosen.extract(segments)
     for i, extractor in enumerate(chosen.extractors):
@@ -159,9 +151,7 @@ def test_kept_columns_equal_those_of_the_whole_family(
 
 
 @pytest.mark.slow
-def test_all_blackbox_has_every_column_of_the_papers_sets_but_those_it_names(
-    made: Callable[[str], FeatureSet],
-) -> None:
+def test_all_blackbox_has_all_columns_of_papers_but_those_it_names(made: Callable[[str], FeatureSet]) -> None:
     """Its families are whole: what a paper's set adds, `absent` explains."""
     known = set(made("all-blackbox").names)
     for name in set_names():

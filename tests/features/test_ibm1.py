@@ -1,9 +1,7 @@
 """IBM Model 1 features by hand, and against the golden likelihood."""
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +11,7 @@ from features.ibm1 import THRESHOLDS, IBM1Features
 from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
-
-SharedData = Callable[[str], Path]
-WORDS = Tokenizer("en", "whitespace", normalise=False)
+from tests.factories import PLAIN, Find
 
 # t(target | source) and t(source | target)
 FORWARD = "NULL la .1\nthe la .5\nthe el .5\nhouse casa .8\nhouse hogar .2\n"
@@ -29,7 +24,7 @@ def extractor(tmp_path_factory: pytest.TempPathFactory) -> IBM1Features:
     folder = tmp_path_factory.mktemp("lexicons")
     (folder / "forward").write_text(FORWARD)
     (folder / "backward").write_text(BACKWARD)
-    corpus = ParallelCorpus.from_lines(COUNTS, WORDS, WORDS)
+    corpus = ParallelCorpus.from_lines(COUNTS, PLAIN, PLAIN)
     return IBM1Features(
         Lexicon.read_lex(folder / "forward"),
         Lexicon.read_lex(folder / "backward"),
@@ -39,7 +34,7 @@ def extractor(tmp_path_factory: pytest.TempPathFactory) -> IBM1Features:
 
 
 def values(extractor: IBM1Features, source: str, target: str) -> dict[str, float]:
-    row = extractor.extract(Segments((source,), (target,), WORDS, WORDS))[0]
+    row = extractor.extract(Segments((source,), (target,), PLAIN, PLAIN))[0]
     return dict(zip(extractor.names, row.tolist(), strict=True))
 
 
@@ -89,9 +84,9 @@ def test_empty_sides_are_undefined(extractor: IBM1Features) -> None:
         assert all(math.isnan(value) for value in values(extractor, *pair).values())
 
 
-def test_fewer_translations_above_higher_thresholds(shared_data: SharedData) -> None:
+def test_fewer_translations_above_higher_thresholds(shared_data: Find) -> None:
     folder = shared_data("golden/ibm1")
-    corpus = ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", WORDS, WORDS)
+    corpus = ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", PLAIN, PLAIN)
     lexicons = [
         Lexicon.build(corpus, direction=direction, prune=0.0)
         for direction in ("source_to_target", "target_to_source")
@@ -99,7 +94,7 @@ def test_fewer_translations_above_higher_thresholds(shared_data: SharedData) -> 
     counts = [NgramCounts.build(corpus, side=side, order=1) for side in ("source", "target")]
     extractor = IBM1Features(*lexicons, *counts)
     lines = [tuple((folder / f"pairs200.{side}").read_text().splitlines()) for side in ("en", "es")]
-    block = extractor.extract(Segments(*lines, WORDS, WORDS))
+    block = extractor.extract(Segments(*lines, PLAIN, PLAIN))
     column = {name: block[:, i] for i, name in enumerate(extractor.names)}
     # the last line of em_loglik.tsv
     assert column["ibm1_target_log10"].sum() * math.log(10) == pytest.approx(-4983.198255094, rel=1e-6)

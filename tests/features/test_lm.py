@@ -9,11 +9,10 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.lm import LanguageModelScores
 from features.resources.language_model import LanguageModel
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from tests.factories import ENGLISH
 from tests.features.resources.test_language_model import DictionaryModel, kenlm_model, random_texts
 
-PLAIN = Tokenizer("en", kind="whitespace")
 UNSEEN = [*random_texts(21, 12), ["w1", "never", "w2"]]
 UNSEEN = [text for text in UNSEEN if text]
 
@@ -30,7 +29,7 @@ def backward() -> LanguageModel:
 
 def table(extractor: LanguageModelScores, texts: list[list[str]]) -> dict[str, np.ndarray]:
     lines = [" ".join(text) for text in texts]
-    segments = Segments.from_columns({"source": lines, "target": lines[::-1]}, PLAIN, PLAIN)
+    segments = Segments.from_columns({"source": lines, "target": lines[::-1]}, ENGLISH, ENGLISH)
     return dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
 
 
@@ -67,9 +66,7 @@ def test_backward_models_read_from_the_end(forward: LanguageModel, backward: Lan
     np.testing.assert_allclose(rows["lm_source_backward_log10_2"], expected["lm_source_log10_2"])
 
 
-def test_all_orders_of_all_models_against_the_formulas(
-    forward: LanguageModel, backward: LanguageModel
-) -> None:
+def test_all_orders_against_the_formulas(forward: LanguageModel, backward: LanguageModel) -> None:
     """Four measures, five orders, both directions, both sides."""
     models = (forward, forward, backward, backward)
     rows = table(LanguageModelScores(*models, orders="all"), UNSEEN)
@@ -93,9 +90,7 @@ def test_all_orders_of_all_models_against_the_formulas(
                 np.testing.assert_allclose(rows[f"lm_target{column}"][::-1], values, rtol=1e-4)
 
 
-def test_all_orders_leave_the_columns_of_papers_as_they_are(
-    forward: LanguageModel, backward: LanguageModel
-) -> None:
+def test_all_orders_leave_columns_of_papers(forward: LanguageModel, backward: LanguageModel) -> None:
     papers = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     everything = table(LanguageModelScores(forward, forward, backward, backward, orders="all"), UNSEEN)
     assert len(papers) == 60 and len(everything) == 4 * (8 + 4 * 4)
@@ -103,9 +98,7 @@ def test_all_orders_leave_the_columns_of_papers_as_they_are(
         np.testing.assert_array_equal(everything[name], values)
 
 
-def test_a_model_cut_to_an_order_is_not_one_built_at_it(
-    forward: LanguageModel, backward: LanguageModel
-) -> None:
+def test_a_model_cut_is_not_one_built(forward: LanguageModel, backward: LanguageModel) -> None:
     texts = random_texts(20, 100)
     built = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3)
     rows = table(LanguageModelScores(forward, forward, backward, backward), [t for t in texts if t])

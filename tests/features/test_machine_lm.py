@@ -7,29 +7,27 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.machine_lm import MachineLanguageModel
 from features.resources.language_model import LanguageModel
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
+from tests.factories import ENGLISH, refuses
 
-PLAIN = Tokenizer("en", kind="whitespace")
 TEXT = ["the cat sat on the mat", "the dog sat", "a cat and a dog"] * 5
 MACHINE = ["cat the sat on mat", "dog the sat", "a cat and dog the the"] * 5
 
 
 def segments(*targets: str) -> Segments:
-    return Segments.from_columns({"source": ["x"] * len(targets), "target": targets}, PLAIN, PLAIN)
+    return Segments.from_columns({"source": ["x"] * len(targets), "target": targets}, ENGLISH, ENGLISH)
 
 
 @pytest.fixture(scope="module")
 def fitted() -> MachineLanguageModel:
-    text = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=3)
+    text = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=3)
     return MachineLanguageModel(text, order=2).fit(segments(*MACHINE), {})
 
 
 def test_equals_the_models_scored_one_by_one(fitted: MachineLanguageModel) -> None:
     batch = ["the cat sat", "dog the sat", "unseen words the"]
     features = fitted.extract(segments(*batch))
-    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
+    machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=2)
     for line, row in zip(batch, features, strict=True):
         tokens = Tokens.from_lists([line.split()])
         human = fitted.target_lm.score_orders(tokens)[1].log10
@@ -44,19 +42,19 @@ def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguage
     uncut = MachineLanguageModel(fitted.target_lm, order=3).fit(segments(*MACHINE), {})
     batch = ["the cat sat", "dog the sat", "a dog and a cat sat on the mat"]
     by_name = dict(zip(uncut.names, uncut.extract(segments(*batch)).T, strict=True))
-    human = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=3)
-    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=3)
-    tokens = PLAIN.tokens(batch)
+    human = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=3)
+    machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=3)
+    tokens = ENGLISH.tokens(batch)
     expected = (human.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
     np.testing.assert_allclose(by_name["machine_lm_human_advantage"], expected)
 
 
 def test_below_it_the_cut_counts_against_text(fitted: MachineLanguageModel) -> None:
     """Text under the cut model is less likely than under one built at that order."""
-    built = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=2)
+    built = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=2)
     features = fitted.extract(segments(*TEXT))[:, fitted.names.index("machine_lm_human_advantage")]
-    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
-    tokens = PLAIN.tokens(TEXT)
+    machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=2)
+    tokens = ENGLISH.tokens(TEXT)
     fair = (built.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
     assert features.mean() < fair.mean()
 

@@ -10,19 +10,17 @@ from hypothesis import strategies as st
 from features.core.segments import Segments
 from features.ngram_frequency import NgramFrequency
 from features.resources.ngrams import NgramCounts
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-
-PLAIN = Tokenizer("en", kind="whitespace")
+from tests.factories import ENGLISH
 
 
 def segments(*pairs: tuple[str, str]) -> Segments:
     columns = {"source": [s for s, _ in pairs], "target": [t for _, t in pairs]}
-    return Segments.from_columns(columns, PLAIN, PLAIN)
+    return Segments.from_columns(columns, ENGLISH, ENGLISH)
 
 
 def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramFrequency:
-    counts = [NgramCounts.from_tokens(PLAIN.tokens(side), order=4) for side in (source, target)]
+    counts = [NgramCounts.from_tokens(ENGLISH.tokens(side), order=4) for side in (source, target)]
     return NgramFrequency(counts[0], counts[1], **parameters)
 
 

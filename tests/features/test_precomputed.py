@@ -2,7 +2,6 @@
 
 import gzip
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet, make_extractor
 from features.core.segments import Segments
 from features.precomputed import Precomputed
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 
 def segments(*ids: str) -> Segments:
@@ -35,7 +34,7 @@ def test_rows_belong_to_segments_by_id(tmp_path: Path) -> None:
     np.testing.assert_array_equal(values, [[5, 6], [7, 8], [1, 2], [3, np.nan]])
 
 
-def test_official_files(shared_data: Callable[[str], Path]) -> None:
+def test_official_files(shared_data: Find) -> None:
     folder = shared_data("wmt12-qe/baseline_features")
     files = {"train": folder / "training.tsv", "test": folder / "test.tsv"}
     made = make_extractor(

@@ -11,9 +11,7 @@ from sacrebleu.metrics.ter import TER
 
 from features.core.segments import Segments
 from features.pseudo_reference import PseudoReference
-from features.text.tokenizer import Tokenizer
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN
 
 
 def values(targets: Sequence[str], others: Sequence[str]) -> list[dict[str, float]]:

@@ -1,8 +1,5 @@
 """Quality of source words: projection and tags by hand, links, and that it is learned from tags (MLQE-PE)."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,7 +8,7 @@ from features.core.segments import Segments
 from features.word_level.labels import source_tag_labels
 from features.word_level.lookups import TokenLinks, given_links
 from features.word_level.two_sides import linked_target, projected
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 
 def links(alignment: tuple[str, ...], source: tuple[str, ...], target: tuple[str, ...]) -> TokenLinks:
@@ -40,7 +37,7 @@ def test_tags_are_one_per_source_word() -> None:
     refuses("'GOOD'", source_tag_labels, ["GOOD"], np.array([1]))
 
 
-def test_projected_tags_are_near_the_given_ones(shared_data: Callable[[str], Path]) -> None:
+def test_projected_tags_are_near_the_given_ones(shared_data: Find) -> None:
     """MLQE-PE's own source tags, from its target tags over its own alignment: they agree on nearly all."""
     base = shared_data("mlqe-pe/en-de/post-editing/dev") / "dev"
     lines = {

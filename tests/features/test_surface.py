@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from features.core.segments import Segments
 from features.surface import COLUMNS, Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
 from features.text.tokenizer import Tokenizer
+from tests.factories import PLAIN
 
 NAMES = tuple(column.name for column in COLUMNS)
-BLANKS = Tokenizer(kind="whitespace", normalise=False)
 
 TOKENS = st.sampled_from(
     ["The", "the", "a", "el", "de", "house", "HOUSE", "él", "é", "co-op", "3", "1,000", "1.000", "B2", "20th",
@@ -24,7 +24,7 @@ TOKENS = st.sampled_from(
 TEXTS = st.lists(TOKENS, max_size=15).map(" ".join)
 
 
-def of(source: str, target: str, tokenizer: Tokenizer = BLANKS) -> dict[str, float]:
+def of(source: str, target: str, tokenizer: Tokenizer = PLAIN) -> dict[str, float]:
     values = Surface().extract(Segments((source,), (target,), tokenizer, tokenizer))
     return dict(zip(NAMES, values[0].tolist(), strict=True))
 
@@ -75,7 +75,7 @@ def test_copies_contractions_repetitions() -> None:
     assert outcome["copied"] == 2 and outcome["copied_share"] == 2 / 4  # obama, blackberry
     assert outcome["doubled_target"] == 1 and outcome["doubled_source"] == 1
     assert of("a", "de")["split_contractions"] == 0
-    two = Surface().extract(Segments(("x", "x"), ("de", "el a"), BLANKS, BLANKS))
+    two = Surface().extract(Segments(("x", "x"), ("de", "el a"), PLAIN, PLAIN))
     assert two[:, NAMES.index("split_contractions")].tolist() == [0, 0]  # not across segments
 
 
@@ -103,7 +103,7 @@ def test_tokens_are_what_they_are_called() -> None:
 def test_recount(pairs: list[tuple[str, str]]) -> None:
     """Against Python's Counter and str methods, segment by segment."""
     sources, targets = zip(*pairs, strict=True)
-    values = Surface().extract(Segments(sources, targets, BLANKS, BLANKS))
+    values = Surface().extract(Segments(sources, targets, PLAIN, PLAIN))
     for row, (source, target) in zip(values, pairs, strict=True):
         by_name = dict(zip(NAMES, row, strict=True))
         left, right = source.split(), target.split()

@@ -1,6 +1,6 @@
 """Word-level quality: labels against edit distances, encodings and aggregates by hand, the model on WMT12."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from features.word_level.model import Inputs, TokenModel
 from features.word_level.training_text import OPTIONAL
 from features.word_network import WordNetwork
 from features.word_quality import WordQuality
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=12), min_size=1, max_size=4)
 
@@ -215,7 +215,7 @@ def test_the_token_model_finds_what_is_there(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def small(shared_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+def small(shared_data: Find, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     """A bundle of 4,000 pairs of news."""
     names = ("train.en.gz", "train.es.gz")
     files = [shared_data(f"parallel/en-es/{name}") for name in names]
@@ -239,7 +239,7 @@ def first_pairs(source: Path, target: Path, size: int = 4000) -> list[tuple[str,
 
 
 @pytest.fixture(scope="module")
-def wmt12(shared_data: Callable[[str], Path]) -> dict[str, list[str]]:
+def wmt12(shared_data: Find) -> dict[str, list[str]]:
     folder = shared_data("wmt12-qe")
     files = {
         "source": "training_set/source.eng",
@@ -310,9 +310,7 @@ def test_without_decoding_the_other_columns_stay(small: Bundle, wmt12: dict[str,
     assert not any("decoder_" in name for name in rest.gap_names)
 
 
-def test_trees_alone_say_what_trees_beside_networks_say(
-    small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path
-) -> None:
+def test_trees_alone_and_beside_networks(small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path) -> None:
     labels, rows = {"post_edit": wmt12["post_edit"][:60]}, segments(wmt12, 60, 70)
     fitted = []
     for networks in (0, 1):
@@ -329,9 +327,7 @@ def test_trees_alone_say_what_trees_beside_networks_say(
     np.testing.assert_array_equal(extractor.restore(tmp_path).extract(rows), fitted[0].extract(rows))
 
 
-def test_a_network_of_one_side_says_what_it_says_beside_the_other(
-    small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path
-) -> None:
+def test_a_network_of_one_side_alone(small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path) -> None:
     labels: dict[str, Any] = {"post_edit": wmt12["post_edit"][:60], "scores": np.linspace(0, 1, 60)}
     rows, said = segments(wmt12, 60, 70), []
     for sides in ("both", "target"):

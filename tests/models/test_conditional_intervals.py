@@ -15,9 +15,7 @@ from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
 from qe.models.difficulty import Difficulty
-from qe.models.intervals import (
-    CalibrationRows as Rows,
-)
+from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import (
     Intervals,
     conformal_quantile,
@@ -132,11 +130,7 @@ def test_bands_of_predictions_and_values_of_a_column_are_each_held() -> None:
 
     (calibration, own), (new, other) = drawn(6000), drawn(20_000)
     by_prediction = cross_conformal(
-        Rows(*calibration),
-        folds(6000),
-        OPEN,
-        grouping=Grouping("prediction", bands=4),
-        levels=(0.8,),
+        Rows(*calibration), folds(6000), OPEN, grouping=Grouping("prediction", bands=4), levels=(0.8,)
     )
     plain = cross_conformal(Rows(*calibration), folds(6000), OPEN, levels=())
     quarters = np.array_split(np.argsort(new[1]), 4)
@@ -165,11 +159,7 @@ def test_a_group_with_too_few_rows_has_the_whole_scale_or_nothing() -> None:
     grouping = Grouping("column", column="system")
     for scale, expected in ((EFFORT, [1.0, 5.0]), (OPEN, [np.nan, np.nan])):
         calibrated = cross_conformal(
-            Rows(features, predicted, gold, column),
-            folds(300),
-            scale,
-            grouping=grouping,
-            levels=(),
+            Rows(features, predicted, gold, column), folds(300), scale, grouping=grouping, levels=()
         )
         low, high = calibrated.bounds(features[:1], predicted[:1], 0.9, ("rare",))
         np.testing.assert_array_equal([low[0], high[0]], expected)
@@ -228,11 +218,7 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     shift = DensityRatio.fit(features, predicted, features[::2] + 1, predicted[::2])
     weights = np.linspace(1, 2, 400)
     calibrated = cross_conformal(
-        Rows(features, predicted, gold, column, weights),
-        folds(400),
-        EFFORT,
-        grouping=grouping,
-        shift=shift,
+        Rows(features, predicted, gold, column, weights), folds(400), EFFORT, grouping=grouping, shift=shift
     )
     calibrated.save(tmp_path)
     loaded = Intervals.load(tmp_path)

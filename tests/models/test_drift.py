@@ -159,9 +159,7 @@ def new_rows(demo_model: Path) -> list[dict[str, str]]:
     return [dict(c) for c, _ in read_rows(demo_model.parent / "data" / "new.tsv")]
 
 
-def test_scoring_counts_every_row_whatever_the_workers_and_the_cache(
-    demo_model: Path, new_rows: list[dict[str, str]], tmp_path: Path
-) -> None:
+def test_scoring_counts_every_row(demo_model: Path, new_rows: list[dict[str, str]], tmp_path: Path) -> None:
     path = write_tsv(tmp_path / "in.tsv", new_rows[:80] + new_rows[:80])
     reports = [
         score_file(

@@ -20,15 +20,8 @@ from qe.data.splits import make_folds
 from qe.data.table_rows import read_rows
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.difficulty import Difficulty
-from qe.models.intervals import (
-    CalibrationRows as Rows,
-)
-from qe.models.intervals import (
-    Intervals,
-    conformal_quantile,
-    cross_conformal,
-    split_conformal,
-)
+from qe.models.intervals import CalibrationRows as Rows
+from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
 from qe.models.model import Model
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
@@ -195,9 +188,7 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
         fold = FoldData(table.iloc[train], labels[0], None, table.iloc[test], labels[1], test)
         predicted[test] = fold.predict(candidate, dataset.scale, 0)
     intervals = cross_conformal(
-        Rows(table.to_numpy(), predicted, training.scores),
-        [test for _, test in folds],
-        dataset.scale,
+        Rows(table.to_numpy(), predicted, training.scores), [test for _, test in folds], dataset.scale
     )
     by_name = {entry.level: entry for entry in intervals.measured}
     assert 0.88 <= by_name[0.9].coverage <= 0.92
@@ -289,9 +280,7 @@ def trained(small_task: Path, demo_run: Any, monkeypatch: pytest.MonkeyPatch) ->
     return run
 
 
-def test_an_experiment_sets_rows_aside_for_split_conformal_intervals(
-    trained: Train,
-) -> None:
+def test_an_experiment_sets_rows_aside_for_split_conformal_intervals(trained: Train) -> None:
     outcome = trained("intervals={method: split, share: 0.25}")
     intervals = outcome.report["intervals"]
     assert intervals["method"] == "split" and intervals["n"] in (37, 38)

@@ -49,9 +49,7 @@ def picking(names: list[str], learner: str = "ridge") -> Candidate:
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ["ridge", "lightgbm", "svr_rbf"])
 @pytest.mark.parametrize("selector", ["forward", "family"])
-def test_scores_are_those_of_the_whole_model_before_and_after_it_was_saved(
-    learner: str, selector: str, tmp_path: Path
-) -> None:
+def test_scores_are_those_of_the_whole_model(learner: str, selector: str, tmp_path: Path) -> None:
     chosen = (
         Candidate(learner, {}, "forward", {"max_features": 4})
         if selector == "forward"

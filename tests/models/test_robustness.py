@@ -107,10 +107,7 @@ def test_tables_find_their_way_at_any_width() -> None:
 
 @pytest.mark.parametrize(
     ("segments", "kinds", "says"),
-    [
-        (SEGMENTS.take([]), (), "no translations"),
-        (SEGMENTS, ("half_droped",), "half_dropped"),
-    ],
+    [(SEGMENTS.take([]), (), "no translations"), (SEGMENTS, ("half_droped",), "half_dropped")],
 )
 def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], says: str) -> None:
     refuses(says, robustness_of, by_length, segments, SCALE, kinds=kinds)

@@ -5,7 +5,6 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.syntax.trees import Trees
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
 KERNELS = [
@@ -268,7 +267,7 @@ def test_no_decay(make: Callable[[float], TreeKernel], decay: float) -> None:
     refuses("must be more than 0", make, decay)
 
 
-def test_real_trees(shared_data: Callable[[str], Path]) -> None:
+def test_real_trees(shared_data: Find) -> None:
     """Sentences of the treebank: the kernels' recursions written down as they are printed."""
     with gzip.open(shared_data("treebanks/en_ptb-sample-train.mrg.gz"), "rt") as stream:
         texts = re.split(r"\n(?=\()", stream.read().strip())[:40]

@@ -52,9 +52,7 @@ def run(*arguments: object) -> int:
 
 
 @pytest.mark.slow
-def test_names_are_where_they_are_translated(
-    bundle: Bundle, annotators: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_names_are_projected(bundle: Bundle, annotators: Path, tmp_path: Path, capsys: Any) -> None:
     """And every 25th sentence of the 240 is held out."""
     out, rest = tmp_path / "en", tmp_path / "rest"
     options = ["--annotator", annotators, "--resources", bundle.path, "-o", out]

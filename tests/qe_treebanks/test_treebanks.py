@@ -39,9 +39,7 @@ ENTITIES = {"treebank": "t.ner", "tasks": "entities", "settings": {"entities": {
 
 
 @pytest.mark.slow
-def test_they_are_learned_once_as_qe_annotate_train_learns_them(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_learned_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = experiment(folder, {"source": "apertium", "target": [POS, {**ENTITIES, "programs": "hunspell"}]})
     names = annotators_for(asked, LANGUAGES, tmp_path)
     place, plus, program = names["target"].partition("+")

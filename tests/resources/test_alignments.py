@@ -71,9 +71,7 @@ def test_phrases_and_units_are_those_of_the_links_past_empty_pairs(tmp_path: Pat
         ("back_phrase_table", "casa", "red"),
     ],
 )
-def test_tables_of_all_levels_are_made_of_the_links(
-    tmp_path: Path, part: str, word: str, translation: str
-) -> None:
+def test_tables_of_all_levels_follow_links(tmp_path: Path, part: str, word: str, translation: str) -> None:
     """Links that are crossed in the wrong way make `red` a translation of `casa` at every level."""
     bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]), [part])
     assert phrases(bundle, word, part) == {translation}

@@ -16,13 +16,7 @@ from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
-from qe.resources.annotations import (
-    Annotations,
-    CorpusAnnotation,
-    annotated_sides,
-    from_column,
-    from_file,
-)
+from qe.resources.annotations import Annotations, CorpusAnnotation, annotated_sides, from_column, from_file
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from tests.factories import ENGLISH, SPANISH, Command, segments

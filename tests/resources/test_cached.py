@@ -56,9 +56,7 @@ def test_an_entry_is_as_old_as_its_newest_file(cache: Path) -> None:
 
 
 @pytest.mark.parametrize(("days", "remaining"), [(30, {f"resources/{NEW}/a"}), (0, set())])
-def test_only_entries_with_names_of_the_cache_are_removed(
-    cache: Path, days: int, remaining: set[str]
-) -> None:
+def test_only_entries_of_the_cache_are_removed(cache: Path, days: int, remaining: set[str]) -> None:
     (cache / "resources" / KEY.replace("0", "f")).symlink_to(cache / "encoders", target_is_directory=True)
     remove(old(cached(cache), days))
     assert files(cache) == {*FOREIGN, CACHE_TAG, *remaining}

@@ -1,9 +1,7 @@
 """Approximate randomization against exact enumeration, scipy and MultEval's published shuffles."""
 
 import gzip
-from collections.abc import Callable
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from qe.statistics.randomization import (
 from qe.statistics.result import Measure, Tail
 from qe.systems.mt_metrics.ngrams import Bleu, Length
 from qe.systems.texts import Texts
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 Floats = NDArray[np.float64]
 Runs = dict[str, Floats]
@@ -40,7 +38,7 @@ def scored(values: Floats) -> Floats:
 
 
 @pytest.fixture(scope="module")
-def multeval(shared_data: Callable[[str], Path]) -> Runs:
+def multeval(shared_data: Find) -> Runs:
     """(3, 2489, k) statistics of BLEU and length, side by side, of both systems."""
     folder = shared_data("golden/multeval")
 
@@ -74,17 +72,11 @@ def near(p: float, expected: float, samples: int = SAMPLES, theirs: int = 400_00
 
 
 @pytest.mark.parametrize(
-    ("exchange", "bleu", "length"),
-    [("segment-run", 0.00023, 0.0967), ("segment", 0.0105, 0.284)],
+    ("exchange", "bleu", "length"), [("segment-run", 0.00023, 0.0967), ("segment", 0.0105, 0.284)]
 )
 def test_multeval_p_values(multeval: Runs, exchange: Exchange, bleu: float, length: float) -> None:
     results = randomization_tests(
-        multeval["sys1"],
-        multeval["baseline"],
-        MEASURES,
-        exchange=exchange,
-        samples=SAMPLES,
-        seed=1,
+        multeval["sys1"], multeval["baseline"], MEASURES, exchange=exchange, samples=SAMPLES, seed=1
     )
     assert near(results["bleu"].p, bleu) and near(results["length"].p, length)
     assert results["bleu"].difference == pytest.approx(18.81 - 18.53, abs=0.02)

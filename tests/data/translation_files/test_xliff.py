@@ -413,7 +413,7 @@ def test_the_translate_toolkit_reads_the_notes(tmp_path: Path) -> None:
     assert read_by_it.target == "B" and read_by_it.getnotes() == "score 3.0\nby Ana"
 
 
-ENGLISH_SPANISH = ("en", "es")
+EN_ES = ("en", "es")
 FILE = '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">{}</xliff>'
 PART = f'<file original="{{}}" source-language="{{}}" target-language="{{}}" datatype="x">{unit(AB)}</file>'
 LANGUAGES = {
@@ -450,17 +450,17 @@ def test_languages(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(FILE.format(content))
     if not message:
-        assert len(opened(path, ENGLISH_SPANISH).rows) == 1
+        assert len(opened(path, EN_ES).rows) == 1
         return
     with pytest.raises(InputError) as raised:
-        opened(path, ENGLISH_SPANISH)
+        opened(path, EN_ES)
     assert message in str(raised.value)
 
 
 def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(FILE.format(PART.format("a", "en", "xx")))
-    assert len(opened(path, ENGLISH_SPANISH, FileOptions({"target": "xx"})).rows) == 1
+    assert len(opened(path, EN_ES, FileOptions({"target": "xx"})).rows) == 1
 
 
 DECLARED = "<?xml version='1.0' encoding='{}'?>\n"

@@ -22,11 +22,7 @@ ADDRESSES = [
     "mysql://u:{}@[::1]/name",
     "redis://:{}@host",
 ]
-CONNECTIONS = [
-    "host=db password={} dbname=qe",
-    "host=db sslpassword = {} dbname=qe",
-    "password={} host=db",
-]
+CONNECTIONS = ["host=db password={} dbname=qe", "host=db sslpassword = {} dbname=qe", "password={} host=db"]
 SURROUNDINGS = ["{}", "'{}' cannot be used", "search.storage: {}: no such host; use another"]
 
 

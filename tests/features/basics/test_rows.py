@@ -72,9 +72,7 @@ def test_single_products_are_those_of_numpy_and_the_same_in_every_batch(columns:
     assert single_row_products(left[:0], right).shape == (0, columns)
 
 
-def test_single_products_are_rounded_from_double_where_places_differ(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_single_products_are_rounded_from_double_where_places_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that rounds a row by its place cannot be had here: the answer of the look is changed."""
     monkeypatch.setattr(rows_module, "_alike", lambda *_: False)
     expected = row_products(LEFT, RIGHT).astype(np.float32)

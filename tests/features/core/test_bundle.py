@@ -83,9 +83,7 @@ def test_what_is_there_is_not_built_again_and_the_corpus_not_read(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_part_that_fails_leaves_the_others_and_no_half(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_that_fails_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from features.resources.lexicon import Lexicon
 
     def full(self: Lexicon, path: Path) -> None:
@@ -125,9 +123,7 @@ def test_needs_come_first() -> None:
         ("\n\n", "x\ny\n", "no sentence pair with words on both sides"),
     ],
 )
-def test_bad_corpora_are_errors_that_leave_nothing(
-    tmp_path: Path, source: str, target: str, message: str
-) -> None:
+def test_bad_corpora_leave_nothing(tmp_path: Path, source: str, target: str, message: str) -> None:
     done = build(*write(tmp_path, source, target))
     assert done.returncode == 2 and "Traceback" not in done.stderr
     import re

@@ -100,9 +100,7 @@ def wrong_backoff() -> Resource:
         (lambda: replace(morphemes(), words=-5), "`words` must be a whole number from 0, but is -5"),
     ],
 )
-def test_values_that_lead_to_infinite_features(
-    make: Callable[[], Resource], message: str, tmp_path: Path
-) -> None:
+def test_values_that_are_damage(make: Callable[[], Resource], message: str, tmp_path: Path) -> None:
     refuses(message, stored, make(), tmp_path / "part", {}, error=Damaged)
 
 

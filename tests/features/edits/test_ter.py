@@ -1,6 +1,5 @@
 """TER against tercom's published output, sacrebleu, Levenshtein distance, and laws that must hold."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from features.edits import ter as kernel
 from features.edits.ter import common_ids, ter, ter_edits
 from features.storage.files import read_lines
 from features.text.tokens import Tokens
+from tests.factories import Find
 
 MULTEVAL = "golden/multeval"
 # golden/README.md: tercom 0.8.0 through MultEval 0.5.1.
@@ -37,9 +37,7 @@ def edits(hypothesis: list[str], reference: list[str], **limits: int) -> int:
 
 
 @pytest.mark.parametrize("run", TERCOM)
-def test_every_run_of_the_multeval_example_equals_tercom(
-    shared_data: Callable[[str], Path], run: str
-) -> None:
+def test_every_run_of_the_multeval_example_equals_tercom(shared_data: Find, run: str) -> None:
     folder = shared_data(MULTEVAL)
     edit_rate = ter(
         whitespace(folder / f"hyps.lc.tok.en.{run}.gz"), whitespace(folder / "refs.test2010.lc.tok.en.0.gz")
@@ -49,7 +47,7 @@ def test_every_run_of_the_multeval_example_equals_tercom(
     )
 
 
-def test_segments_equal_sacrebleu_where_its_search_does(shared_data: Callable[[str], Path]) -> None:
+def test_segments_equal_sacrebleu_where_its_search_does(shared_data: Find) -> None:
     folder = shared_data(MULTEVAL)
     hypothesis = whitespace(folder / "hyps.lc.tok.en.sys1.opt0.gz").take(np.arange(60))
     reference = whitespace(folder / "refs.test2010.lc.tok.en.0.gz").take(np.arange(60))
@@ -108,9 +106,7 @@ def test_bounds(hypothesis: list[str], reference: list[str]) -> None:
 
 @given(words, words, st.permutations(range(6)))
 @settings(max_examples=50)
-def test_only_equality_of_words_matters(
-    hypothesis: list[str], reference: list[str], renamed: list[int]
-) -> None:
+def test_only_equality_matters(hypothesis: list[str], reference: list[str], renamed: list[int]) -> None:
     names = dict(zip("abcdef", renamed, strict=True))
     other = edits([str(names[w]) for w in hypothesis], [str(names[w]) for w in reference])
     assert edits(hypothesis, reference) == other

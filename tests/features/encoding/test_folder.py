@@ -227,9 +227,7 @@ def external(folder: Path, location: str) -> None:
 
 
 @pytest.mark.parametrize("location", ["weights.bin", "a/b/vectors", "model.onnx_data", "Ü x.data"])
-def test_weights_in_another_file_are_read_copied_and_part_of_the_checksum(
-    location: str, tmp_path: Path
-) -> None:
+def test_weights_in_another_file_are_copied_and_in_the_checksum(location: str, tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "e", TINY)
     expected = encoded(folder, ["ab c"])[0].vector
     external(folder, location)

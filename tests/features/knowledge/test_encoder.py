@@ -13,6 +13,7 @@ from features.knowledge.kinds import EncoderKnowledge
 from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import DescribedSegments
 from features.word_level.tokens import TokenTable
+from tests.factories import ENGLISH
 from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder
 
 for package in ("onnx", "onnxruntime", "tokenizers"):
@@ -22,8 +23,7 @@ TINY = Tiny.of_seed()
 LETTERS = np.random.default_rng(0).choice(list("abcdefgh"), (40, 2, 4, 3))
 SOURCES = tuple(" ".join("".join(word) for word in pair[0]) for pair in LETTERS)
 TARGETS = tuple(" ".join("".join(word) for word in pair[1]) for pair in LETTERS)
-PLAIN = Tokenizer("en", "whitespace")
-SEGMENTS = Segments(SOURCES, TARGETS, PLAIN, PLAIN)
+SEGMENTS = Segments(SOURCES, TARGETS, ENGLISH, ENGLISH)
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +139,7 @@ def test_a_saved_one_needs_the_folder_no_more(folder: Path, tmp_path: Path) -> N
 
 
 def test_texts_without_a_known_token_are_undefined(folder: Path) -> None:
-    segments = Segments(("", "abc"), ("abc", ""), PLAIN, PLAIN)
+    segments = Segments(("", "abc"), ("abc", ""), ENGLISH, ENGLISH)
     got = described(fitted(folder, components=2), segments)
     assert np.isnan(got.words[:, got.word_names.index("encoder_best")]).all()
 

@@ -22,13 +22,11 @@ from features.core.feature_set import (
 )
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import KNOWLEDGE, Knowledge, LearnedKnowledge
 from features.word_level.places import judges
-from tests.factories import refuses
+from tests.factories import EN_ES, refuses
 from tests.features.encoding.made import Tiny, onnx_folder
 
-TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 WORDS = ("house", "casa"), ("dog", "perro"), ("red", "rojo"), ("big", "grande"), ("sees", "ve"), ("a", "un")
 
 
@@ -42,7 +40,7 @@ def texts(count: int, seed: int) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     parts = parts_needed([{"kind": "word_quality", "knowledge": ["predictor"]}])
-    corpus = ParallelCorpus.from_lines(texts(60, seed=0), *TOKENIZERS)
+    corpus = ParallelCorpus.from_lines(texts(60, seed=0), *EN_ES)
     return build(lambda: corpus, tmp_path_factory.mktemp("knowledge") / "bundle", parts)
 
 
@@ -52,7 +50,7 @@ def segments() -> Segments:
     target[::3] = [f"{line} un" for line in target[::3]]
     logs = [" ".join(f"-{1 + len(word) % 3}.5" for word in line.split()) + " -0.5" for line in target]
     columns = {"source": source, "target": target, "subwords": target, "token_log_probabilities": logs}
-    return Segments.from_columns(columns, *TOKENIZERS)
+    return Segments.from_columns(columns, *EN_ES)
 
 
 @pytest.fixture(scope="module")

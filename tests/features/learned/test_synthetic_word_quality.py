@@ -1,7 +1,6 @@
 """Word-level quality from parallel text alone: what is held out, what is learned of it, on Europarl."""
 
 import gzip
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,14 @@ from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus, split_pairs
-from features.text.tokenizer import Tokenizer
 from features.word_level.aggregates import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.memory import TokenMemory, joined, remembered
 from features.word_level.tokens import TokenResources, TokenTable
 from features.word_quality import WordQuality
-from tests.factories import refuses
+from tests.factories import EN_ES, Find, refuses
 
 PAIRS, TRIED = 3000, 200  # of the corpus, and after it
-TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 
 texts = st.text("abc", min_size=4, max_size=8).map(" ".join)
 
@@ -42,13 +39,13 @@ def lines(folder: Path, size: int) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def pairs(shared_data: Callable[[str], Path]) -> list[tuple[str, str]]:
+def pairs(shared_data: Find) -> list[tuple[str, str]]:
     return lines(shared_data("alignment/en-es/cse256"), PAIRS + TRIED)
 
 
 @pytest.fixture(scope="module")
 def corpus(pairs: list[tuple[str, str]]) -> ParallelCorpus:
-    return ParallelCorpus.from_lines(pairs[:PAIRS], *TOKENIZERS)
+    return ParallelCorpus.from_lines(pairs[:PAIRS], *EN_ES)
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +77,9 @@ def tried(pairs: list[tuple[str, str]], bundle: Bundle) -> tuple[Segments, list[
     source, reference = ([pair[side] for pair in pairs[PAIRS:]] for side in (0, 1))
     parts = {name: bundle.part(name) for name in resource_parameters(TokenResources)}
     knowledge = TokenResources(**parts)  # type: ignore[arg-type]
-    decoded = decode(TOKENIZERS[0].tokens(source), knowledge.phrase_table, knowledge.target_lm).tokens
+    decoded = decode(EN_ES[0].tokens(source), knowledge.phrase_table, knowledge.target_lm).tokens
     target = [" ".join(decoded.words(i)) for i in range(len(decoded))]
-    return Segments.from_columns({"source": source, "target": target}, *TOKENIZERS), reference
+    return Segments.from_columns({"source": source, "target": target}, *EN_ES), reference
 
 
 # --- what is held out --------------------------------------------------------------------------------
@@ -133,7 +130,7 @@ def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
 
 def labels(tried: tuple[Segments, list[str]]) -> TokenLabels:
     segments, reference = tried
-    return post_edit_labels(segments.target_tokens.lower(), TOKENIZERS[1].tokens(reference).lower())
+    return post_edit_labels(segments.target_tokens.lower(), EN_ES[1].tokens(reference).lower())
 
 
 def table_of(bundle: Bundle, segments: Segments) -> TokenTable:
@@ -201,9 +198,7 @@ def test_word_quality_sees_its_log_odds(bundle: Bundle, tried: tuple[Segments, l
     np.testing.assert_array_equal(other.words[inside, -2], other.words[inside - 1, -3])
 
 
-def test_synthetic_examples_and_predictions_stand_side_by_side(
-    bundle: Bundle, tried: tuple[Segments, list[str]]
-) -> None:
+def test_synthetic_examples_beside_predictions(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
     """What each says is what it says alone: examples do not see predictions, nor the other way round."""
     few = tried[0].take(range(40))
     pretrained, predicted, both, network = (

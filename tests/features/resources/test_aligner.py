@@ -1,7 +1,6 @@
 """Word alignment against a gold standard, brute force over all alignments, and hand-worked symmetrisation."""
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +13,8 @@ from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
 from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links, grow_diagonal
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
-
-SharedData = Callable[[str], Path]
-WORDS = Tokenizer("en", "whitespace", normalise=False)
+from tests.factories import PLAIN, Find, refuses
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +26,7 @@ def small() -> Aligner:
         ("the book is small", "el libro es pequeño"),
         ("a house", "una casa"),
     ]
-    return Aligner.build(ParallelCorpus.from_lines(pairs * 4, WORDS, WORDS), prefix=0)
+    return Aligner.build(ParallelCorpus.from_lines(pairs * 4, PLAIN, PLAIN), prefix=0)
 
 
 # --- the model ---------------------------------------------------------------------------------------
@@ -115,7 +110,7 @@ def test_batches_do_not_matter(small: Aligner) -> None:
     whole = list(small.align(source, target).pharaoh())
     assert whole == list(small.align(source, target, batch=2).pharaoh())
     assert [bool(line) for line in whole] == [True, False, False, True, False]
-    assert list(align_lines(small, [("the house", "la casa"), ("", "")], (WORDS, WORDS), batch=1)) == [
+    assert list(align_lines(small, [("the house", "la casa"), ("", "")], (PLAIN, PLAIN), batch=1)) == [
         whole[0],
         "",
     ]
@@ -127,11 +122,11 @@ def f1(links: Links, gold: set[tuple[int, int, int]]) -> float:
     return 2 * len(paired & gold) / (len(paired) + len(gold))
 
 
-def test_gold_alignments(shared_data: SharedData) -> None:
+def test_gold_alignments(shared_data: Find) -> None:
     """cse256, trained on its own 5,401 pairs; IBM Model 1 has F1 .42 there, IBM Model 2 .45."""
     folder = shared_data("alignment/en-es/cse256")
     sides = (list(read_lines(folder / f"corpus.{side}.gz")) for side in ("en", "es"))
-    corpus = ParallelCorpus.from_lines(zip(*sides, strict=True), WORDS, WORDS)
+    corpus = ParallelCorpus.from_lines(zip(*sides, strict=True), PLAIN, PLAIN)
     assert corpus.empty_pairs == 13
     aligner = Aligner.build(corpus)
     gold = {

@@ -1,7 +1,6 @@
 """eflomal: links of a text by another tool, beside ours and the gold links of cse256."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,8 @@ from features.text import eflomal as _eflomal
 from features.text.corpus import ParallelCorpus
 from features.text.eflomal import align, align_lines
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
-
-WORDS = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN, Find, refuses
 
 
 @pytest.fixture
@@ -37,7 +33,7 @@ def copies(n: int) -> list[tuple[str, str]]:
 def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
     pairs = copies(300)
     pairs[3:6] = [("", "a"), ("a", ""), ("", "")]
-    links = list(align_lines(iter(pairs), (WORDS, WORDS)))
+    links = list(align_lines(iter(pairs), (PLAIN, PLAIN)))
     assert len(links) == 300 and links[3:6] == ["", "", ""]
     diagonal = [" ".join(f"{i}-{i}" for i in range(len(s.split()))) for s, t in pairs]
     right = sum(a == b for k, (a, b) in enumerate(zip(links, diagonal, strict=True)) if not 3 <= k < 6)
@@ -47,9 +43,9 @@ def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("eflomal")
 def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
-    corpus = ParallelCorpus.from_lines(copies(400), WORDS, WORDS)
+    corpus = ParallelCorpus.from_lines(copies(400), PLAIN, PLAIN)
     few = [("w1 w2 w3", "w3 w1 w2")]
-    (outcome,) = align_lines(iter(few), (WORDS, WORDS), corpus=corpus)
+    (outcome,) = align_lines(iter(few), (PLAIN, PLAIN), corpus=corpus)
     assert {"0-1", "1-2"} <= set(outcome.split()) <= {"0-1", "1-2", "2-0"}
 
 
@@ -71,13 +67,13 @@ def test_a_sentence_too_long_is_named() -> None:
 
 @pytest.mark.usefixtures("eflomal")
 def test_no_posteriors() -> None:
-    refuses("no posteriors", list, align_lines(iter(copies(3)), (WORDS, WORDS), "posterior"))
+    refuses("no posteriors", list, align_lines(iter(copies(3)), (PLAIN, PLAIN), "posterior"))
 
 
 def test_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "eflomal.cython", None)
     with pytest.raises(InputError, match=r"optional package eflomal; pip install 'mtqe\[eflomal\]'"):
-        next(align_lines(iter(copies(3)), (WORDS, WORDS)))
+        next(align_lines(iter(copies(3)), (PLAIN, PLAIN)))
 
 
 def test_absent_output_is_an_error(tmp_path: Path) -> None:
@@ -85,13 +81,13 @@ def test_absent_output_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("eflomal")
-def test_gold_links_of_cse256(shared_data: Callable[[str], Path]) -> None:
+def test_gold_links_of_cse256(shared_data: Find) -> None:
     """A tenth of the work on the 5,401 pairs: F1 .664 measured; in full .721 (IBM Model 1: .42)."""
     folder = shared_data("alignment/en-es/cse256")
     sides = (read_lines(folder / f"corpus.{side}.gz") for side in ("en", "es"))
-    corpus = ParallelCorpus.from_lines(zip(*sides, strict=True), WORDS, WORDS)
+    corpus = ParallelCorpus.from_lines(zip(*sides, strict=True), PLAIN, PLAIN)
     dev = zip(*(read_lines(folder / f"dev.{side}") for side in ("en", "es")), strict=True)
-    links = Links.from_pharaoh(align_lines(dev, (WORDS, WORDS), corpus=corpus, samplers=1, iterations=0.1))
+    links = Links.from_pharaoh(align_lines(dev, (PLAIN, PLAIN), corpus=corpus, samplers=1, iterations=0.1))
     gold = {tuple(int(n) - 1 for n in line.split()) for line in read_lines(folder / "dev.key")}
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets)).tolist()
     paired = set(zip(segment, links.source.tolist(), links.target.tolist(), strict=True))

@@ -1,6 +1,5 @@
 """IBM Model 1 against an outside EM, closed forms, and files of other tools."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +10,18 @@ from hypothesis import strategies as st
 from features.resources.lexicon import FLOOR, NULL, Lexicon
 from features.storage.compact import decoded, length
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
-
-SharedData = Callable[[str], Path]
-WORDS = Tokenizer("en", "whitespace", normalise=False)
+from tests.factories import PLAIN, Find, refuses
 
 
 def corpus_of(*pairs: tuple[str, str]) -> ParallelCorpus:
-    return ParallelCorpus.from_lines(pairs, WORDS, WORDS)
+    return ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
 
 
 @pytest.fixture(scope="module")
-def golden_corpus(shared_data: SharedData) -> ParallelCorpus:
+def golden_corpus(shared_data: Find) -> ParallelCorpus:
     folder = shared_data("golden/ibm1")
-    return ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", WORDS, WORDS)
+    return ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", PLAIN, PLAIN)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +33,7 @@ def source_id(lexicon: Lexicon, word: str) -> int:
     return NULL if word == "NULL" else lexicon.source.index[word]
 
 
-def test_equals_textbook_em(golden: Lexicon, shared_data: SharedData) -> None:
+def test_equals_textbook_em(golden: Lexicon, shared_data: Find) -> None:
     rows = [line.split("\t") for line in shared_data("golden/ibm1/em_5iter.tsv").read_text().splitlines()]
     left = np.array([source_id(golden, s) for s, _, _ in rows])
     right = np.array([golden.target.index[t] for _, t, _ in rows])
@@ -47,12 +42,12 @@ def test_equals_textbook_em(golden: Lexicon, shared_data: SharedData) -> None:
     np.testing.assert_allclose(golden.probability(left, right), expected, rtol=6e-8, atol=5.1e-10)
 
 
-def test_log_likelihoods(golden: Lexicon, shared_data: SharedData) -> None:
+def test_log_likelihoods(golden: Lexicon, shared_data: Find) -> None:
     lines = shared_data("golden/ibm1/em_loglik.tsv").read_text().splitlines()[1:]
     np.testing.assert_allclose(golden.log_likelihoods, [float(x.split("\t")[2]) for x in lines], atol=6e-10)
 
 
-def test_score_is_the_model_probability(golden_corpus: ParallelCorpus, shared_data: SharedData) -> None:
+def test_score_is_the_model_probability(golden_corpus: ParallelCorpus, shared_data: Find) -> None:
     """Scoring the training text with the unpruned table gives the likelihood of the last iteration."""
     lexicon = Lexicon.build(golden_corpus, prune=0.0)
     scores = lexicon.score(golden_corpus.source, golden_corpus.target)
@@ -108,7 +103,7 @@ def test_score_by_hand(tmp_path: Path) -> None:
     assert scores.log10()[3] == 0
 
 
-def test_read_lex_orders_agree(shared_data: SharedData, tmp_path: Path) -> None:
+def test_read_lex_orders_agree(shared_data: Find, tmp_path: Path) -> None:
     quest = Lexicon.read_lex(shared_data("golden/questpp/lex.e2s.gz"))
     turned = tmp_path / "lex.f2e"
     turned.write_text("casa house 0.75\nhogar house 0.25\n")

@@ -49,9 +49,7 @@ def test_tables_equal_a_sort_of_all_ngrams(text: tuple[Ints, Offsets]) -> None:
         check_against_sort(tables[order - 1], *text, order)
 
 
-def test_tables_do_not_depend_on_the_number_of_cores(
-    text: tuple[Ints, Offsets], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_do_not_depend_on_cores(text: tuple[Ints, Offsets], monkeypatch: pytest.MonkeyPatch) -> None:
     listed = []
     for cores in (1, 3):
         monkeypatch.setattr(threads, "cores", lambda cores=cores: cores)

@@ -2,8 +2,6 @@
 
 import gzip
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from features.resources.ngrams import NgramCounts, quartiles
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 texts = st.lists(st.lists(st.sampled_from(["a", "b", "c", "<s>"]), max_size=8), min_size=1, max_size=8)
 
@@ -71,7 +69,7 @@ def test_quartile_cutoffs_take_frequent_types_only() -> None:
     assert counts.quartile_cutoffs(1, minimum=1) == (3, 4, 5)  # of 2 3 4 5 6 9
 
 
-def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Callable[[str], Path]) -> None:
+def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Find) -> None:
     """The head of the file gives the cut-offs QuEst computed from the counts that follow."""
     path = shared_data("golden/questpp/english_ngram.ngram.clean.gz")
     with gzip.open(path, "rt", encoding="utf-8") as stream:
@@ -85,7 +83,7 @@ def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Call
     assert [list(quartiles(np.array(by_order[order]))) for order in (1, 2, 3)] == header
 
 
-def test_trigrams_of_real_text_equal_a_dictionary(shared_data: Callable[[str], Path]) -> None:
+def test_trigrams_of_real_text_equal_a_dictionary(shared_data: Find) -> None:
     path = shared_data("golden/questpp/source_corpus.en.gz")
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         lines = stream.read().split("\n")[:-1]

@@ -261,9 +261,7 @@ def test_what_a_living_process_writes_is_not_tidied_away(tmp_path: Path) -> None
         (b"a", ["a"]),
     ],
 )
-def test_carriage_returns_alone_are_asked_about(
-    content: bytes, lines: list[str] | None, tmp_path: Path
-) -> None:
+def test_carriage_returns_alone_are_told(content: bytes, lines: list[str] | None, tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_bytes(content)
     if lines is not None:

@@ -5,14 +5,13 @@ import gzip
 import itertools
 import pickle
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from features.basics.errors import InputError
 from features.syntax.trees import Tree, Trees, column, gathered
+from tests.factories import Find
 
 MARY = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))"
 
@@ -235,7 +234,7 @@ def test_columns_of_trees() -> None:
     assert len(nothing) == 0 == len(places)
 
 
-def test_penn_treebank(shared_data: Callable[[str], Path]) -> None:
+def test_penn_treebank(shared_data: Find) -> None:
     """As many words as the file has pairs of tag and word, traces aside; no label with a function."""
     with gzip.open(shared_data("treebanks/en_ptb-sample-train.mrg.gz"), "rt") as stream:
         texts = re.split(r"\n(?=\()", stream.read().strip())
@@ -248,7 +247,7 @@ def test_penn_treebank(shared_data: Callable[[str], Path]) -> None:
     assert {"NP", "VP", "S", "-LRB-"} <= inner and not any(re.fullmatch("[A-Z]+[-=].*", x) for x in inner)
 
 
-def test_universal_dependencies(shared_data: Callable[[str], Path]) -> None:
+def test_universal_dependencies(shared_data: Find) -> None:
     """Three nodes a word; the relations are those of column 8."""
     with gzip.open(shared_data("treebanks/es_gsd-dev.conllu.gz"), "rt") as stream:
         blocks = stream.read().strip().split("\n\n")

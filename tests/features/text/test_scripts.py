@@ -1,8 +1,6 @@
 """Texts without blanks: tokens are characters as people count them, the same for features, labels and TER."""
 
 import importlib.util
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
@@ -11,7 +9,7 @@ from features.text.scripts import WITHOUT_BLANKS, graphemes, seems_without_blank
 from features.text.segmenter import SEGMENTERS
 from features.text.tokenizer import Tokenizer
 from qe.data.labels import from_post_edits, hter
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 TEXTS = {
     "zh": "他昨天去了北京的图书馆。",
@@ -46,7 +44,7 @@ def test_chinese_tokens_are_those_of_sacrebleu(text: str) -> None:
     assert Tokenizer("zh").split(text) == tercom(text).split()
 
 
-def test_one_character_of_eleven(shared_data: Callable[[str], Path]) -> None:
+def test_one_character_of_eleven(shared_data: Find) -> None:
     folder = shared_data("cases/chinese")
     mt, pe = ((folder / name).read_text("utf-8").splitlines() for name in ("mt.zh", "pe.zh"))
     tokenizer = Tokenizer("zh")

@@ -3,7 +3,6 @@
 import gzip
 import pickle
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,8 @@ from features.basics.distinct import intern_chunks
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer, composed, normalise
 from features.text.tokens import Tokens
+from tests.factories import Find
 
-Find = Callable[[str], Path]
 LANGUAGES = ("en", "es", "de", "ro")
 FOLDERS = ("parallel", "wmt12-qe", "mlqe-pe", "alignment", "golden")
 
@@ -52,9 +51,7 @@ def sample(path: Path, size: int) -> list[str]:
 
 @pytest.mark.parametrize("normalised", [True, False])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_equals_sacremoses_on_samples_of_every_shared_file(
-    shared_data: Find, language: str, normalised: bool
-) -> None:
+def test_equals_sacremoses_on_shared_files(shared_data: Find, language: str, normalised: bool) -> None:
     files = [f for folder in FOLDERS for f in sorted(shared_data(folder).rglob("*")) if f.is_file()]
     lines = [line for f in files for line in sample(f, 20)]
     tokenizer = Tokenizer(language, normalise=normalised)
@@ -153,9 +150,7 @@ def test_moses_2012_gives_the_tokens_of_the_organisers(
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=4), st.sampled_from(LANGUAGES), st.booleans())
-def test_moses_2012_of_a_batch_is_that_of_its_lines(
-    lines: list[str], language: str, normalised: bool
-) -> None:
+def test_moses_2012_of_a_batch_and_of_lines(lines: list[str], language: str, normalised: bool) -> None:
     tokenizer = Tokenizer(language, "moses-2012", normalise=normalised)
     tokens = as_batch(tokenizer, lines)
     assert [tokens.words(i) for i in range(len(lines))] == [tokenizer.split(line) for line in lines]

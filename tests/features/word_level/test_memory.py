@@ -12,13 +12,12 @@ from features.core.bundle import Bundle, build
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.word_level import memory
 from features.word_level.knowledge import Knowing
 from features.word_level.memory import TokenMemory, remembered
 from features.word_level.tokens import TokenTable
+from tests.factories import EN_ES
 
-TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the house", "la casa"), ("a green house", "una casa verde"), ("the dog", "el perro")] * 20
 TEXTS = [("the house", "la casa"), ("a dog", "un perro verde"), ("", ""), ("green", "la la"), ("a", "x")]
 
@@ -26,12 +25,12 @@ TEXTS = [("the house", "la casa"), ("a dog", "un perro verde"), ("", ""), ("gree
 @pytest.fixture
 def bundle(tmp_path: Path) -> Bundle:
     parts = parts_needed([{"kind": "word_quality"}, {"kind": "word_network", "knowledge": ["predictor"]}])
-    return build(lambda: ParallelCorpus.from_lines(PAIRS, *TOKENIZERS), tmp_path / "bundle", parts)
+    return build(lambda: ParallelCorpus.from_lines(PAIRS, *EN_ES), tmp_path / "bundle", parts)
 
 
 def segments(*rows: int) -> Segments:
     source, target = ([TEXTS[i][side] for i in rows] for side in (0, 1))
-    return Segments.from_columns({"source": source, "target": target}, *TOKENIZERS)
+    return Segments.from_columns({"source": source, "target": target}, *EN_ES)
 
 
 @pytest.fixture
@@ -70,9 +69,7 @@ def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[l
 
 
 @pytest.mark.slow
-def test_families_with_the_same_resources_share_what_they_describe(
-    bundle: Bundle, asked: list[list[str]]
-) -> None:
+def test_families_with_the_same_resources_share_memory(bundle: Bundle, asked: list[list[str]]) -> None:
     quality, network, other = (
         make_extractor(from_variant(name), bundle)
         for name in ("word_quality", "word_network", "word_network:knowledge=predictor")
@@ -110,9 +107,7 @@ def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None
 def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
     parts = parts_needed([{"kind": "word_quality"}])
     for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
-        bundle = build(
-            lambda pairs=pairs: ParallelCorpus.from_lines(pairs, *TOKENIZERS), tmp_path / name, parts
-        )
+        bundle = build(lambda pairs=pairs: ParallelCorpus.from_lines(pairs, *EN_ES), tmp_path / name, parts)
         remembered(make_extractor({"kind": "word_quality"}, bundle), segments(0), frozenset())  # type: ignore[arg-type]
     assert asked == [["la casa"], ["la casa"]]
 
@@ -122,7 +117,7 @@ def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[s
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     for translation in ("la casa", "el perro", "la casa"):
         columns = {"source": ["the house"], "target": ["la casa"], "pseudo_reference": [translation]}
-        remembered(family, Segments.from_columns(columns, *TOKENIZERS), frozenset({"pseudo_reference"}))
+        remembered(family, Segments.from_columns(columns, *EN_ES), frozenset({"pseudo_reference"}))
     assert len(asked) == 2
 
 

@@ -32,9 +32,7 @@ def test_moments_are_those_of_numpy(columns: np.ndarray[tuple[int, int], np.dtyp
 
 @pytest.mark.slow
 @given(matrices)
-def test_inputs_are_cut_and_undefined_ones_zero(
-    columns: np.ndarray[tuple[int, int], np.dtype[np.float32]],
-) -> None:
+def test_inputs_are_cut(columns: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
     vectors = np.full((len(columns), 2), 0.5, np.float32)
     mean, deviation = moments(columns)
     inputs = standardised_inputs(columns, vectors, mean, deviation)

@@ -75,9 +75,7 @@ def test_a_mode_is_taken_apart_at_its_dictionaries(tmp_path: Path) -> None:
     assert modes == ["p | t -n 'q'", "r", "lt-proc -p 'h'"]
 
 
-def test_units_are_looked_up_once_and_what_lies_between_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_units_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "upper"
     program.write_text(f"#!/bin/sh\necho call >> '{tmp_path}/calls'\nexec tr a-z A-Z\n")
     program.chmod(0o755)

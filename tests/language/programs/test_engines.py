@@ -17,7 +17,7 @@ from qe.language.engine import ENGINES, engine
 from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
 from qe.language.programs.made_columns import with_made_columns
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
@@ -204,9 +204,7 @@ def test_apertium_keeps_lines_apart(apertium: None) -> None:
     assert translations[3:6] == ['"', "", ""]
 
 
-def test_a_line_is_translated_alike_whatever_came_before(
-    apertium: None, shared_data: Callable[[str], Path]
-) -> None:
+def test_a_line_is_translated_alike_whatever_came_before(apertium: None, shared_data: Find) -> None:
     """The tagger learns ambiguities that it meets: later lines of one process come out otherwise."""
     lines = (shared_data("wmt12-qe/test_set") / "source.eng").read_text("utf-8").split("\n")[:240]
     by = Apertium("en", "es")
@@ -217,9 +215,7 @@ def test_a_line_is_translated_alike_whatever_came_before(
     assert split_paragraphs(output, len(lines)) != together
 
 
-def test_dictionaries_answer_units_as_they_answer_whole_texts(
-    apertium: None, shared_data: Callable[[str], Path]
-) -> None:
+def test_dictionaries_answer_units_as_they_answer_whole_texts(apertium: None, shared_data: Find) -> None:
     lines = (shared_data("wmt12-qe/test_set") / "source.eng").read_text("utf-8").split("\n")[:300]
     by = Apertium("en", "es")
     with pipeline("apertium", by.folder, by.mode) as parts:

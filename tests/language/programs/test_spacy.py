@@ -169,9 +169,7 @@ def test_what_a_pipeline_does_not_do_stays_unknown(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("asked", ["blocks", "fingerprint"])
-def test_a_missing_pipeline_or_package_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, asked: str
-) -> None:
+def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     def ask(model: str) -> Any:
         by = tagger(f"spacy:{model}", "es", "en")
         return list(by.annotate(TEXTS)) if asked == "blocks" else by.fingerprint

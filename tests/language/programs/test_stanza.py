@@ -193,9 +193,7 @@ def test_only_what_a_language_has_is_asked_for(pipelines: list[Pipeline]) -> Non
 
 
 @pytest.mark.parametrize("asked", ["blocks", "fingerprint"])
-def test_missing_models_or_package_say_how_to_get_them(
-    pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPatch, asked: str
-) -> None:
+def test_what_is_missing(pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     def ask(language: str) -> Any:
         by = tagger(f"stanza:{language}", language, "en")
         return list(by.annotate(TEXTS)) if asked == "blocks" else by.fingerprint
@@ -212,9 +210,7 @@ def test_missing_models_or_package_say_how_to_get_them(
     refuses("the package stanza is not installed; pip install stanza", ask, "es")
 
 
-def test_the_fingerprint_knows_version_and_processors(
-    pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_fingerprint_knows_versions(pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPatch) -> None:
     first = tagger("stanza:es", "es", "en").fingerprint
     assert tagger("stanza:es", "es", "en").fingerprint == first
     assert tagger("stanza:la", "la", "en").fingerprint != first

@@ -1,8 +1,6 @@
 """The same questions to every learner, found by themselves; then each against its own outside check."""
 
 import pickle
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -33,7 +31,7 @@ from qe.learning.learners.unsupervised_mean import Calibration, FeatureMean
 from qe_papers.learners.discretised import DiscretisedRegressor
 from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
 from qe_papers.learners.pls import PlsRegressor
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 # Smaller settings where the defaults would take seconds; the questions are the same.
 QUICK: dict[str, dict[str, Any]] = {
@@ -248,7 +246,7 @@ def test_nan_is_refused_by_name() -> None:
             refuses("NaN", make(name).fit, X, y, error=ValueError)
 
 
-def test_svr_reaches_the_best_of_the_grid(shared_data: Callable[[str], Path]) -> None:
+def test_svr_reaches_the_best_of_the_grid(shared_data: Find) -> None:
     """golden/svr: 96 configurations, the best and its error; all of them lie within the searched space."""
     grid = pd.read_csv(shared_data("golden/svr/grid_cv.tsv"), sep="\t")
     best = grid.loc[grid["mean_test_score"].idxmax()]

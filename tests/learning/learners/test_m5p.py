@@ -1,8 +1,6 @@
 """M5P against Weka 3.9 (golden/weka-m5p), and the laws a model tree obeys."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 from features.basics.array_types import FloatArray
 from qe.learning.elimination import fit_by_elimination
 from qe.learning.learners.m5p import M5PRegressor
+from tests.factories import Find
 
 NAMES = [f"bf{i}" for i in range(1, 18)]
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -21,7 +20,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "min20": {"min_instances": 20},
     "regression_tree": {"regression_tree": True},
 }
-Find = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")

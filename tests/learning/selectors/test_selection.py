@@ -298,9 +298,7 @@ def test_wrappers_by_a_learner_against_brute_force(kind: type[Selector]) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.2, "auto", "scale"])
 @pytest.mark.parametrize("start", [forward_path, backward_path])
-def test_kernels_are_updated_to_what_a_refitted_learner_predicts(
-    start: Callable[..., Path], gamma: float | str
-) -> None:
+def test_kernels_are_updated_as_by_refitting(start: Callable[..., Path], gamma: float | str) -> None:
     """Over three folds, after two changes and one taken back; also where nothing is left."""
     X, y = data(90, 3, seed=10)
     parts = splits(90, 3, one_split=False)

@@ -54,9 +54,7 @@ def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
     return replace(guard, worst=WORST, slope=0.3), unseen
 
 
-def test_translations_are_hardly_ever_marked(
-    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
-) -> None:
+def test_good_text_is_unmarked(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
     guard, unseen = fitted
     assert len(unseen) == 800 and np.isfinite(unseen).all()
     seen = guard.see(texts[1])
@@ -93,9 +91,7 @@ def test_rubbish_that_it_never_saw_is_marked(
     assert fitted[0].lowered(np.full(200, BEST), seen.decided).mean() <= 2.0
 
 
-def test_changes_that_keep_the_meaning_move_nothing(
-    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
-) -> None:
+def test_neutral_changes(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
     own = fitted[0].see(texts[1]).decided
     for name in names("harmless"):
         changed, rows = perturbed(texts[1], name)
@@ -210,9 +206,7 @@ def test_out_of_fold_scores_are_lowered_fold_by_fold(fitted: tuple[Guard, np.nda
     assert np.corrcoef(lowered, chosen.lowered(scores, unseen))[0, 1] > 0.99
 
 
-def test_scores_that_hardly_differ_lose_a_part_of_the_labels_deviation(
-    fitted: tuple[Guard, np.ndarray],
-) -> None:
+def test_scores_that_hardly_differ_lose_a_part_of_the_deviation(fitted: tuple[Guard, np.ndarray]) -> None:
     guard, unseen = fitted
     scale, rng = LabelScale("x", None, None, True), np.random.default_rng(0)
     scores, labels = rng.normal(0, 0.01, 800), rng.normal(size=800)

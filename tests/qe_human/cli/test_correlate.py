@@ -96,9 +96,7 @@ def test_tables_and_files(files: list[str], tmp_path: Path, capsys: Any) -> None
     assert r"\begin{tabular}{lrrrl}" in latex
 
 
-def test_tables_have_the_names_that_people_know(
-    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_titles_of_tables(files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     shown = run([*files, "--samples", "0", "--permutations", "0"], 0, capsys).out
     for title in ("calibrated accuracy (group=none)", "Kendall (WMT12)", "Spearman of systems"):

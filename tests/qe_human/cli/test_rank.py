@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ import pytest
 
 from qe.cli import main
 from qe.tracking.connection import connected
+from tests.factories import Find
 
-SharedData = Callable[[str], Path]
 ROWS = [("a", 1), ("b", 2), ("c", 4), ("_ref", 1)]
 
 
@@ -59,7 +58,7 @@ def test_json_has_the_agreed_form(judged: Path, capsys: Any) -> None:
     assert methods["bojar"]["ranges"]["c"] == [3, 3]
 
 
-def test_every_method_of_the_golden_example(shared_data: SharedData, capsys: Any) -> None:
+def test_every_method_of_the_golden_example(shared_data: Find, capsys: Any) -> None:
     """The first digits that the scripts of Lopez 2012 print."""
     file = shared_data("human-rankings/raw/wmt10.data_RNK.csv.gz")
     arguments = [file, "--pair", "Czech-English", "--methods", "bojar", "expected_wins", "--samples", "20"]
@@ -129,9 +128,7 @@ def test_a_bad_row_names_file_and_line_and_leaves_nothing(judged: Path, tmp_path
     assert not output.exists()
 
 
-def test_output_that_cannot_be_written_is_told_before_any_work(
-    judged: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_unwritable_output_is_told_before_any_work(judged: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "file").write_text("x")
     assert "is a file, not a" in run([judged, "--output", tmp_path / "file", "--overwrite"], 2, capsys).err
     assert "is an input too" in run([judged, "--output", judged], 2, capsys).err

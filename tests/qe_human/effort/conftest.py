@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from features.text.tokens import Tokens
 from features.text.word_classes import UNKNOWN, word_class_tokens
 from qe.data.format import FORMATS
 from qe_human.effort.texts import AnnotatedTexts
+from tests.factories import Find
 
 Annotated = Callable[[Sequence[str]], AnnotatedTexts]
 
@@ -42,7 +42,7 @@ class Training:
 
 
 @pytest.fixture(scope="session")
-def training(shared_data: Callable[[str], Path]) -> Training:
+def training(shared_data: Find) -> Training:
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
     assert train.post_edit is not None and train.scores is not None
     sides = []

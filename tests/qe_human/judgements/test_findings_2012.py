@@ -1,8 +1,5 @@
 """The judgements of WMT 2012 against tables and figures of its findings; the agreement of WMT 2011."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,8 +7,8 @@ from qe_human.judgements.certainty import agreement, power
 from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS
+from tests.factories import Find
 
-SharedData = Callable[[str], Path]
 Reports = dict[str, RankingReport]
 METHODS = (
     "bojar", "expected_wins", "feedback_arc_set", "most_probable", "monte_carlo_playoffs", "bradley_terry",
@@ -65,7 +62,7 @@ TABLE_5 = {
 
 
 @pytest.fixture(scope="module")
-def reports(shared_data: SharedData) -> Reports:
+def reports(shared_data: Find) -> Reports:
     judged = read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])
     methods = {name: RANKINGS.get(name)() for name in METHODS}
     settings = RankSettings(ranges=("expected_wins",), samples=500)
@@ -113,7 +110,7 @@ CONSTRAINED = {
 
 
 @pytest.mark.parametrize("pair", CONSTRAINED)
-def test_constrained_wins_and_comparisons_of_table_4(pair: str, shared_data: SharedData) -> None:
+def test_constrained_wins_and_comparisons_of_table_4(pair: str, shared_data: Find) -> None:
     names, first = CONSTRAINED[pair]
     judged = read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])[pair]
     settings = RankSettings(samples=0, constrained=tuple(names.split()))
@@ -188,7 +185,7 @@ def test_methods_of_today_agree_with_expected_wins(reports: Reports) -> None:
             assert rho[names.index(name)] > 0.95
 
 
-def test_agreement_of_2011(shared_data: SharedData) -> None:
+def test_agreement_of_2011(shared_data: Find) -> None:
     """Findings of 2012, Table 3, row WMT11: P(A), P(E) and kappa, between judges and within."""
     file = shared_data("human-rankings/raw/wmt11-maneval-indivsystems.RNK_results.csv.gz")
     judged = [pair.comparisons for pair in read_judgements([file]).values() if pair.comparisons is not None]
@@ -200,7 +197,7 @@ def test_agreement_of_2011(shared_data: SharedData) -> None:
         assert kappa.ci[0] < kappa.kappa < kappa.ci[1]
 
 
-def test_agreement_of_2012_is_near_the_table(shared_data: SharedData) -> None:
+def test_agreement_of_2012_is_near_the_table(shared_data: Find) -> None:
     """Row WMT12: .568 / .396 / .284 between judges. The file gives P(A) .576 and P(E) .372."""
     file = shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")
     judged = [pair.comparisons for pair in read_judgements([file]).values() if pair.comparisons is not None]
@@ -210,7 +207,7 @@ def test_agreement_of_2012_is_near_the_table(shared_data: SharedData) -> None:
     assert np.isnan(between.ci).all()
 
 
-def test_parts_of_the_tasks_repeat_by_seed(shared_data: SharedData) -> None:
+def test_parts_of_the_tasks_repeat_by_seed(shared_data: Find) -> None:
     file = shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")
     judged = read_judgements([file])["Czech-English"].comparisons
     assert judged is not None

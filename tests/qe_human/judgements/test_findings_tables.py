@@ -1,6 +1,5 @@
 """The head-to-head tables of the findings of WMT 2012 (Tables 14 to 21), and orders by probability."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from qe_human.judgements.collection import JudgedPair
 from qe_human.judgements.pairwise import PairwiseCounts
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS
+from tests.factories import Find
 
 PRINTED = Path(__file__).with_name("head_to_head_2012.txt")
 OTHER_WAY_ROUND = {"*": "‡", "†": "†", "‡": "*", "": ""}  # the legend has * for .10, the tables for .01
@@ -30,7 +30,7 @@ def tables() -> dict[str, dict[str, list[str]]]:
 
 
 @pytest.fixture(scope="module")
-def judged(shared_data: Callable[[str], Path]) -> dict[str, JudgedPair]:
+def judged(shared_data: Find) -> dict[str, JudgedPair]:
     return read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])
 
 

@@ -1,12 +1,11 @@
 """Exports of Appraise: a case more is a line more."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from qe_human.metric_evaluation.reading import read_human_table
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 # Lines, column -> (system, segment) -> score; or the words of the refusal.
 CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {
@@ -68,9 +67,7 @@ def test_a_pair_is_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("tutorial", 6), ("incomplete", 1)])
-def test_tutorials_and_fillers_are_left_out(
-    name: str, count: int, shared_data: Callable[[str], Path]
-) -> None:
+def test_tutorials_and_fillers_are_left_out(name: str, count: int, shared_data: Find) -> None:
     table = read_human_table(shared_data("cases/appraise") / f"{name}.csv", "z")
     assert {segment for _, segment in table.segments} == {"1", "2", "3", "4"} and len(table.segments) == 8
     assert str(count) in table.notes[0]

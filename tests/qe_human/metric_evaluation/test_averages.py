@@ -1,7 +1,6 @@
 """Metrics over several language pairs: Tables 7 and 8 of the findings of WMT 2012 from Tables 29 to 36."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from qe_human.metric_evaluation.comparison import Settings
 from qe_human.metric_evaluation.reading import from_rankings
 from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json
 from qe_human.metric_evaluation.report_files import write_reports
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 SCORES = Path(__file__).with_name("automatic_scores_2012.tsv")  # printed to two digits
 ERRORS = ("TER", "BLOCKERRCATS", "WORDBLOCKEC", "XENERRCATS", "ENXERRCATS")
@@ -40,7 +39,7 @@ def printed(table: int) -> dict[str, list[float]]:
     return {name: list(map(float, values)) for name, *values in rows}
 
 
-def reports(table: int, shared_data: Callable[[str], Path]) -> list[MetaReport]:
+def reports(table: int, shared_data: Find) -> list[MetaReport]:
     file, metrics = shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz"), list(printed(table))
     lower = [name for name in ERRORS if name in metrics]
     correlation = {"system_spearman": CORRELATIONS.get("system_spearman")()}
@@ -49,7 +48,7 @@ def reports(table: int, shared_data: Callable[[str], Path]) -> list[MetaReport]:
 
 
 @pytest.mark.parametrize(("table", "off"), [(7, 0.08), (8, 0.12)])
-def test_spearman_of_the_findings(table: int, off: float, shared_data: Callable[[str], Path]) -> None:
+def test_spearman_of_the_findings(table: int, off: float, shared_data: Find) -> None:
     """Scores have two digits only, and rounding makes ties."""
     (found,) = averages(reports(table, shared_data)).values()
     expected = printed(table)
@@ -62,7 +61,7 @@ def test_spearman_of_the_findings(table: int, off: float, shared_data: Callable[
     assert found[0].metric == best
 
 
-def test_shares_of_comparisons_add_up(shared_data: Callable[[str], Path], tmp_path: Path) -> None:
+def test_shares_of_comparisons_add_up(shared_data: Find, tmp_path: Path) -> None:
     """Popovic 2012: rank> and rank>=; each comparison is won by one side, or counts for both in rank>=."""
     made = reports(7, shared_data)
     (found,) = averages(made).values()

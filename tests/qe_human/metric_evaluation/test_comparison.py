@@ -1,8 +1,6 @@
 """Metrics compared: exact permutations by brute force, level of the test, intervals, clusters."""
 
-from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from qe_human.human import Human
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
 from qe_human.metric_evaluation.reading import from_metrics_eval
 from qe_human.metric_evaluation.scores import Evaluation, Metric
-from tests.factories import refuses
+from tests.factories import Find, refuses
 
 Array = np.ndarray[Any, Any]
 
@@ -203,9 +201,7 @@ def test_system_scores_are_of_translations_that_people_judged() -> None:
 
 
 @pytest.mark.slow
-def test_system_scores_come_from_official_files_and_tables_name_their_base(
-    shared_data: Callable[[str], Path],
-) -> None:
+def test_system_scores_come_from_official_files_and_tables_name_their_base(shared_data: Find) -> None:
     """People judged 3 of 4 segments: means of those would order the systems as people do."""
     made = from_metrics_eval(shared_data("cases/system-scores"), "en-de", "mqm", None, [])
     people = [-2, -8 / 3, -10 / 3, -13 / 3]

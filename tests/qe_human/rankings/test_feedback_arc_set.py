@@ -50,11 +50,7 @@ def best_orders(cost: Cost, wins: Counts, ties: Counts) -> tuple[float, list[tup
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method, cost",
-    [
-        (FeedbackArcSet(), violated),
-        (FeedbackArcSetNetWins(), violated_net),
-        (MostProbable(), improbability),
-    ],
+    [(FeedbackArcSet(), violated), (FeedbackArcSetNetWins(), violated_net), (MostProbable(), improbability)],
 )
 @settings(max_examples=150)
 @given(

@@ -11,8 +11,8 @@ from qe_human.judgements.pairwise import PairwiseCounts, Violation, violations
 from qe_human.judgements.ranking_report import method_correlations
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS
+from tests.factories import Find
 
-SharedData = Callable[[str], Path]
 Orders = Callable[[str], dict[str, list[str]]]
 Costs = Callable[[str], dict[str, int]]
 FILES = {
@@ -40,7 +40,7 @@ ORDERS = {
 
 
 @pytest.fixture(scope="module")
-def tasks(shared_data: SharedData) -> dict[str, PairwiseCounts]:
+def tasks(shared_data: Find) -> dict[str, PairwiseCounts]:
     """The 25 tasks of Lopez 2012, Table 1, the reference among the systems."""
     counts = {}
     for pattern, file in FILES.items():
@@ -99,7 +99,7 @@ def test_the_tasks_are_those_of_the_paper(tasks: dict[str, PairwiseCounts]) -> N
     assert {n: (len(c.systems) - 1, c.total) for n, c in tasks.items()} == expected
 
 
-def test_pairwise_counts(tasks: dict[str, PairwiseCounts], shared_data: SharedData) -> None:
+def test_pairwise_counts(tasks: dict[str, PairwiseCounts], shared_data: Find) -> None:
     for name, counts in tasks.items():
         rows = lines(shared_data(f"human-rankings/golden/pairwise/{name}"))
         assert len(rows) == len(counts.systems) * (len(counts.systems) - 1)
@@ -110,9 +110,7 @@ def test_pairwise_counts(tasks: dict[str, PairwiseCounts], shared_data: SharedDa
 
 
 @pytest.mark.parametrize("folder", SCORES)
-def test_scores_to_the_last_printed_digit(
-    folder: str, tasks: dict[str, PairwiseCounts], shared_data: SharedData
-) -> None:
+def test_scores_to_the_last_digit(folder: str, tasks: dict[str, PairwiseCounts], shared_data: Find) -> None:
     method, factor = SCORES[folder]
     for name, counts in tasks.items():
         chosen = RANKINGS.get(method)()
@@ -127,9 +125,7 @@ def test_scores_to_the_last_printed_digit(
 
 
 @pytest.mark.parametrize("folder", ORDERS)
-def test_feedback_arc_sets_cost_as_much_and_are_alike_where_unique(
-    folder: str, tasks: dict[str, PairwiseCounts], shared_data: SharedData
-) -> None:
+def test_feedback_arc_sets(folder: str, tasks: dict[str, PairwiseCounts], shared_data: Find) -> None:
     method, with_reference = ORDERS[folder]
     unique = 0
     for name, counts in tasks.items():

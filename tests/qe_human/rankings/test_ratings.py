@@ -44,11 +44,7 @@ def test_bradley_terry_has_an_estimate_where_the_likelihood_has_none() -> None:
 @pytest.mark.parametrize(
     "method, means, deviations",
     [
-        (
-            TrueSkill(),
-            [26.782661, 24.314569, 25.779648, 23.123122],
-            [1.428699, 1.393297, 1.243927, 1.580289],
-        ),
+        (TrueSkill(), [26.782661, 24.314569, 25.779648, 23.123122], [1.428699, 1.393297, 1.243927, 1.580289]),
         (
             TrueSkill(draw=0.3),
             [26.973342, 24.216778, 25.865198, 22.944683],
@@ -56,9 +52,7 @@ def test_bradley_terry_has_an_estimate_where_the_likelihood_has_none() -> None:
         ),
     ],
 )
-def test_trueskill_against_trueskill_through_time(
-    method: TrueSkill, means: list[float], deviations: list[float]
-) -> None:
+def test_trueskill_through_time(method: TrueSkill, means: list[float], deviations: list[float]) -> None:
     """trueskillthroughtime 1.1.0, every judgement a game of one time, gamma=0, converged to 1e-10.
 
     Its p_draw is the share of ties, 7 of 53, and 0.3.

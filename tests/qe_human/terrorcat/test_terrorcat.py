@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,7 @@ from qe_human.judgements.collection import Collection
 from qe_human.judgements.reading import format_of, read_judgements
 from qe_human.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies, error_frequencies
 from qe_human.terrorcat.model import DECISIONS, LABELS, RankedPairs, TerrorCat, confusion, ranked_pairs, train
-from tests.factories import refuses
-
-SharedData = Callable[[str], Path]
+from tests.factories import Find, refuses
 
 
 def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequencies]:
@@ -114,7 +112,7 @@ TABLE_1 = {
 }  # fmt: skip
 
 
-def test_table_1_of_the_paper_for_wmt11(shared_data: SharedData) -> None:
+def test_table_1_of_the_paper_for_wmt11(shared_data: Find) -> None:
     """Pairs of WMT 2011, mirrored, with the reference: each 1 to 3 % more than the paper has."""
     collection = Collection()
     for kind in ("indiv", "combo"):
@@ -286,9 +284,7 @@ def test_table_4_counts_labels_by_decision_and_confidence(trained: TerrorCat) ->
 
 
 @pytest.mark.slow
-def test_a_model_by_parts_of_speech_from_the_command_line(
-    story: tuple[Path, list[str]], tmp_path: Path, capsys: Any
-) -> None:
+def test_a_model_by_parts_of_speech(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
     folder, outputs = story
     texts = ["--outputs", *outputs, "--reference", folder / "ref.en"]
     model = tmp_path / "model"

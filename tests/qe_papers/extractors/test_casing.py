@@ -3,12 +3,11 @@
 import numpy as np
 
 from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.casing import Casing
 from qe_papers.resources.truecaser import Truecaser
+from tests.factories import PLAIN
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 TEXT = Tokens.from_lists(
     line.split()
     for line in ("The red house of Ann .", "Ann said : The house is red !", "It rained in the EU")

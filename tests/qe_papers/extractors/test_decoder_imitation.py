@@ -97,10 +97,7 @@ def derivations(source: Phrase, pairs: Pairs) -> Iterator[tuple[list[str], float
         if m + n <= len(source):
             for first, second in product(options(source[m : m + n], pairs), options(source[:m], pairs)):
                 for rest, more in derivations(source[m + n :], pairs):
-                    yield (
-                        [*first[0], *second[0], *rest],
-                        first[1] + second[1] + beam_search._SWAP + more,
-                    )
+                    yield ([*first[0], *second[0], *rest], first[1] + second[1] + beam_search._SWAP + more)
 
 
 def options(phrase: Phrase, pairs: Pairs) -> list[tuple[Phrase, float]]:

@@ -35,8 +35,7 @@ def test_a_long_chain_is_no_recursion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
-    [("a/X/_/2/dep b/X/_/1/dep", "in a circle"), ("a/X", "the word 'a' has no head")],
+    ("text", "what"), [("a/X/_/2/dep b/X/_/1/dep", "in a circle"), ("a/X", "the word 'a' has no head")]
 )
 def test_what_is_no_tree_is_one_message(text: str, what: str) -> None:
     refuses(what, TARGET.extract, translations(text))

@@ -4,12 +4,9 @@ import numpy as np
 
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.edit_distance import EditDistance
 from qe_papers.resources.corpus_index import CorpusIndex
-from tests.factories import refuses
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN, refuses
 
 
 def test_by_hand() -> None:

@@ -7,11 +7,9 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.example_precision import ExamplePrecision, ranked
-from tests.factories import refuses
+from tests.factories import PLAIN, refuses
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 ROWS = [
     ("s1 a b", "the cat sat on the mat", "the cat sat on the mat"),
     ("s2 c d", "dogs bark loudly today", "a dog barked very loudly"),

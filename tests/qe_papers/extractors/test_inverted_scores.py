@@ -10,10 +10,9 @@ from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.inverted_scores import InvertedScores
-from tests.factories import refuses
+from tests.factories import PLAIN, refuses
 from tests.features.text.test_synonyms import small_wordnet
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 # 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.
 CORPUS = ["the house"] * 998 + ["the barks"] * 2
 

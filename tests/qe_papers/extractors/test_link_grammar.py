@@ -84,9 +84,7 @@ def test_what_is_missing_is_one_message() -> None:
     ],
 )
 @pytest.mark.parametrize("timed_out", [False, True])
-def test_figures_that_the_program_cannot_have_given_are_refused(
-    wrong: Sequence[str], shown: str, timed_out: bool
-) -> None:
+def test_impossible_figures_are_refused(wrong: Sequence[str], shown: str, timed_out: bool) -> None:
     with pytest.raises(InputError, match=f"annotation_source, segment 1: .*{re.escape(shown)}"):
         LinkGrammar(timed_out=timed_out).extract(segments(("a b", wrong)))
 

@@ -6,11 +6,8 @@ import pytest
 
 from features.core.segments import Segments
 from features.text.annotation import block_of
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
-from tests.factories import refuses
-
-WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+from tests.factories import EN_ES, refuses
 
 
 def block(tags: str) -> str:
@@ -26,7 +23,7 @@ def segments(*pairs: tuple[str, str]) -> Segments:
         "annotation_source": [block(pair[0]) for pair in pairs],
         "annotation_target": [block(pair[1]) for pair in pairs],
     }
-    return Segments.from_columns(columns, *WHITESPACE)
+    return Segments.from_columns(columns, *EN_ES)
 
 
 def row(source: str, target: str) -> dict[str, float]:
@@ -73,7 +70,7 @@ def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
 
 
 def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:
-    bare = Segments(("a",), ("b",), *WHITESPACE)
+    bare = Segments(("a",), ("b",), *EN_ES)
     refuses("no column 'annotation_source'", PartsOfSpeech().extract, bare)
     crooked = Segments.from_columns(
         {
@@ -82,7 +79,7 @@ def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:
             "annotation_source": [block("X")],
             "annotation_target": [block("X")],
         },
-        *WHITESPACE,
+        *EN_ES,
     )
     refuses("1 words, but the text 2 tokens", PartsOfSpeech().extract, crooked)
 

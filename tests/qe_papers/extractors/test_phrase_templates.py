@@ -12,7 +12,6 @@ from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 from qe_papers.extractors.phrase_templates import (
@@ -26,9 +25,8 @@ from qe_papers.extractors.phrase_templates import (
 )
 from qe_papers.resources.phrase_words import PhraseWords
 from qe_papers.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
-from tests.factories import refuses
+from tests.factories import PLAIN, refuses
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 # source, target, back-translation, post-edit, reference, score
 ROWS = [
     ("the red house", "la casa rojo", "the house red", "la casa roja", "una casa roja", 1.0),

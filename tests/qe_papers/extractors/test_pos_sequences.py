@@ -20,11 +20,10 @@ from features.resources.ngrams import NgramCounts
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import unit_ngrams
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column
+from tests.factories import EN_ES
 
-WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 Pairs = Sequence[tuple[str, str]]
 
 # Tags of two sentence pairs, their translations of disjoint 4-grams.
@@ -46,14 +45,11 @@ def segments(pairs: Pairs) -> Segments:
         "annotation_source": [block(source) for source, _ in pairs],
         "annotation_target": [block(target) for _, target in pairs],
     }
-    return Segments.from_columns(columns, *WHITESPACE)
+    return Segments.from_columns(columns, *EN_ES)
 
 
 def bundle_of(
-    pairs: Pairs,
-    folder: Path,
-    parts: Sequence[str],
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    pairs: Pairs, folder: Path, parts: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Bundle:
     text = segments(pairs)
     annotations = Annotations.alike(
@@ -64,7 +60,7 @@ def bundle_of(
     )
 
     def read() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *WHITESPACE)
+        return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *EN_ES)
 
     return build(
         read, folder, parts, builders=annotations.builders({}), wanted=annotations.wanted, settings=settings

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
-from tests.factories import refuses
+from tests.factories import PLAIN, refuses
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 PENALTY = 0.5
 Ngram = tuple[str, ...]

@@ -9,14 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import Similarity
 from qe_papers.extractors.skip_grams import SkipGrams
 from qe_papers.resources.ngram_documents import NgramDocuments
-from tests.factories import refuses
+from tests.factories import PLAIN, refuses
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 DOCUMENTS = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4)
 PENALTY = 0.5

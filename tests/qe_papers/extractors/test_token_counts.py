@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from features.core.segments import Segments
 from features.surface import Surface
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN
 
 
 def values(source: str, target: str) -> dict[str, float]:

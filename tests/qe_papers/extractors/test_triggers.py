@@ -11,12 +11,11 @@ from sklearn.metrics import mutual_info_score
 
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.triggers import TriggerScores
 from qe_papers.resources.triggers import Triggers, mutual_information
+from tests.factories import PLAIN
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 Pairs = list[tuple[str, str]]
 
 

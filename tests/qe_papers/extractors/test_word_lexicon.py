@@ -8,11 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from features.core.segments import Segments
 from features.resources.word_lexicon import NUMBER, Training, WordLexicon, plain
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_lexicon import WordLexiconScores
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN
 
 
 def pairs(n: int, seed: int) -> list[tuple[str, str]]:

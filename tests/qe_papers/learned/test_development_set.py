@@ -1,10 +1,8 @@
 """A part of the corpus that a decoder translates which was built without it, on Europarl."""
 
 import gzip
-from collections.abc import Callable
 from dataclasses import fields
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,27 +18,25 @@ from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus, held_out_lines
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.example_precision import ORDER, ranked
 from qe_papers.extractors.word_confidence import SMOOTHINGS
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import NaiveBayes, error_rate
-from tests.factories import refuses
+from tests.factories import EN_ES, Find, refuses
 
 PAIRS, FIRST, LAST = 1500, 1001, 1200
-TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 CONFIGS = [{"kind": kind, "corpus": "development"} for kind in ("example_precision", "word_confidence")]
 
 
 @pytest.fixture(scope="module")
-def corpus(shared_data: Callable[[str], Path]) -> ParallelCorpus:
+def corpus(shared_data: Find) -> ParallelCorpus:
     columns = []
     for language in ("en", "es"):
         path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             columns.append([line.rstrip("\n") for line in stream])
-    return ParallelCorpus.from_lines(islice(zip(*columns, strict=True), PAIRS), *TOKENIZERS)
+    return ParallelCorpus.from_lines(islice(zip(*columns, strict=True), PAIRS), *EN_ES)
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +98,7 @@ def test_without_lines_blocks_are_drawn(corpus: ParallelCorpus) -> None:
     (9000, 9999, "has 0 and 1"),
     (1, 9999, "and 0 others"),
 ])  # fmt: skip
-def test_lines_that_are_none_are_one_message(
-    corpus: ParallelCorpus, first: int, last: int, message: str
-) -> None:
+def test_lines_that_are_none(corpus: ParallelCorpus, first: int, last: int, message: str) -> None:
     refuses(message, DevelopmentSet.build, corpus, first_line=first, last_line=last)
 
 
@@ -130,7 +124,7 @@ def test_examples_are_its_quarters_by_sentence_bleu(bundle: Bundle, texts: Devel
                 "source": [" ".join(texts.source.words(best))],
                 "target": [" ".join(texts.reference.words(best))],
             },
-            *TOKENIZERS,
+            *EN_ES,
         )
     )[0]
     values = dict(zip(extractor.names, row.tolist(), strict=True))
@@ -172,7 +166,7 @@ def test_confidence_is_learned_from_its_translations(bundle: Bundle, texts: Deve
     assert len(extractor.names) == 20
     sources = [" ".join(words) for words in lists(texts.source)]
     targets = [" ".join(words) for words in lists(texts.machine)]
-    values = extractor.extract(Segments.from_columns({"source": sources, "target": targets}, *TOKENIZERS))
+    values = extractor.extract(Segments.from_columns({"source": sources, "target": targets}, *EN_ES))
     shares = values[:, [name.find("quartile") > 0 for name in extractor.names]]
     np.testing.assert_allclose(shares.reshape(len(values), 4, 4).sum(axis=2), 1)
     mean = values[:, extractor.names.index("word_confidence_development_any_mean")]

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.resources.corpus_index import CorpusIndex
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN
 
 
 def index(lines: Sequence[str]) -> CorpusIndex:

@@ -9,11 +9,8 @@ from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
-from tests.factories import refuses
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
+from tests.factories import PLAIN, refuses
 
 
 def words_of(lines: list[str]) -> PhraseWords:

@@ -9,12 +9,10 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.topics import Topics
 from qe_papers.resources.topic_model import Bags, TopicModel, _digamma, expected_words, infer
-from tests.factories import refuses
+from tests.factories import PLAIN, refuses
 
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])
 LAW = (["court", "judge", "trial", "lawyer", "crime"], ["corte", "juez", "juicio", "letrado", "delito"])
 

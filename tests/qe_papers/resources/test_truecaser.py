@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.resources.truecaser import Truecaser, begins
-
-PLAIN = Tokenizer(kind="whitespace", normalise=False)
 
 
 def tokens(*lines: str) -> Tokens:

@@ -171,15 +171,7 @@ def test_random_labels_give_nothing() -> None:
     """Both systems alike, features unrelated: no method may look better than the better system."""
     data = translations(100, quality=(0.0, 0.0), seed=4)
     extraction, tokenizers = make_extraction(SURFACE, None, ("en", "es"), None)
-    choice = select(
-        data,
-        extraction,
-        choosers(),
-        tokenizers,
-        {"bleu": Bleu()},
-        samples=500,
-        folds=5,
-    )
+    choice = select(data, extraction, choosers(), tokenizers, {"bleu": Bleu()}, samples=500, folds=5)
     assert all(c.p_corrected > 0.05 or c.result.difference < 0 for c in choice.comparisons)
 
 
@@ -310,9 +302,7 @@ def test_the_command_chooses_and_says_whether_it_paid(
     assert not (out / "new" / "report.json").exists()
 
 
-def test_a_trained_model_chooses_the_translation_it_scores_higher(
-    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_can_choose(demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from qe.models.model import Model
 
     model = Model.load(demo_model)

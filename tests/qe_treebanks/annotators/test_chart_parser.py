@@ -144,9 +144,7 @@ NOTHING_PRUNED = np.zeros((0, 0), np.bool_)
 @pytest.mark.slow
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize(("beam", "threshold"), [(np.inf, 3.0), (np.inf, 50.0), (3.0, 4.0)])
-def test_symbols_by_columns_are_those_of_all_pairs_of_spans(
-    beam: float, threshold: float, limited: bool
-) -> None:
+def test_symbols_by_columns_are_those_of_all_pairs(beam: float, threshold: float, limited: bool) -> None:
     """The inside and outside passes of the fine grammar, which brute force checks above, at the same beam."""
     level = Level.build(counted([(tree, 1) for tree in treebank(20)], 1, 1))
     grammar, kinds = level.grammar, np.zeros(len(level.grammar.symbols), np.int32)

@@ -67,9 +67,7 @@ def test_what_is_read_is_fetched_and_recorded(hub: Hub, files: dict[str, bytes],
 
 
 @pytest.mark.slow
-def test_what_was_fetched_is_listed_checked_and_not_fetched_again(
-    hub: Hub, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_fetched_is_not_fetched_again(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["fetch", REPOSITORY, "--revision", "main"], ["list"], ["check", "tiny"]):
         with pytest.raises(SystemExit) as ended:
             main(["encoders", *arguments])
@@ -107,9 +105,7 @@ def test_weights_in_files_beside_and_static_vectors(hub: Hub, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_connection_that_breaks_is_taken_up_where_it_was(
-    hub: Hub, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_connections(hub: Hub, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)  # the client waits before it tries again
     files["onnx/model.onnx_data"] = b"x" * 25_000_000
     hub.stop_after = 16_000_000
@@ -141,9 +137,7 @@ def test_files_that_are_not_what_the_hub_says_are_refused(hub: Hub, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_files_that_differ_from_the_first_fetch_of_a_commit_are_refused(
-    hub: Hub, files: dict[str, bytes]
-) -> None:
+def test_files_that_differ_from_the_first_fetch_are_refused(hub: Hub, files: dict[str, bytes]) -> None:
     folder = fetch_encoder(REPOSITORY).folder
     shutil.rmtree(folder)
     files["tokenizer.json"] += b"\n"

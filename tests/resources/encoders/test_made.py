@@ -135,9 +135,7 @@ def refused(*arguments: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_command_leaves_what_it_made_and_another_does_not_replace_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command_leaves_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = (str(onnx_folder(tmp_path / name, Tiny.of_seed(i))) for i, name in enumerate("ab"))
     out = tmp_path / "out"
     run("quantize", one, "-o", str(out))
@@ -156,9 +154,7 @@ def test_the_same_command_leaves_what_it_made_and_another_does_not_replace_it(
 
 
 @pytest.mark.slow
-def test_an_encoder_that_no_command_made_is_not_replaced(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_encoder_of_others_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = (str(onnx_folder(tmp_path / name, Tiny.of_seed(i))) for i, name in enumerate("ab"))
     before = files_of(tmp_path)
     for arguments in (

@@ -146,9 +146,7 @@ def test_resampling_by_counts_equals_scoring_the_repeated_rows(values: list[floa
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(grades, st.integers(0, 2**31), st.sampled_from([3, 12, 1000]))
-def test_exchanges_are_scored_as_the_exchanged_predictions(
-    values: list[float], seed: int, kinds: int
-) -> None:
+def test_exchanges_are_scored_as_predictions(values: list[float], seed: int, kinds: int) -> None:
     """The fast kernels against `score` on predictions that were swapped by hand; ties within and across."""
     rng = np.random.default_rng(seed)
     gold = np.array(values)
@@ -244,9 +242,7 @@ def test_metrics_of_two_classes_equal_scikit_learn(values: list[float], seed: in
 
 @settings(max_examples=40)
 @given(classes, st.integers(0, 2**31), st.booleans())
-def test_metrics_of_two_classes_are_resampled_by_counts(
-    values: list[float], seed: int, upwards: bool
-) -> None:
+def test_two_classes_are_resampled_by_counts(values: list[float], seed: int, upwards: bool) -> None:
     rng = np.random.default_rng(seed)
     sign = 1.0 if upwards else -1.0
     gold, predicted = sign * np.array(values), sign * rng.integers(0, 6, len(values)) / 5.0
