@@ -217,7 +217,7 @@ def test_bad_rows_of_wmt_csv(tmp_path: Path, change: object, message: str) -> No
 )
 def test_bad_files(tmp_path: Path, lines: list[str], message: str) -> None:
     path = write(tmp_path / "judged.csv", lines)
-    refuses(message, chosen_pairs, read_judgements([path]), [])
+    refuses(message, lambda: chosen_pairs(read_judgements([path]), []))
 
 
 def test_tasks_and_counts_of_one_pair_are_refused(tmp_path: Path) -> None:

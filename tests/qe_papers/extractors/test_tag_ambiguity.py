@@ -13,12 +13,12 @@ from features.core.segments import Segments
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from qe.resources.annotations import Annotations, from_column
-from tests.qe_papers.extractors.test_pos_sequences import WHITESPACE
+from tests.factories import EN_ES
 
 # `b` is twice p and once q in the source; `x` has one tag; in the target every word has one.
 SOURCE = [["a/p", "b/p"], ["b/q", "x/r"], ["b/p"]]
 TARGET = [["A/P"], ["B/P"], ["B/P"]]
-TEXTS = Segments.from_columns({"source": ["b x", "a z z z", ""], "target": ["A B", "Q", "A"]}, *WHITESPACE)
+TEXTS = Segments.from_columns({"source": ["b x", "a z z z", ""], "target": ["A B", "Q", "A"]}, *EN_ES)
 
 
 def annotated(side: list[list[str]]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def shares(folder: Path, settings: dict[str, Any]) -> FloatArray:
     )
 
     def read() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(zip(map(text, SOURCE), map(text, TARGET), strict=True), *WHITESPACE)
+        return ParallelCorpus.from_lines(zip(map(text, SOURCE), map(text, TARGET), strict=True), *EN_ES)
 
     config = {"kind": "tag_ambiguity"}
     bundle = build(
