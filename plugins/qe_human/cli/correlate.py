@@ -11,10 +11,8 @@ from qe.cli.shared.printing import locked_output, print_json
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
-    from features.basics.progress import Progress
     from qe_human.correlation import Correlation
     from qe_human.metric_evaluation.report import MetaReport
-    from qe_human.metric_evaluation.scores import Evaluation
 
 
 def correlate(
@@ -33,7 +31,7 @@ def correlate(
     with_references: bool = False,
     samples: Annotated[int, typer.Option(min=0, max=MAX_SAMPLES)] = 1000,
     permutations: Resamples = None,
-    resample: str = "both",
+    resample: str | None = None,
     exchange: str | None = None,
     seed: Seed = 0,
     confidence: float = 0.95,
@@ -68,8 +66,8 @@ def correlate(
           pair of tables; with several, averages over them.
       --gold  Human scores of mt-metrics-eval, such as mqm.
       --human-column  Column of the human scores. (default: score, or the only one)
-      --columns METRIC...  Metrics to read. (default: all columns of numbers)
-      --lower-is-better METRIC...  Metrics that count errors.
+      --columns METRIC...  Metrics to read. (default: all columns of numbers that are no identifiers)
+      --lower-is-better METRIC...  Metrics that count errors. (known: those of `qe compare`)
       --reference  Name of the human reference in rankings.
       --with-references  References of mt-metrics-eval stay among the systems.
 
@@ -79,10 +77,11 @@ def correlate(
       --ranking-method  Makes scores of systems from rankings, as in `qe rank`.
       --samples  Bootstrap samples.
       --permutations  Exchanges of each test; 0: no tests. (default: as many as the pairs of metrics need)
-      --resample both|segments  What the bootstrap draws.
+      --resample both|segments  What the bootstrap draws. (default: both; segments with fewer than 7
+          systems)
       --exchange UNIT  What changes sides in tests, which is the claim: segment (new segments), system (new
           systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default:
-          segments and systems, if there are several)
+          segments and systems; segments with fewer than 7 systems)
       --seed N  Seed of all random draws.
       --confidence  Confidence of the intervals.
       --level  Level of the tests that make clusters.
@@ -92,15 +91,15 @@ def correlate(
     """
     from features.basics.assignments import named_file
     from features.basics.errors import InputError
+    from qe_human.metric_evaluation import reading
     from qe_human.metric_evaluation.comparison import Settings
     from qe_human.metric_evaluation.report import meta_report
 
     if json + markdown + latex > 1:
         raise InputError("only one of --json, --markdown and --latex can be printed")
     if output is not None or track:
-        importlib.import_module(
-            "qe_human.metric_evaluation.correlation_plots"
-        )  # a missing package is told before any work
+        # A missing package is told before any work.
+        importlib.import_module("qe_human.metric_evaluation.report_files")
     settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
     chosen = _correlations(correlations, seed)
     inputs = [
@@ -110,13 +109,19 @@ def correlate(
         *(named_file(text)[1] for text in metrics or ()),
     ]
     with locked_output(output, "correlate", inputs), progress_bar(quiet or json) as progress:
-        reports = []
+        _check_sources(metrics, human, rankings, metrics_eval)
+        reports, tables, errors = [], metrics or [], lower_is_better or []
         for one in pair or (None,):
-            evaluation = _evaluation(
-                metrics, human, rankings, metrics_eval, pair=one, gold=gold, human_column=human_column,
-                columns=columns, lower_is_better=lower_is_better or [], method=ranking_method,
-                reference=reference, with_references=with_references, seed=seed, progress=progress,
-            )  # fmt: skip
+            if metrics_eval is not None:
+                evaluation = reading.from_metrics_eval(
+                    metrics_eval, one, gold, columns, errors, with_references
+                )
+            elif human is not None:
+                evaluation = reading.from_tables(human, human_column, tables, columns, errors, one)
+            else:
+                evaluation = reading.from_rankings(
+                    rankings or [], one, tables, columns, errors, ranking_method, reference, seed, progress
+                )
             reports.append(
                 meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
             )
@@ -138,44 +143,22 @@ def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]
     return {text: configured(CORRELATIONS, text, {"seed": seed}) for text in texts}
 
 
-def _evaluation(
-    metrics: list[str] | None,
-    human: Path | None,
-    rankings: list[Path] | None,
-    metrics_eval: Path | None,
-    *,
-    pair: str | None,
-    gold: str | None,
-    human_column: str | None,
-    columns: list[str] | None,
-    lower_is_better: list[str],
-    method: str,
-    reference: str,
-    with_references: bool,
-    seed: int,
-    progress: "Progress",
-) -> "Evaluation":
+def _check_sources(
+    metrics: list[str] | None, human: Path | None, rankings: list[Path] | None, metrics_eval: Path | None
+) -> None:
     from features.basics.errors import InputError
-    from qe_human.metric_evaluation import reading
 
-    given = {"--human": human, "--rankings": rankings, "--metrics-eval": metrics_eval}
-    asked = [name for name, value in given.items() if value]
-    if len(asked) != 1:
+    sources = {"--human": human, "--rankings": rankings, "--metrics-eval": metrics_eval}
+    chosen = [name for name, value in sources.items() if value]
+    if len(chosen) != 1:
         raise InputError(
-            f"got {' and '.join(asked) or 'no human judgements'}",
+            f"got {' and '.join(chosen) or 'no human judgements'}",
             remedy="give one of --human, --rankings and --metrics-eval",
         )
-    if metrics_eval is not None:
-        if metrics:
-            raise InputError("--metrics-eval brings its metrics", remedy="leave --metrics out")
-        return reading.from_metrics_eval(metrics_eval, pair, gold, columns, lower_is_better, with_references)
-    if not metrics:
+    if metrics_eval is not None and metrics:
+        raise InputError("--metrics-eval brings its metrics", remedy="leave --metrics out")
+    if metrics_eval is None and not metrics:
         raise InputError("no scores of metrics", remedy="give --metrics")
-    if human is not None:
-        return reading.from_tables(human, human_column, metrics, columns, lower_is_better, pair)
-    return reading.from_rankings(
-        rankings or [], pair, metrics, columns, lower_is_better, method, reference, seed, progress
-    )
 
 
 def _print(reports: "list[MetaReport]", form: str, output: Path | None) -> None:

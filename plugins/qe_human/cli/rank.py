@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from qe.cli.shared.printing import locked_output, print_json
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
-    from qe_human.judgements.certainty import Draw
     from qe_human.judgements.collection import JudgedPair
     from qe_human.judgements.ranking_report import RankingReport
     from qe_human.ranking_method import RankingMethod
@@ -77,13 +76,12 @@ def rank(
     if json + latex + markdown > 1:
         raise InputError("only one of --json, --latex and --markdown can be printed")
     if output is not None or track:
-        importlib.import_module(
-            "qe_human.judgements.ranking_plots"
-        )  # a package that is missing is told before any work
+        # A missing package is told before any work.
+        importlib.import_module("qe_human.judgements.report_files")
     made = _methods(methods, seed)
     settings = RankSettings(
         reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
-        None if correct == "none" else correct, tuple(constrained or ()), _draw(draw),
+        None if correct == "none" else correct, tuple(constrained or ()), draw,  # type: ignore[arg-type]
     )  # fmt: skip
     with locked_output(output, "rank", files), progress_bar(quiet) as progress:
         judged = chosen_pairs(read_judgements(files, progress), pair or [])
@@ -127,15 +125,6 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
             remedy=f"known: {', '.join(methods)}, all, none",
         )
     return tuple(names)
-
-
-def _draw(name: str) -> "Draw":
-    from features.basics.errors import unknown_name
-    from qe_human.judgements.certainty import DRAWS
-
-    if name not in DRAWS:
-        raise unknown_name("unit of drawing", name, DRAWS)
-    return cast("Draw", name)
 
 
 def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> None:

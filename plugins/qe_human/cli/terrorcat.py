@@ -14,7 +14,7 @@ from qe.display.numbers import number, percent
 if TYPE_CHECKING:
     from qe.language.programs.taggers import Tagger
     from qe_human.judgements.collection import Collection, JudgedPair
-    from qe_human.terrorcat.frequencies import Frequencies
+    from qe_human.terrorcat.model import Frequencies
 
 app = Application()
 
@@ -271,7 +271,7 @@ def _frequencies(
     progress: Any,
 ) -> "Frequencies":
     from features.storage.files import read_lines
-    from qe_human.terrorcat.frequencies import error_frequencies, read_texts
+    from qe_human.terrorcat.model import error_frequencies, read_texts
 
     texts, lines = read_texts(files, reference)
     names = None if segments is None else list(read_lines(segments))

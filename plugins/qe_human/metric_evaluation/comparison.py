@@ -34,6 +34,7 @@ from qe.statistics.result import (
 from qe_human.correlation import Correlation, Level, Problem
 from qe_human.metric_evaluation.scores import Evaluation, Metric
 
+MIN_SYSTEMS = 7  # for exchanges of systems: fewer cannot give small p-values
 _CLEAR = 0.1  # above this p-value nothing more is asked
 
 
@@ -109,7 +110,7 @@ class Settings:
     confidence    of the intervals
     correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
     level         a corrected p-value up to it is a difference
-    resample      what the bootstrap draws: segments and systems, or segments alone
+    resample      what the bootstrap draws: segments and systems (both), or segments alone; None: both
     exchange      what changes sides in a test, which is its claim (`CLAIMS`): segment, system, score, or
                   segment+system, both of which must show a difference; None: all whole units of which there
                   are several
@@ -121,7 +122,7 @@ class Settings:
     confidence: float = 0.95
     correct: str = "holm"
     level: float = 0.05
-    resample: Resample = "both"
+    resample: Resample | None = None
     exchange: str | None = None
 
     def __post_init__(self) -> None:
@@ -133,7 +134,7 @@ class Settings:
         check_seed(self.seed)
         if not 0 < self.confidence < 1:
             raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence:g}")
-        if self.resample not in ("both", "segments"):
+        if self.resample not in (None, "both", "segments"):
             raise unknown_name(
                 "kind of bootstrap", self.resample, ("both", "segments"), location="--resample"
             )
@@ -141,6 +142,14 @@ class Settings:
             if unit not in CLAIMS:
                 raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
         Rule("metric", self.correct, self.level)
+
+    def of_segments(self) -> "Settings":
+        """The default units of few systems: segments alone are drawn and exchanged."""
+        return replace(self, resample=self.resample or "segments", exchange=self.exchange or "segment")
+
+    def of_both(self) -> "Settings":
+        """The default units of many systems: segments and systems are drawn."""
+        return replace(self, resample=self.resample or "both")
 
     @property
     def exchanges(self) -> tuple[str, ...]:

@@ -31,8 +31,10 @@ from qe_human.metric_evaluation.scores import (
     Evaluation,
     ScoreTable,
     averages,
+    directed_metrics,
     human_of,
     human_of_rankings,
+    is_error,
     made_metrics,
 )
 from qe_human.ranking_method import RANKINGS, RankingMethod, ScoreMethod
@@ -65,6 +67,9 @@ SEGMENT = ("segment", "id", "index", *HEADERS["id"])
 SYSTEM = ("system", "sys", "system_id", "system_name", "mt_system")
 PAIR = ("pair", "language_pair", "lp", "langs")
 JUDGE = ("judge", "judge_id", "rater", "annotator", "annotator_id")
+RUN = ("run", "run_id", "replication")
+# Their numbers tell rows apart and are scores of nothing.
+_IDENTIFIERS = {*SEGMENT, *SYSTEM, *PAIR, *JUDGE, *RUN, "document", "document_id", "doc", "doc_id", "seed"}
 _MISSING = ("", "none", "nan", "na", "null")
 
 
@@ -134,8 +139,8 @@ def read_table_of_scores(
     reading = Reading(path.parent)
     cells = {name: reading.stripped(column) for name, column in read_table(reading, path).items()}
     cells = _of_pair(cells, pair, path)
-    segment, named, judge = (_first(names, cells) for names in (SEGMENT, SYSTEM, JUDGE))
-    keys = {named, judge, segment, _first(PAIR, cells)}
+    segment, named, judge, run = (_first(names, cells) for names in (SEGMENT, SYSTEM, JUDGE, RUN))
+    keys = {named, judge, run, segment, _first(PAIR, cells)}
     if segment is None and named is None:
         raise InputError("has neither a column 'system' nor 'segment'", location=f"{path}:1")
     if named is not None and system:
@@ -143,15 +148,19 @@ def read_table_of_scores(
     rows = len(next(iter(cells.values())))
     systems = cells[named].texts if named is not None else [system or ONE_SYSTEM] * rows
     segments = cells[segment].texts if segment is not None else None
-    judges = cells[judge].texts if judge is not None else None
-    _check_keys(cells, systems, segments, judges)
-    wanted = [name for name in cells if name not in keys and (columns is None or name in columns)]
+    repeats = [cells[name].texts for name in (judge, run) if name is not None]
+    _check_keys(cells, systems, segments, repeats)
     tables = []
-    for name in wanted:
-        if columns is None and not _numeric(cells[name]):
-            continue
-        tables.append(_table(name, cells[name], systems, segments))
+    for name, column in cells.items():
+        chosen = name in columns if columns is not None else _is_metric(name, column)
+        if chosen and name not in keys:
+            tables.append(_table(name, column, systems, segments))
     return tables
+
+
+def _is_metric(name: str, column: Column) -> bool:
+    existing = [text for text in column.texts if text.strip().lower() not in _MISSING]
+    return key_of(name) not in _IDENTIFIERS and bool(existing) and all(map(is_real, existing))
 
 
 def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[str, Column]:
@@ -159,13 +168,8 @@ def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[
     if name is None:
         return dict(cells)
     existing = list(dict.fromkeys(cells[name].texts))
-    if pair is None and len(existing) > 1:
-        raise InputError(
-            "which language pair?", location=path, remedy=f"choose with --pair: {', '.join(existing)}"
-        )
-    if pair is not None and pair not in existing:
-        raise unknown_name("language pair", pair, existing, location=path)
-    rows = [row for row, text in enumerate(cells[name].texts) if text == (pair or existing[0])]
+    pair = _choice(pair, existing, "language pair", "--pair", path)
+    rows = [row for row, text in enumerate(cells[name].texts) if text == pair]
     return {key: column.take(rows) for key, column in cells.items()}
 
 
@@ -207,11 +211,11 @@ def _check_keys(
     cells: Mapping[str, Column],
     systems: Sequence[str],
     segments: Sequence[str] | None,
-    judges: Sequence[str] | None,
+    repeats: Sequence[Sequence[str]],
 ) -> None:
     first = next(iter(cells.values()))
-    rows = zip(systems, segments or [""] * len(systems), judges or [""] * len(systems), strict=True)
-    seen: dict[tuple[str, str, str], int] = {}
+    rows = zip(systems, segments or [""] * len(systems), *repeats, strict=True)
+    seen: dict[tuple[str, ...], int] = {}
     for row, key in enumerate(rows):
         if not key[0].strip() or (segments is not None and not key[1].strip()):
             raise InputError("a score without a system or a segment", location=first.location(row))
@@ -220,14 +224,10 @@ def _check_keys(
             raise InputError(
                 f"'{what}' has two rows (the first is {first.location(seen[key])})",
                 location=first.location(row),
-                remedy="give one score per system and segment; several judges need a column 'judge'",
+                remedy="give one score per system and segment; several judges need a column 'judge', several "
+                "runs a column 'run'",
             )
         seen[key] = row
-
-
-def _numeric(column: Column) -> bool:
-    existing = [text for text in column.texts if text.strip().lower() not in _MISSING]
-    return bool(existing) and all(map(is_real, existing))
 
 
 def _score(column: Column, row: int) -> float:
@@ -416,8 +416,10 @@ def from_tables(
     """Human scores and metrics from tables, of one language pair; see `score_tables`."""
     judged = read_human_table(human, human_column, pair)
     tables, _ = read_metric_tables(metrics, columns, pair)
+    if is_error(judged):
+        judged = judged.turned()
     people = human_of(judged, tables)
-    made, notes = made_metrics(tables, people, lower_is_better)
+    made, notes = directed_metrics(tables, people, lower_is_better, columns)
     return Evaluation(pair or human.name.partition(".")[0], people, made, (*judged.notes, *notes))
 
 
@@ -443,17 +445,13 @@ def from_rankings(
         progress("reading", done, len(rankings))
         format_of(path).read(path, collection)
     judged = collection.judged_pairs()
-    if pair is None and len(judged) > 1:
-        raise InputError(
-            "which language pair?",
-            location=rankings[0],
-            remedy=f"choose one with --pair: {', '.join(judged)}",
-        )
+    if pair is None and judged:
+        pair = _choice(None, list(judged), "language pair", "--pair", rankings[0])
     chosen = next(iter(chosen_pairs(judged, [] if pair is None else [pair]).values()))
     tables, _ = read_metric_tables(metrics, columns, chosen.name)
     made_method = _score_method(configured(RANKINGS, method, {"seed": seed}), method)
     people = human_of_rankings(chosen, collection.segments.texts, made_method, tables, reference)
-    made, notes = made_metrics(tables, people, lower_is_better)
+    made, notes = directed_metrics(tables, people, lower_is_better, columns)
     notes = [f"people's scores of systems: {method} of their rankings", *notes]
     return Evaluation(chosen.name, people, made, tuple(notes))
 

@@ -1,6 +1,6 @@
 """Report of `qe correlate`: its tables and files, and averages over language pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -18,8 +18,10 @@ from qe.display.table import Column, Table
 from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
 from qe_human.correlation import DIGITS, Correlation, title_of
-from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
+from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, Settings, compare
 from qe_human.metric_evaluation.scores import Evaluation
+
+_FEW_SYSTEMS = f"fewer than {MIN_SYSTEMS} systems: tests exchange segments; --correlations shows them"
 
 
 @summarised
@@ -80,9 +82,15 @@ def meta_report(
     optional : bool, default=False
         Whether a correlation that the judgements do not allow is skipped with a note.
     """
-    results, notes = {}, [*evaluation.notes, *_omitted(evaluation)]
+    results: dict[str, CorrelationResult] = {}
+    notes = [*evaluation.notes, *_omitted(evaluation)]
     reasons: dict[str, list[str]] = {}
+    few = 1 < evaluation.shared_systems < MIN_SYSTEMS
+    settings = settings.of_segments() if few else settings.of_both()
     for name, correlation in correlations.items():
+        if optional and few and results and correlation.level == "system":
+            reasons.setdefault(_FEW_SYSTEMS, []).append(name)
+            continue
         try:
             results[name] = compare(name, correlation, evaluation, settings, progress)
         except InputError as error:
@@ -94,6 +102,11 @@ def meta_report(
         raise InputError("no correlation is possible with these judgements", remedy="; ".join(notes))
     for name, result in results.items():
         notes += [f"{name}: {note}" for note in result.notes]
+    notes += [
+        f"'{name}' correlates negatively with people: which direction is better? --lower-is-better names "
+        "metrics that count errors"
+        for name in _negative(results.values())
+    ]
     recipe = {
         **vars(settings),
         "correlations": {name: str(correlations[name]) for name in results},
@@ -101,6 +114,11 @@ def meta_report(
     }
     metrics = tuple(metric.name for metric in evaluation.metrics)
     return MetaReport(evaluation.name, metrics, results, _counts(evaluation), settings, recipe, tuple(notes))
+
+
+def _negative(results: Iterable[CorrelationResult]) -> list[str]:
+    every = (metric for result in results for metric in result.metrics)
+    return list(dict.fromkeys(metric.name for metric in every if metric.ci[1] < 0))
 
 
 def _omitted(evaluation: Evaluation) -> list[str]:

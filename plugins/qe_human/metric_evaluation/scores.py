@@ -1,14 +1,16 @@
 """Scores of metrics and judgements of people, put side by side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
+from qe.data.headers import is_rate, key_of
 from qe.display.summary import summarised
+from qe.systems.text_metric import MT_METRICS
 from qe_human.human import Human, Preferences, column_means
 from qe_human.judgements.collection import JudgedPair
 from qe_human.ranking_method import ScoreMethod
@@ -41,6 +43,13 @@ class ScoreTable:
     notes: tuple[str, ...] = ()
     official: bool = False
 
+    def turned(self) -> "ScoreTable":
+        """The same scores with the other sign, and a note of it."""
+        note = f"'{self.name}' counts errors: its scores are turned, higher is better"
+        segments = {key: -score for key, score in self.segments.items()}
+        systems = {name: -score for name, score in self.systems.items()}
+        return replace(self, segments=segments, systems=systems, notes=(*self.notes, note))
+
     def matrix(self, systems: Sequence[str], segments: Sequence[str]) -> FloatArray | None:
         """(s, k) segment scores, NaN if there is none; None without any."""
         if not self.segments:
@@ -52,6 +61,10 @@ class ScoreTable:
             if system in column and segment in row:
                 table[row[segment], column[system]] = score
         return table
+
+    def system_names(self) -> list[str]:
+        """Systems in the order of the file."""
+        return list(dict.fromkeys([*(system for system, _ in self.segments), *self.systems]))
 
     def system_means(self, systems: Sequence[str]) -> FloatArray | None:
         """(k,) scores of systems, NaN if there is none; None without any."""
@@ -88,6 +101,15 @@ class Evaluation:
     notes: tuple[str, ...] = ()
 
     @property
+    def shared_systems(self) -> int:
+        """The number of systems that people judged and all metrics scored."""
+        shared = (self.defined(self.with_segments) & self.human.judged()).any(axis=0)
+        for metric in self.metrics:
+            if metric.scores is None and metric.systems is not None:
+                shared &= ~np.isnan(metric.systems)
+        return int(shared.sum())
+
+    @property
     def with_segments(self) -> tuple[Metric, ...]:
         """The metrics that score segments."""
         return tuple(metric for metric in self.metrics if metric.scores is not None)
@@ -120,6 +142,42 @@ def _segments_of(metric: Metric) -> FloatArray:
     return metric.scores
 
 
+def is_error(table: ScoreTable) -> bool:
+    """Whether scores are of a known metric that counts errors, such as TER; not if some are negative."""
+    scores = (*table.segments.values(), *table.systems.values())
+    return _direction(table.name) is False and not any(score < 0 for score in scores)
+
+
+def _direction(name: str) -> bool | None:
+    key = key_of(name.partition(":")[0])
+    if is_rate(key):
+        return False
+    return MT_METRICS.get(key).higher_is_better if key in MT_METRICS else True
+
+
+def directed_metrics(
+    tables: Sequence[ScoreTable],
+    human: Human,
+    lower_is_better: Sequence[str],
+    columns: Sequence[str] | None = None,
+) -> tuple[tuple[Metric, ...], list[str]]:
+    """`made_metrics` with the directions of the metrics of `qe compare`.
+
+    A metric without a direction, such as length, is left out unless `columns` names it.
+    """
+    asked = {*lower_is_better, *(columns or ())}
+    undirected = [t.name for t in tables if _direction(t.name) is None and t.name not in asked]
+    chosen = [table for table in tables if table.name not in undirected] or tables
+    turned = [table.name for table in chosen if table.name not in lower_is_better and is_error(table)]
+    metrics, notes = made_metrics(chosen, human, [*lower_is_better, *turned])
+    if turned:
+        notes.append(f"lower is better, known by name: {', '.join(turned)}")
+    if len(chosen) < len(tables):
+        out = ", ".join(undirected)
+        notes.append(f"neither direction is better, left out (--columns reads it): {out}")
+    return metrics, notes
+
+
 def made_metrics(
     tables: Sequence[ScoreTable], human: Human, lower_is_better: Sequence[str]
 ) -> tuple[tuple[Metric, ...], list[str]]:
@@ -144,9 +202,10 @@ def made_metrics(
         ]
         if not defined:
             raise InputError(
-                f"'{table.name}' scores no translation with a human score",
-                remedy=f"systems and segments must have the same names; there are human scores of systems "
-                f"{_listed(human.systems)} and segments {_listed(human.segments)}",
+                f"'{table.name}' scores no translation with a human score: people judged "
+                f"{_names(human.systems, _judged_segments(human))}; '{table.name}' scores "
+                f"{_names(table.system_names(), list(dict.fromkeys(s for _, s in table.segments)))}",
+                remedy="systems and segments are joined by their names: give them the same in both files",
             )
         notes += _missing(table, human, scores, system_means)
         system_means = table.whole_systems(system_means, scores)
@@ -166,8 +225,7 @@ def _missing(
     lost = [name for name, missing in zip(human.systems, unscored, strict=True) if missing]
     if lost:
         notes.append(f"'{table.name}' scores nothing of {', '.join(lost)}: left out for all metrics")
-    strangers = {system for system, _ in table.segments} | set(table.systems)
-    more = sorted(strangers - set(human.systems))
+    more = sorted(set(table.system_names()) - set(human.systems))
     if more:
         notes.append(f"'{table.name}' scores systems that nobody judged: {', '.join(more)}")
     return [*notes, *_other_names(table, human, scores)]
@@ -176,7 +234,7 @@ def _missing(
 def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
     judged = human.judged()
     lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
-    defined = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
+    defined = set(_judged_segments(human))
     others = [name for system, name in table.segments if system in human.systems and name not in defined]
     if not (lacking and others):
         return []
@@ -192,7 +250,7 @@ def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> 
 
 def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
     """Human scores as `Human`; segments that only metrics score have no human score."""
-    systems = tuple(dict.fromkeys([*(system for system, _ in table.segments), *table.systems]))
+    systems = tuple(table.system_names())
     judged = dict.fromkeys(segment for _, segment in table.segments)
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
     segments = tuple(judged | scored) or ("",)
@@ -213,6 +271,17 @@ def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str
     """The mean of several judges' scores of a translation, those that are missing left out."""
     defined = {key: [value for value in values if value == value] for key, values in parts.items()}
     return {key: sum(values) / len(values) if values else float("nan") for key, values in defined.items()}
+
+
+def _names(systems: Sequence[str], segments: Sequence[str]) -> str:
+    named = f"systems {_listed(systems)}"
+    return f"{named} and segments {_listed(segments)}" if segments else named
+
+
+def _judged_segments(human: Human) -> list[str]:
+    if human.scores is None and human.preferences is None:
+        return []
+    return [human.segments[row] for row in np.flatnonzero(human.judged().any(axis=1)).tolist()]
 
 
 def _listed(names: Sequence[str]) -> str:

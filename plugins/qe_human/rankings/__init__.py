@@ -1,7 +1,9 @@
 """Ranking methods: pairwise judgements -> an order of systems."""
 
 NAMES = {
-    "shares": ("bojar", "official", "wins_of_all", "expected_wins", "expected_net_wins", "soccer"),
-    "preferences": ("feedback_arc_set", "feedback_arc_set_net_wins", "most_probable"),
+    "counts": (
+        *("bojar", "official", "wins_of_all", "expected_wins", "expected_net_wins", "soccer"),
+        *("feedback_arc_set", "feedback_arc_set_net_wins", "most_probable"),
+    ),
     "strengths": ("bradley_terry", "trueskill", "monte_carlo_playoffs"),
 }

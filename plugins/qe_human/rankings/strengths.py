@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.basics.threads import apply_to_each, even_ranges
 from qe.statistics.draws import below, stream, word
 from qe_human.ranking_method import RANKINGS, ScoreMethod
-from qe_human.rankings.shares import losses
+from qe_human.rankings.counts import losses
 
 _NEWTON_STEPS = 100  # Newton steps at most; WMT data take about 6
 _LONGEST = 2.0  # longest step of a log-strength, so that one-sided tables cannot overshoot

@@ -16,13 +16,13 @@ QUICK = ["--samples", "50", "--permutations", "50"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """Six systems, 20 segments; `good` is nearer to people than `poor`."""
+    """Seven systems, 20 segments; `good` is nearer to people than `poor`."""
     rng = np.random.default_rng(0)
-    truth = rng.normal(np.linspace(0, 2, 6), 1, (20, 6))
+    truth = rng.normal(np.linspace(0, 2, 7), 1, (20, 7))
     poor = truth + rng.normal(0, 3, truth.shape)
     human, metrics = ["system\tsegment\tscore"], ["system\tsegment\tgood\tpoor"]
     for i in range(20):
-        for j in range(6):
+        for j in range(7):
             human.append(f"s{j}\t{i}\t{truth[i, j]:.1f}")
             metrics.append(f"s{j}\t{i}\t{truth[i, j]:.3f}\t{-poor[i, j]:.3f}")
     (tmp_path / "human.tsv").write_text("\n".join(human) + "\n")
@@ -42,7 +42,7 @@ def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.slow
 def test_json_holds_all(files: list[str], capsys: Any) -> None:
     told = json.loads(run([*files, *QUICK, "--json"], 0, capsys).out)
-    assert told["systems"] == 6 and told["segments"] == 20 and told["judged_translations"] == 120
+    assert told["systems"] == 7 and told["segments"] == 20 and told["judged_translations"] == 140
     names = ["acc_eq", "acc_eq:group=none", "kendall_wmt12", "pearson", "spearman", "pairwise_accuracy",
              "soft_pairwise_accuracy", "system_pearson", "system_spearman"]  # fmt: skip
     assert list(told["correlations"]) == names
@@ -63,7 +63,7 @@ def test_translations_that_nobody_judged_are_told(files: list[str], tmp_path: Pa
     human.write_text("\n".join(human.read_text().splitlines()[:-7]) + "\n")
     told = json.loads(run([*files, *QUICK, "--correlations", "system_pearson", "--json"], 0, capsys).out)
     assert "left out: 7 translations scored by all metrics but judged by nobody" in told["notes"]
-    assert told["correlations"]["system_pearson"]["values"] == 113
+    assert told["correlations"]["system_pearson"]["values"] == 133
 
 
 def test_the_claim_is_chosen_and_shown(files: list[str], capsys: Any) -> None:

@@ -13,7 +13,7 @@ from features.basics.options import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.correlations.pairs import best_threshold, calibrated_on_all_pairs
 from qe_human.human import Human, Preferences
-from qe_human.rankings.shares import ExpectedWins
+from qe_human.rankings.counts import ExpectedWins
 from tests.factories import refuses
 
 NAN = float("nan")

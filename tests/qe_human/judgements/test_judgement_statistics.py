@@ -26,8 +26,7 @@ from qe_human.judgements.certainty import (
 from qe_human.judgements.collection import Comparisons, comparisons
 from qe_human.judgements.pairwise import PairwiseCounts, Violation, circles, knots, violations
 from qe_human.judgements.ranking_report import method_correlations
-from qe_human.rankings.preferences import FeedbackArcSet
-from qe_human.rankings.shares import ExpectedWins
+from qe_human.rankings.counts import ExpectedWins, FeedbackArcSet
 from tests.factories import refuses
 
 

@@ -15,7 +15,6 @@ from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.judgements.certainty import resampled_tables
 from qe_human.judgements.collection import JudgedPair, comparisons
 from qe_human.judgements.pairwise import PairwiseCounts
-from qe_human.judgements.ranking_plots import heat_map, methods_plot, plots, power_plot, rank_range_plot
 from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
 from qe_human.judgements.ranking_tables import (
     figures,
@@ -28,7 +27,14 @@ from qe_human.judgements.ranking_tables import (
     sign_test_table,
     text,
 )
-from qe_human.judgements.report_files import write_reports
+from qe_human.judgements.report_files import (
+    heat_map,
+    methods_plot,
+    plots,
+    power_plot,
+    rank_range_plot,
+    write_reports,
+)
 from qe_human.ranking_method import RANKINGS
 from tests.factories import refuses
 

@@ -108,4 +108,4 @@ def test_pairs_of_tables(tmp_path: Path, capsys: Any) -> None:
             assert means["good"]["mean"] == pytest.approx(1) and means["bad"]["mean"] == pytest.approx(0)
             assert means["good"]["better"] == 0.5 and means["good"]["at_least"] == 1
         else:
-            assert "choose with --pair: en-de, en-fr" in captured.err or "en-es" in captured.err
+            assert "choose one with --pair: en-de, en-fr" in captured.err or "en-es" in captured.err

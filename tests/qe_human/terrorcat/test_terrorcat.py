@@ -12,8 +12,19 @@ import pytest
 from qe.cli import main
 from qe_human.judgements.collection import Collection
 from qe_human.judgements.reading import format_of, read_judgements
-from qe_human.terrorcat.frequencies import BY_WORD_CLASS, FREQUENCIES, Frequencies, error_frequencies
-from qe_human.terrorcat.model import DECISIONS, LABELS, RankedPairs, TerrorCat, confusion, ranked_pairs, train
+from qe_human.terrorcat.model import (
+    BY_WORD_CLASS,
+    DECISIONS,
+    FREQUENCIES,
+    LABELS,
+    Frequencies,
+    RankedPairs,
+    TerrorCat,
+    confusion,
+    error_frequencies,
+    ranked_pairs,
+    train,
+)
 from tests.factories import Find, refuses
 
 
