@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from features.basics.exports import exports
 
 if TYPE_CHECKING:
+    from qe.data.score_tables import ScoreTable as ScoreTable
     from qe_human.correlation import Correlation as Correlation
     from qe_human.effort.report import EffortReport as EffortReport
     from qe_human.human import Human as Human
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from qe_human.metric_evaluation.report import MetaReport as MetaReport
     from qe_human.metric_evaluation.report import meta_report as meta_report
     from qe_human.metric_evaluation.scores import Evaluation as Evaluation
-    from qe_human.metric_evaluation.scores import ScoreTable as ScoreTable
     from qe_human.ranking_method import Ranking as Ranking
     from qe_human.ranking_method import RankingMethod as RankingMethod
     from qe_human.terrorcat.model import TerrorCat as TerrorCat

@@ -177,7 +177,9 @@ class ScoreJob:
 
     def _run_on_spark(self) -> None:
         options = self.options
-        names = "resume workers summary documents delimiter quoting encoding decimal models reuse_scores"
+        names = (
+            "resume workers summary documents delimiter quoting escape encoding decimal models reuse_scores"
+        )
         self._check_unused(names, "is for the local engine", "leave out either it or --engine spark")
         self._check_profiles()
         result = self._score_on_spark()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from features.basics.assignments import assigned
 from features.basics.errors import InputError
 from qe.cli._evaluation_options import BucketOptions
 from qe.cli.shared.options import MAX_SAMPLES, Seed
@@ -67,10 +66,9 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
 
 if TYPE_CHECKING:
     from qe.systems.results import System, SystemsComparison
+    from qe.systems.segment_scores import ScoredRuns
     from qe.systems.text_metric import TextMetric
     from qe.systems.texts import Texts
-
-_SCORES = "METRIC:SYSTEM=RUN[,RUN...]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,33 +180,44 @@ def compare(
         check_options(ctx)
         compare_runs(runs, resampling.samples, resampling.seed, form, output)
         return
-    if not system:
-        remedy = "--references FILE --system NAME=FILE --system NAME=FILE, or two folders of `qe train`"
+    if not system and not scores:
+        remedy = (
+            "--references FILE --system A=FILE --system B=FILE, --scores TABLE, or two folders of `qe train`"
+        )
         raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
     from qe.statistics.equivalence import margins
     from qe.statistics.settings import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
+    from qe.systems.segment_scores import files_of, named_files, read_segment_scores
     from qe.systems.text_metric import metrics_for
 
     reference = [_texts(path) for path in references or []]
     sources = None if source is None else _texts(source)
     files = [*(references or []), *(dev_references or []), *group_files(group).values(), *buckets.files()]
     files += [] if source is None else [source]
-    for option, texts in (("--system", system), ("--dev", dev or []), ("--scores", scores or [])):
-        files += [Path(run) for text in texts for run in _named_values(text, option)[1]]
+    system_files = [named_files(text, "--system") for text in system or []]
+    for _, runs_of in [*system_files, *(named_files(text, "--dev") for text in dev or [])]:
+        files += map(Path, runs_of)
+    files += files_of(scores or [])
     names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
     lines = [line for texts in reference for line in texts.lines]
     chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
     _warn_of_tokenization(chosen, lines)
-    chosen |= _score_metrics(scores or [], lower_is_better or [], names)
+    outputs = [(name, tuple(_texts(Path(run)) for run in runs_of)) for name, runs_of in system_files]
+    lengths = [len(texts) for texts in (*(runs_of[0] for _, runs_of in outputs), *reference)]
+    count = lengths[0] if lengths else None
+    scored = read_segment_scores(scores or [], dict(outputs), lower_is_better or [], count)
+    if twice := sorted(scored.metrics.keys() & set(names)):
+        raise InputError(f"--scores names a metric of --metrics: {', '.join(twice)}", remedy="rename it")
+    chosen |= scored.metrics
     if annotator is not None:
         chosen["dependency_f"] = _dependency_f(annotator, tokenize, language, lines)
     text = ("source", sources.lines) if sources is not None else None
     if text is None and reference:
         text = "reference", reference[0].lines
     bands = buckets.read(text)
-    systems = _systems(system, dev or [], list(chosen), scores or [])
+    systems = _systems(outputs or list(scored.outputs.items()), dev or [], list(chosen), scored)
     check_buckets(bands, len(systems[0].runs[0]))
     if sources is not None and len(sources) != len(systems[0].runs[0]):
         raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", location=source)
@@ -221,6 +230,7 @@ def compare(
             groups=groups(group or []), margins=margins(margin or [], list(chosen)),
             ranks=ranks,
         )  # fmt: skip
+        comparison.recipe["notes"] += scored.notes
         if buckets.bucket:
             from qe.systems.comparison import with_buckets
 
@@ -261,73 +271,34 @@ def _dependency_f(
     return DependencyF(parser, annotator, tokens, code, default_cache())
 
 
-def _score_metrics(scores: list[str], lower: list[str], computed: list[str]) -> "dict[str, TextMetric]":
-    from qe.systems.mt_metrics.table import SegmentErrors, SegmentScores
-
-    names = dict.fromkeys(_scored(text)[0] for text in scores)
-    if twice := sorted(names.keys() & set(computed)):
-        raise InputError(f"--scores names a metric of --metrics: {', '.join(twice)}", remedy="rename it")
-    _check_known(lower, names, "--lower-is-better names no metric of --scores")
-    return {name: SegmentErrors() if name in lower else SegmentScores() for name in names}
-
-
 def _check_known(names: Iterable[str], allowed: Iterable[str], message: str) -> None:
     if unknown := sorted(set(names) - set(allowed)):
         raise InputError(f"{message}: {', '.join(unknown)}")
 
 
-def _scored(text: str) -> tuple[str, str, list[str]]:
-    name, runs = _named_values(text, "--scores", _SCORES)
-    metric, _, system = name.partition(":")
-    if not metric or not system:
-        raise InputError(f"expected {_SCORES}, but got '{text}'", location="--scores")
-    return metric, system, runs
-
-
-def _score_files(scores: list[str], systems: list[str]) -> "dict[str, dict[str, tuple[Texts, ...]]]":
-    files: dict[str, dict[str, tuple[Texts, ...]]] = {name: {} for name in systems}
-    for metric, system, runs in map(_scored, scores):
-        if system not in files:
-            raise InputError(f"--scores names no system: {system}")
-        if metric in files[system]:
-            raise InputError(f"--scores names {metric}:{system} twice", remedy="give all runs at once")
-        files[system][metric] = tuple(_texts(Path(run)) for run in runs)
-    return files
-
-
-def _systems(named_runs: list[str], dev: list[str], metrics: list[str], scored: list[str]) -> "list[System]":
+def _systems(
+    runs: "list[tuple[str, tuple[Texts, ...]]]", dev: list[str], metrics: list[str], scored: "ScoredRuns"
+) -> "list[System]":
     from qe.systems.results import System
+    from qe.systems.segment_scores import named_files
 
     scores: dict[str, dict[str, tuple[float, ...]]] = {}
     outputs: dict[str, tuple[Texts, ...]] = {}
-    for name, values in dict(_named_values(text, "--dev") for text in dev).items():
+    for name, values in dict(named_files(text, "--dev") for text in dev).items():
         system, _, metric = name.partition(":")
         numbers = _numbers(values)
         if numbers is not None:
             scores.setdefault(system, {})[metric or metrics[0]] = numbers
         else:
             outputs[system] = tuple(_texts(Path(value)) for value in values)
-    named = [_named_values(text, "--system") for text in named_runs]
-    names = [name for name, _ in named]
-    files = _score_files(scored, names)
     systems = [
-        System(
-            name, tuple(_texts(Path(run)) for run in runs), outputs.get(name, ()), scores.get(name, {}),
-            files[name],
-        )
-        for name, runs in named
-    ]  # fmt: skip
-    _check_known(outputs.keys() | scores.keys(), names, "--dev names no system")
+        System(name, texts, outputs.get(name, ()), scores.get(name, {}), scored.files[name])
+        for name, texts in runs
+    ]
+    _check_known(outputs.keys() | scores.keys(), scored.files, "--dev names no system")
     dev_metrics = [metric for by_metric in scores.values() for metric in by_metric]
     _check_known(dev_metrics, metrics, "--dev names no metric of --metrics")
     return systems
-
-
-def _named_values(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> tuple[str, list[str]]:
-    name, values = assigned(text, form, option)
-    if not all(values.split(",")):
-        raise InputError(f"expected {form}, but got '{text}'", location=option)
-    return name, values.split(",")
 
 
 def _numbers(values: list[str]) -> tuple[float, ...] | None:

@@ -196,10 +196,10 @@ def _bayes(
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
     from features.basics.assignments import named_file, once
-    from qe.data.score_files import read_scores
+    from qe.data.score_files import read_predictions
 
     named = [named_file(argument) for argument in arguments]
-    files = [read_scores(path, column, ranks_suffice=True) for _, path in named]
+    files = [read_predictions(path, column, ranks_suffice=True) for _, path in named]
     pairs = ((name or file.name, file) for (name, _), file in zip(named, files, strict=True))
     return once(pairs, "--predictions", "NAME=FILE")
 

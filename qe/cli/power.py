@@ -66,7 +66,7 @@ def power(
 
     from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
-    from qe.data.score_files import read_scores, same_segments
+    from qe.data.score_files import read_predictions, read_scores, same_segments
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, check_shares, power_table
     from qe.evaluation.power import power as find_power
 
@@ -84,7 +84,7 @@ def power(
     settings = PowerSettings(power_, level, comparisons, simulations, exchanges, seed)
     with locked_output(output, "power", [gold, *paths, *group_files([group] if group else []).values()]):
         labels = read_scores(gold, gold_column)
-        files = [read_scores(path, column) for path in paths]
+        files = [read_predictions(path, column) for path in paths]
         same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})
         units = groups([group]) if group else None
         sign = -1.0 if lower_is_better else 1.0

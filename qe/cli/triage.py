@@ -58,7 +58,7 @@ def triage(
     """
     from features.storage.outputs import check_output
     from qe.api.models import model_folder
-    from qe.data.score_files import read_scores, same_segments
+    from qe.data.score_files import read_predictions, read_scores, same_segments
     from qe.production.triage import read_costs, trade_off, triage_tables
     from qe.production.triage import triage as find
     from qe.scoring.job_summary import check_model, record_of
@@ -71,7 +71,7 @@ def triage(
     table = read_costs(costs)
     scale = _scale(read_scores(gold, gold_column), model, scale_low, scale_high, lower_is_better)
     labels = read_scores(gold, gold_column, scale.low, scale.high)
-    predicted = read_scores(predictions, column)
+    predicted = read_predictions(predictions, column)
     same_segments(labels, {predicted.name: predicted})
     decision = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
     if plot is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.files import read_lines
-from qe.data.score_files import read_scores
+from qe.data.score_files import read_predictions
 from qe.statistics.buckets import BANDS, Buckets, bands, by_name
 
 DOCUMENT, LENGTH, QUALITY, RARE = "document", "length", "quality", "rare"
@@ -67,7 +67,9 @@ def by_quality(columns: Sequence[FloatArray], side: str, count: int = BANDS) -> 
 def read_quality(paths: Sequence[Path], count: int = BANDS) -> Buckets:
     """Bands of the mean of several files of predictions."""
     names = ", ".join(path.name for path in paths)
-    return by_quality([read_scores(path).scores for path in paths], f"predicted quality ({names})", count)
+    return by_quality(
+        [read_predictions(path).scores for path in paths], f"predicted quality ({names})", count
+    )
 
 
 def read_column(name: str, path: Path, count: int = BANDS) -> Buckets:

@@ -43,11 +43,13 @@ class CsvOptions:
     delimiter  a character, or a name of `DELIMITERS`
     quoting    whether double quotes delimit fields (RFC 4180)
     encoding   a codec of Python
+    escape     a character before quotes and delimiters that are text, such as a backslash
     """
 
     delimiter: str | None = None
     quoting: bool | None = None
     encoding: str | None = None
+    escape: str | None = None
 
     def check(self) -> None:
         """Raises InputError for an impossible delimiter or encoding."""
@@ -56,6 +58,11 @@ class CsvOptions:
             raise InputError(
                 f"{self.delimiter!r} is no delimiter", remedy=f"one character, or {', '.join(DELIMITERS)}"
             )
+        if self.escape is not None and (len(self.escape) != 1 or self.escape in '"\r\n\t ,;'):
+            remedy = "one character, such as a backslash"
+            raise InputError(f"{self.escape!r} escapes no quotes", location="--escape", remedy=remedy)
+        if self.escape is not None and self.quoting is False:
+            raise InputError("--escape is for quoted fields", remedy="leave out --no-quoting")
         if self.encoding is not None:
             check_encoding(self.encoding)
 
@@ -77,6 +84,7 @@ class Dialect:
     quoting: bool
     encoding: str = "utf-8"
     preamble: int = 0
+    escape: str = ""
 
     @property
     def differences(self) -> str:
@@ -84,6 +92,7 @@ class Dialect:
         delimiter, quoting = _DEFAULTS[self.kind]
         names = {character: name for name, character in DELIMITERS.items()}
         parts = [f"delimiter {names.get(self.delimiter, self.delimiter)}"] * (self.delimiter != delimiter)
+        parts += [f"quotes escaped by {self.escape}"] * bool(self.escape)
         parts += [("quoted fields" if self.quoting else "quotes as text")] * (self.quoting != quoting)
         return ", ".join(parts + [self.encoding] * (self.encoding != "utf-8"))
 
@@ -97,10 +106,25 @@ class Dialect:
 
         Raises InputError, with file and line, for quotes that are no CSV.
         """
-        numbered = islice(enumerate(lines, start=1), self.preamble, None)
+        numbered: Iterator[tuple[int, str]] = islice(enumerate(lines, start=1), self.preamble, None)
+        if self.escape:
+            numbered = ((number, self._doubled(line)) for number, line in numbered)
         if not self.quoting:
             return _within_header((number, line.split(self.delimiter)) for number, line in numbered)
         return _within_header(_Quoted(numbered, self.delimiter, path).rows())
+
+    def _doubled(self, line: str) -> str:
+        # RFC 4180 doubles the quotes that other programs escape.
+        escaped = rf'{re.escape(self.escape)}(["{re.escape(self.escape)}])'
+        return re.sub(escaped, lambda match: '""' if match[1] == '"' else match[1], line)
+
+    def remedy(self, fields: Sequence[str]) -> str:
+        """What may help for a row with these fields, of which there are too many or too few."""
+        if any('\\"' in field for field in fields):
+            return "if backslashes escape quotes here, set `escape: '\\'` (--escape '\\')"
+        if any('"' in field for field in fields):
+            return f"if quotes are to be read otherwise here, set `quoting: {str(not self.quoting).lower()}`"
+        return ""
 
     def lines(self, path: Path) -> Iterator[str]:
         """The lines of a plain or gzip file.
@@ -149,7 +173,9 @@ class _Quoted:
                 self._refuse_merged(number, spanned)
                 return fields
             if line[place] != self.delimiter:
-                raise self._wrong("text follows the closing quote of a field", number, line[place - 10 :])
+                raise self._wrong(
+                    "text follows the closing quote of a field", number, line[max(place - 10, 0) :]
+                )
             place += 1
 
     def _quoted(self, number: int, line: str, place: int, spanned: list[str]) -> tuple[str, str, int]:
@@ -182,11 +208,11 @@ class _Quoted:
         return number
 
     def _wrong(self, problem: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
-        return kind(
-            f"not valid CSV: {problem} ({quoted(text, 60)})",
-            location=f"{self.path}:{number}",
-            remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
-        )
+        remedy = "if double quotes are ordinary text here, set `quoting: false` (--no-quoting)"
+        if '\\"' in text:
+            remedy = "if backslashes escape quotes here, set `escape: '\\'` (--escape '\\')"
+        location = f"{self.path}:{number}"
+        return kind(f"not valid CSV: {problem} ({quoted(text, 60)})", location=location, remedy=remedy)
 
 
 def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
@@ -255,9 +281,9 @@ def detect_dialect(sample: bytes, kind: str, wanted: CsvOptions) -> Dialect:
     separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     preamble = 0 if separator is None else 1
     delimiter = wanted.character or (separator[1] if separator else None)
-    sample_rows = _Sample(lines[preamble:], _DEFAULTS[kind][1])
-    chosen = sample_rows.best(_DEFAULTS[kind], delimiter, wanted.quoting)
-    return Dialect(kind, *chosen, encoding, preamble)
+    sample_rows = _Sample(lines[preamble:], _DEFAULTS[kind][1], wanted.escape or "")
+    chosen = sample_rows.best(_DEFAULTS[kind], delimiter, True if wanted.escape else wanted.quoting)
+    return Dialect(kind, *chosen, encoding, preamble, wanted.escape or "")
 
 
 def _encoding(sample: bytes) -> str:
@@ -296,6 +322,7 @@ def _sample_lines(sample: bytes, encoding: str, complete: bool) -> list[str]:
 class _Sample:
     lines: Sequence[str]
     quotes_delimit: bool
+    escape: str = ""
 
     def best(
         self, default: tuple[str, bool], delimiter: str | None, quoting: bool | None
@@ -322,7 +349,7 @@ class _Sample:
         return alike >= _SHARE * len(rows)
 
     def _rows(self, delimiter: str, quoting: bool) -> list[list[str]]:
-        dialect = Dialect("csv", delimiter, quoting)
+        dialect = Dialect("csv", delimiter, quoting, escape=self.escape)
         rows: list[Record] = []
         try:
             for record in islice(dialect.records(self.lines, Path()), _LOOK_AT):

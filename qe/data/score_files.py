@@ -174,15 +174,29 @@ def _of_column(
     return ScoreFile(column.path, name, scores, ids=ids, classes=classes, upwards=upwards)
 
 
+def read_predictions(path: Path, column: str | None = None, *, ranks_suffice: bool = False) -> ScoreFile:
+    """`read_scores` of predictions, with advice for them."""
+    try:
+        return read_scores(path, column, ranks_suffice=ranks_suffice)
+    except InputError as error:
+        if "label" not in error.remedy:
+            raise
+        remedy = "predict every segment, or leave it out here and among the gold labels"
+        raise InputError(error.problem, location=error.location, remedy=remedy) from None
+
+
 def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
-    """Raises InputError if a file has another number of segments than the gold, or other ids."""
+    """Raises InputError if a file has another number of segments than the gold, or other ids.
+
+    Ids 0 to n - 1 are those from 1 to n.
+    """
     for name, file in files.items():
         if len(file.scores) != len(gold.scores):
             raise InputError(
                 f"{len(file.scores)} scores of '{name}', but {len(gold.scores)} gold labels in {gold.path}",
                 location=file.path,
             )
-        if gold.ids is None or file.ids is None:
+        if gold.ids is None or file.ids is None or _numbered_alike(gold.ids, file.ids):
             continue
         for row, (expected, actual) in enumerate(zip(gold.ids, file.ids, strict=True), start=1):
             if expected != actual:
@@ -191,6 +205,14 @@ def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
                     location=file.path,
                     remedy="put both files in the same order",
                 )
+
+
+def _numbered_alike(first: Sequence[str], second: Sequence[str]) -> bool:
+    counted = sorted((first, second), key=lambda ids: "0" not in ids)
+    if not all(text.isdecimal() for ids in counted for text in ids):
+        return False
+    from_0, from_1 = ([int(text) for text in ids] for ids in counted)
+    return sorted(from_0) == list(range(len(from_0))) and [number + 1 for number in from_0] == from_1
 
 
 def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -> Column:

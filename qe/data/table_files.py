@@ -88,12 +88,10 @@ def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[
     cells: list[list[str]] = []
     for line, fields in records:
         if len(fields) != len(header):
-            other = "false" if dialect.quoting else "true"
-            quotes = any('"' in field for field in fields)
             raise InputError(
                 f"expected {len(header)} fields as in the header, found {len(fields)}",
                 location=f"{path}:{line}",
-                remedy=f"if quotes are to be read otherwise here, set `quoting: {other}`" if quotes else "",
+                remedy=dialect.remedy(fields),
             )
         lines.append(line)
         cells.append(fields)

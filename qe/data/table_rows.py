@@ -53,7 +53,7 @@ class Layout:
     """How a file holds a table; settings that are None or empty are detected in the file or by its name.
 
     kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
-    csv         delimiter, quoting and encoding, of TSV and CSV
+    csv         delimiter, quoting, encoding and escape, of TSV and CSV
     decimal     the decimal sign of numbers, a point or a comma
     options     sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
     languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of

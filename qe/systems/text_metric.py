@@ -10,6 +10,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import unknown_name
 from features.basics.options import configured
 from features.basics.packages import DISTRIBUTION, version
+from qe.data.headers import is_rate, key_of
 from qe.systems.texts import TOKENIZATIONS, Texts, tokenizer_signature
 from qe.systems.tokenizers import language_of
 
@@ -84,6 +85,18 @@ class TextMetric(ABC):
 MT_METRICS: Catalogue[TextMetric] = Catalogue(
     "qe.systems.mt_metrics", TextMetric, "metric", group="mt_metric"
 )
+
+
+def known_direction(name: str) -> bool | None:
+    """Whether higher is better, by the name of a metric or label; True if it is unknown.
+
+    >>> known_direction("TER"), known_direction("comet"), known_direction("length")
+    (False, True, None)
+    """
+    key = key_of(name.partition(":")[0])
+    if is_rate(key):
+        return False
+    return MT_METRICS.get(key).higher_is_better if key in MT_METRICS else True
 
 
 def title_of(metric: str) -> str:

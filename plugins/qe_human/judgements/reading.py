@@ -12,6 +12,9 @@ from features.basics.errors import InputError
 from features.basics.numerals import integer
 from features.basics.progress import Progress, silent
 from features.storage.files import read_lines
+from qe.data.headers import key_of
+from qe.data.score_files import is_comet
+from qe.data.score_tables import SEGMENT, SYSTEM
 from qe_human.judgements.collection import Collection, JudgedPair
 
 BLANK = -1
@@ -119,10 +122,11 @@ def format_of(path: Path) -> JudgementFormat:
     for entry in known:
         if entry.recognises(first_line):
             return entry
-    examples = "; ".join(entry.example for entry in known)
-    raise InputError(
-        "begins like no known file of judgements", location=f"{path}:1", remedy=f"first lines: {examples}"
-    )
+    remedy = f"first lines: {'; '.join(entry.example for entry in known)}"
+    columns = {key_of(name) for name in first_line.split(delimiter_of(first_line))}
+    if (columns & {*SYSTEM} and columns & {*SEGMENT}) or is_comet(path):
+        remedy = "systems are compared by scores with `qe compare --scores FILE`"
+    raise InputError("begins like no known file of judgements", location=f"{path}:1", remedy=remedy)
 
 
 def chosen_pairs(judged: dict[str, JudgedPair], names: Sequence[str]) -> dict[str, JudgedPair]:

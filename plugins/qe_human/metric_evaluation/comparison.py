@@ -143,11 +143,11 @@ class Settings:
                 raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
         Rule("metric", self.correct, self.level)
 
-    def of_segments(self) -> "Settings":
+    def for_few_systems(self) -> "Settings":
         """The default units of few systems: segments alone are drawn and exchanged."""
         return replace(self, resample=self.resample or "segments", exchange=self.exchange or "segment")
 
-    def of_both(self) -> "Settings":
+    def for_many_systems(self) -> "Settings":
         """The default units of many systems: segments and systems are drawn."""
         return replace(self, resample=self.resample or "both")
 

@@ -86,7 +86,7 @@ def meta_report(
     notes = [*evaluation.notes, *_omitted(evaluation)]
     reasons: dict[str, list[str]] = {}
     few = 1 < evaluation.shared_systems < MIN_SYSTEMS
-    settings = settings.of_segments() if few else settings.of_both()
+    settings = settings.for_few_systems() if few else settings.for_many_systems()
     for name, correlation in correlations.items():
         if optional and few and results and correlation.level == "system":
             reasons.setdefault(_FEW_SYSTEMS, []).append(name)

@@ -1,80 +1,21 @@
 """Scores of metrics and judgements of people, put side by side."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
-from qe.data.headers import is_rate, key_of
+from qe.data.score_tables import ScoreTable
 from qe.display.summary import summarised
-from qe.systems.text_metric import MT_METRICS
+from qe.systems.segment_scores import table_direction
 from qe_human.human import Human, Preferences, column_means
 from qe_human.judgements.collection import JudgedPair
 from qe_human.ranking_method import ScoreMethod
 
 _DIGITS = 1e-3  # of the standard deviation of system scores: what rounding in a file may be
-ONE_SYSTEM = "system"  # the name of the only system, where none has a name
-
-
-@summarised
-@dataclass(eq=False)
-class ScoreTable:
-    """What one scorer (a metric, or people) says, before systems and segments are known to all.
-
-    Parameters
-    ----------
-    segments : dict of pair of str and str to float, default={}
-        (system, segment) -> score.
-    systems : dict of str to float, default={}
-        System -> score of the system as a whole.
-    notes : tuple of str, default=()
-        What the file holds that is no score here.
-    official : bool, default=False
-        Whether `systems` are the scores of systems in any case; otherwise they are dropped where they are the
-        means of the segment scores, which are then averaged over the judged translations.
-    """
-
-    name: str
-    segments: dict[tuple[str, str], float] = field(default_factory=dict)
-    systems: dict[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    official: bool = False
-
-    def turned(self) -> "ScoreTable":
-        """The same scores with the other sign, and a note of it."""
-        note = f"'{self.name}' counts errors: its scores are turned, higher is better"
-        segments = {key: -score for key, score in self.segments.items()}
-        systems = {name: -score for name, score in self.systems.items()}
-        return replace(self, segments=segments, systems=systems, notes=(*self.notes, note))
-
-    def matrix(self, systems: Sequence[str], segments: Sequence[str]) -> FloatArray | None:
-        """(s, k) segment scores, NaN if there is none; None without any."""
-        if not self.segments:
-            return None
-        column = {name: i for i, name in enumerate(systems)}
-        row = {name: i for i, name in enumerate(segments)}
-        table = np.full((len(segments), len(systems)), np.nan)
-        for (system, segment), score in self.segments.items():
-            if system in column and segment in row:
-                table[row[segment], column[system]] = score
-        return table
-
-    def system_names(self) -> list[str]:
-        """Systems in the order of the file."""
-        return list(dict.fromkeys([*(system for system, _ in self.segments), *self.systems]))
-
-    def system_means(self, systems: Sequence[str]) -> FloatArray | None:
-        """(k,) scores of systems, NaN if there is none; None without any."""
-        if not self.systems:
-            return None
-        return np.array([self.systems.get(name, np.nan) for name in systems])
-
-    def whole_systems(self, system_means: FloatArray | None, scores: FloatArray | None) -> FloatArray | None:
-        """(k,) scores of systems that are not to be computed from the segment scores; None if all are."""
-        return None if not self.official and _are_means(system_means, scores) else system_means
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +43,7 @@ class Evaluation:
 
     @property
     def shared_systems(self) -> int:
-        """The number of systems that people judged and all metrics scored."""
+        """The number of systems that humans scored and all metrics scored."""
         shared = (self.defined(self.with_segments) & self.human.judged()).any(axis=0)
         for metric in self.metrics:
             if metric.scores is None and metric.systems is not None:
@@ -142,19 +83,6 @@ def _segments_of(metric: Metric) -> FloatArray:
     return metric.scores
 
 
-def is_error(table: ScoreTable) -> bool:
-    """Whether scores are of a known metric that counts errors, such as TER; not if some are negative."""
-    scores = (*table.segments.values(), *table.systems.values())
-    return _direction(table.name) is False and not any(score < 0 for score in scores)
-
-
-def _direction(name: str) -> bool | None:
-    key = key_of(name.partition(":")[0])
-    if is_rate(key):
-        return False
-    return MT_METRICS.get(key).higher_is_better if key in MT_METRICS else True
-
-
 def directed_metrics(
     tables: Sequence[ScoreTable],
     human: Human,
@@ -166,9 +94,10 @@ def directed_metrics(
     A metric without a direction, such as length, is left out unless `columns` names it.
     """
     asked = {*lower_is_better, *(columns or ())}
-    undirected = [t.name for t in tables if _direction(t.name) is None and t.name not in asked]
+    undirected = [t.name for t in tables if table_direction(t) is None and t.name not in asked]
     chosen = [table for table in tables if table.name not in undirected] or tables
-    turned = [table.name for table in chosen if table.name not in lower_is_better and is_error(table)]
+    unnamed = [table for table in chosen if table.name not in lower_is_better]
+    turned = [table.name for table in unnamed if table_direction(table) is False]
     metrics, notes = made_metrics(chosen, human, [*lower_is_better, *turned])
     if turned:
         notes.append(f"lower is better, known by name: {', '.join(turned)}")
@@ -194,7 +123,7 @@ def made_metrics(
             raise unknown_name("metric", name, names, location="--lower-is-better")
     notes: list[str] = []
     metrics = []
-    for table in tables:
+    for table in (_counted_from_1(table, human) for table in tables):
         sign = -1.0 if table.name in lower_is_better else 1.0
         scores, system_means = table.matrix(human.systems, human.segments), table.system_means(human.systems)
         defined = [
@@ -202,16 +131,26 @@ def made_metrics(
         ]
         if not defined:
             raise InputError(
-                f"'{table.name}' scores no translation with a human score: people judged "
+                f"'{table.name}' scores no translation with a human score: humans scored "
                 f"{_names(human.systems, _judged_segments(human))}; '{table.name}' scores "
                 f"{_names(table.system_names(), list(dict.fromkeys(s for _, s in table.segments)))}",
                 remedy="systems and segments are joined by their names: give them the same in both files",
             )
         notes += _missing(table, human, scores, system_means)
-        system_means = table.whole_systems(system_means, scores)
+        system_means = _whole_systems(table, system_means, scores)
         sided = [None if values is None else sign * values for values in (scores, system_means)]
         metrics.append(Metric(table.name, *sided))
     return tuple(metrics), notes
+
+
+def _counted_from_1(table: ScoreTable, human: Human) -> ScoreTable:
+    names = {segment for _, segment in table.segments}
+    if names != set(map(str, range(len(names)))) or set(_judged_segments(human)) != set(
+        map(str, range(1, len(names) + 1))
+    ):
+        return table
+    segments = {(system, str(int(name) + 1)): score for (system, name), score in table.segments.items()}
+    return replace(table, segments=segments)
 
 
 def _missing(
@@ -255,7 +194,14 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
     scored = dict.fromkeys(segment for metric in metrics for _, segment in metric.segments)
     segments = tuple(judged | scored) or ("",)
     scores, system_means = table.matrix(systems, segments), table.system_means(systems)
-    return Human(systems, segments, scores, None, table.whole_systems(system_means, scores))
+    return Human(systems, segments, scores, None, _whole_systems(table, system_means, scores))
+
+
+def _whole_systems(
+    table: ScoreTable, means: FloatArray | None, scores: FloatArray | None
+) -> FloatArray | None:
+    """(k,) scores of systems that are not to be computed from the segment scores; None if all are."""
+    return None if not table.official and _are_means(means, scores) else means
 
 
 def _are_means(system_means: FloatArray | None, scores: FloatArray | None) -> bool:
@@ -265,12 +211,6 @@ def _are_means(system_means: FloatArray | None, scores: FloatArray | None) -> bo
     return bool(
         np.allclose(system_means, means, rtol=0, atol=_DIGITS * np.nanstd(system_means), equal_nan=True)
     )
-
-
-def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str, str], float]:
-    """The mean of several judges' scores of a translation, those that are missing left out."""
-    defined = {key: [value for value in values if value == value] for key, values in parts.items()}
-    return {key: sum(values) / len(values) if values else float("nan") for key, values in defined.items()}
 
 
 def _names(systems: Sequence[str], segments: Sequence[str]) -> str:

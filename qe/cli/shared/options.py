@@ -33,6 +33,7 @@ class CommonOptions:
     table format, if detection fails:
       --delimiter CHAR  Tab, comma, semicolon, pipe, or a character.
       --quoting/--no-quoting  Whether double quotes delimit fields.
+      --escape CHAR  A character before quotes that are text, such as '\\'. (default: they are doubled)
       --encoding NAME  Such as cp1252.
       --decimal .|,  Decimal sign of numbers.
       --sheet NAME  Sheet of an XLSX. (default: the first visible)
@@ -97,6 +98,7 @@ def table_layout(
     encoding: str | None = None,
     decimal: str | None = None,
     *,
+    escape: str | None = None,
     sheet: str = "",
     header_row: int = 1,
     kind: str | None = None,
@@ -110,7 +112,7 @@ def table_layout(
 
     known_as = name_pairs(languages or (), "--languages", "SIDE", "TAG")
     asked = FileOptions(known_as, SheetLocation(sheet, header_row))
-    layout = Layout(kind, CsvOptions(delimiter, quoting, encoding), decimal, asked)
+    layout = Layout(kind, CsvOptions(delimiter, quoting, encoding, escape), decimal, asked)
     layout.check()
     return layout
 
@@ -123,6 +125,7 @@ class TextOptions:
     delimiter: str | None = None
     quoting: bool | None = None
     encoding: str | None = None
+    escape: str | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -133,7 +136,7 @@ class TextOptions:
 
     def layout(self, **settings: Any) -> "Layout":
         """The format of the table; `settings` as `table_layout` takes it."""
-        return table_layout(self.delimiter, self.quoting, self.encoding, **settings)
+        return table_layout(self.delimiter, self.quoting, self.encoding, escape=self.escape, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,8 @@ class Table(Format):
         Whether double quotes delimit fields (RFC 4180); null: as the file shows.
     encoding : str or None, default=None
         Of TSV and CSV, such as cp1252; null: UTF-8, UTF-16 or cp1252, as the file shows.
+    escape : str or None, default=None
+        Of TSV and CSV: a character before quotes that are text, such as a backslash; null: they are doubled.
     decimal : {'.', ','} or None, default=None
         The decimal sign of numbers, a point or a comma; null: as the numbers show.
     sheet : str or None, default=None
@@ -67,6 +69,7 @@ class Table(Format):
     delimiter: str | None = None
     quoting: bool | None = None
     encoding: str | None = None
+    escape: str | None = None
     decimal: Literal[".", ","] | None = None
     sheet: str | None = None
     header_row: int = 1
@@ -86,7 +89,7 @@ class Table(Format):
     def layout(self) -> Layout:
         return Layout(
             self.kind,
-            CsvOptions(self.delimiter, self.quoting, self.encoding),
+            CsvOptions(self.delimiter, self.quoting, self.encoding, self.escape),
             self.decimal,
             FileOptions(location=SheetLocation(self.sheet or "", self.header_row)),
             (self.source_language, self.target_language),

@@ -76,9 +76,12 @@ class Table(TextMetric):
         return ratio((1 + weight) * first, weight * sums[..., 2] + sums[..., 1])
 
 
+NO_SCORE = "no score"
+
+
 @dataclass(frozen=True)
 class SegmentScores(TextMetric):
-    """The mean of one finite number per line.
+    """The mean of one finite number per line; lines of NO_SCORE do not count.
 
     statistics   score, 1
 
@@ -92,7 +95,11 @@ class SegmentScores(TextMetric):
     needs_references: ClassVar[bool] = False
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
-        return Table("mean").statistics(hypotheses, references)
+        missing = np.array([line == NO_SCORE for line in hypotheses.lines], np.bool_)
+        lines = ["0" if line == NO_SCORE else line for line in hypotheses.lines]
+        statistics = Table("mean").statistics(Texts.from_lines(lines, hypotheses.name), references)
+        statistics[missing] = 0
+        return statistics
 
     def aggregate(self, sums: FloatArray) -> FloatArray:
         return Table("mean").aggregate(sums)
@@ -106,3 +113,13 @@ class SegmentErrors(SegmentScores):
     """SegmentScores for a metric by which lower is better."""
 
     higher_is_better: ClassVar[bool | None] = False
+
+
+@dataclass(frozen=True)
+class SegmentValues(SegmentScores):
+    """SegmentScores for a metric by which neither direction is better, such as length."""
+
+    higher_is_better: ClassVar[bool | None] = None
+
+
+BY_DIRECTION = {True: SegmentScores, False: SegmentErrors, None: SegmentValues}

@@ -64,7 +64,7 @@ ROWS: list[tuple[str, int, list[str], list[str]]] = [
     (
         "--human renamed.tsv --metrics segments.tsv",
         2,
-        ["people judged systems sysA, sysB and segments 1, 2,", "'bleu' scores systems A, B and segments 1,",
+        ["humans scored systems sysA, sysB and segments 1, 2,", "'bleu' scores systems A, B and segments 1,",
          "systems and segments are joined by their names"],
         [],
     ),

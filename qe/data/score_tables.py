@@ -1,0 +1,292 @@
+"""Tables of scores by system and segment, as metrics and people give them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.assignments import named_file
+from features.basics.errors import InputError, unknown_name
+from features.basics.numerals import is_real
+from qe.data.appraise import is_appraise, judgements, standardised
+from qe.data.headers import HEADERS, key_of
+from qe.data.reading import Column, Reading, number_in, number_problem
+from qe.data.score_files import is_comet, read_comet, read_scores
+from qe.data.table_files import read_table
+from qe.data.table_rows import KINDS
+from qe.display.summary import summarised
+
+ONE_SYSTEM = "system"  # the name of the only system, where none has a name
+
+
+@summarised
+@dataclass(eq=False)
+class ScoreTable:
+    """What one scorer (a metric, or people) says, before systems and segments are known to all.
+
+    Parameters
+    ----------
+    segments : dict of pair of str and str to float, default={}
+        (system, segment) -> score.
+    systems : dict of str to float, default={}
+        System -> score of the system as a whole.
+    notes : tuple of str, default=()
+        What the file holds that is no score here.
+    runs : dict of pair of str and str to sequence of float, default={}
+        (system, segment) -> scores of each run, which `segments` averages; empty without a column `run`.
+    official : bool, default=False
+        Whether `systems` are the scores of systems in any case; otherwise they are dropped where they are the
+        means of the segment scores, which are then averaged over the judged translations.
+    """
+
+    name: str
+    segments: dict[tuple[str, str], float] = field(default_factory=dict)
+    systems: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    official: bool = False
+    runs: dict[tuple[str, str], Sequence[float]] = field(default_factory=dict)
+
+    def turned(self) -> "ScoreTable":
+        """The same scores with the other sign, and a note of it."""
+        note = f"'{self.name}' counts errors: its scores are turned, higher is better"
+        segments = {key: -score for key, score in self.segments.items()}
+        systems = {name: -score for name, score in self.systems.items()}
+        return replace(self, segments=segments, systems=systems, notes=(*self.notes, note))
+
+    def matrix(self, systems: Sequence[str], segments: Sequence[str]) -> FloatArray | None:
+        """(s, k) segment scores, NaN if there is none; None without any."""
+        if not self.segments:
+            return None
+        column = {name: i for i, name in enumerate(systems)}
+        row = {name: i for i, name in enumerate(segments)}
+        table = np.full((len(segments), len(systems)), np.nan)
+        for (system, segment), score in self.segments.items():
+            if system in column and segment in row:
+                table[row[segment], column[system]] = score
+        return table
+
+    def system_names(self) -> list[str]:
+        """Systems in the order of the file."""
+        return list(dict.fromkeys([*(system for system, _ in self.segments), *self.systems]))
+
+    def system_means(self, systems: Sequence[str]) -> FloatArray | None:
+        """(k,) scores of systems, NaN if there is none; None without any."""
+        if not self.systems:
+            return None
+        return np.array([self.systems.get(name, np.nan) for name in systems])
+
+
+def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str, str], float]:
+    """The mean of several judges' scores of a translation, those that are missing left out."""
+    defined = {key: [value for value in values if value == value] for key, values in parts.items()}
+    return {key: sum(values) / len(values) if values else float("nan") for key, values in defined.items()}
+
+
+def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
+    """Scores of translations, raw (`score`) and standardised by annotator (`z`). Both are means over
+    annotators. Raises InputError as `judgements` does.
+    """
+    rows, note = judgements(path, pair)
+    notes = (f"{path.name}: {note}",) if note else ()
+    z = standardised(rows)
+    documents: dict[str, set[str]] = {}
+    for row in rows:
+        documents.setdefault(row.item, set()).add(row.document)
+    several = any(len(named) > 1 for named in documents.values())  # items are counted in each document
+    tables = []
+    for name, values in (("score", [row.score for row in rows]), ("z", z)):
+        parts: dict[tuple[str, str], list[float]] = {}
+        for row, value in zip(rows, values, strict=True):
+            segment = f"{row.document}:{row.item}" if several else row.item
+            for system in row.system.split("+"):
+                parts.setdefault((system, segment), []).append(value)
+        tables.append(ScoreTable(name, averages(parts), notes=notes))
+    return tables
+
+
+# Names of the columns of segments, systems and judges: the first that a table has.
+SEGMENT = ("segment", "id", "index", *HEADERS["id"])
+SYSTEM = ("system", "sys", "system_id", "system_name", "mt_system")
+PAIR = ("pair", "language_pair", "lp", "langs")
+JUDGE = ("judge", "judge_id", "rater", "annotator", "annotator_id")
+RUN = ("run", "run_id", "replication")
+# Their numbers tell rows apart and are scores of nothing.
+_IDENTIFIERS = {*SEGMENT, *SYSTEM, *PAIR, *JUDGE, *RUN, "document", "document_id", "doc", "doc_id", "seed"}
+_MISSING = ("", "none", "nan", "na", "null")
+
+
+def read_metric_tables(
+    arguments: Sequence[str], columns: Sequence[str] | None = None, pair: str | None = None
+) -> tuple[list[ScoreTable], list[Path]]:
+    """Metrics from tables: FILE, or SYSTEM=FILE for the scores of one system; and the files.
+
+    columns  those to read; default: all that hold numbers
+    pair     the language pair to read of tables that have a column `pair`
+
+    A metric in several files has its parts from all of them.
+    Raises InputError for a table without scores, a column that no table has, and a score given twice.
+    """
+    metrics: dict[str, ScoreTable] = {}
+    files = [named_file(argument) for argument in arguments]
+    for system, path in files:
+        for table in read_table_of_scores(path, system, columns, pair):
+            existing = metrics.setdefault(table.name, ScoreTable(table.name))
+            _joined(existing, table, path)
+    for name in columns or ():
+        if name not in metrics:
+            names = {
+                t.name: None for system, path in files for t in read_table_of_scores(path, system, None, pair)
+            }
+            raise unknown_name("column", name, names, location="--columns")
+    if not metrics:
+        raise InputError("the tables hold no column of numbers", location=files[0][1] if files else None)
+    return list(metrics.values()), [path for _, path in files]
+
+
+def read_table_of_scores(
+    path: Path, system: str, columns: Sequence[str] | None, pair: str | None = None
+) -> list[ScoreTable]:
+    """One ScoreTable per column of numbers.
+
+    system  the one system of a table without a column `system`; may be empty
+    pair    the language pair whose rows are read if the table has a column of pairs
+
+    A table without a column of segments holds scores of whole systems. A file that is no table by its name
+    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores. What
+    comet-score prints or writes as JSON names the systems itself, as exports of Appraise do (CSV).
+    """
+    ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    if ending == "csv" and is_appraise(path):
+        return [table for table in read_appraise(path, pair) if columns is None or table.name in columns]
+    if ending not in KINDS:
+        return [_of_comet(path, system) if is_comet(path) else _of_lines(path, system)]
+    reading = Reading(path.parent)
+    cells = {name: reading.stripped(column) for name, column in read_table(reading, path).items()}
+    cells = _of_pair(cells, pair, path)
+    segment, named, judge, run = (_first(names, cells) for names in (SEGMENT, SYSTEM, JUDGE, RUN))
+    keys = {named, judge, run, segment, _first(PAIR, cells)}
+    if segment is None and named is None:
+        raise InputError("has neither a column 'system' nor 'segment'", location=f"{path}:1")
+    if named is not None and system:
+        raise InputError(f"has a column '{named}', and is given as that of '{system}'", location=path)
+    rows = len(next(iter(cells.values())))
+    systems = cells[named].texts if named is not None else [system or ONE_SYSTEM] * rows
+    segments = cells[segment].texts if segment is not None else None
+    repeats = [cells[name].texts for name in (judge, run) if name is not None]
+    _check_keys(cells, systems, segments, repeats)
+    tables = []
+    for name, column in cells.items():
+        chosen = name in columns if columns is not None else _is_metric(name, column)
+        if chosen and name not in keys:
+            tables.append(_table(name, column, systems, segments, run is not None and judge is None))
+    return tables
+
+
+def _is_metric(name: str, column: Column) -> bool:
+    existing = [text for text in column.texts if text.strip().lower() not in _MISSING]
+    return key_of(name) not in _IDENTIFIERS and bool(existing) and all(map(is_real, existing))
+
+
+def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[str, Column]:
+    name = _first(PAIR, cells)
+    if name is None:
+        return dict(cells)
+    existing = list(dict.fromkeys(cells[name].texts))
+    pair = chosen_name(pair, existing, "language pair", "--pair", path)
+    rows = [row for row, text in enumerate(cells[name].texts) if text == pair]
+    return {key: column.take(rows) for key, column in cells.items()}
+
+
+def _first(names: Sequence[str], cells: Mapping[str, Column]) -> str | None:
+    keys = {key_of(cell): cell for cell in cells}
+    return next((keys[name] for name in names if name in keys), None)
+
+
+def _of_comet(path: Path, system: str) -> ScoreTable:
+    metric, systems = read_comet(path)
+    if system and len(systems) > 1:
+        raise InputError(
+            f"has the systems {', '.join(systems)}, and is given as that of '{system}'", location=path
+        )
+    table = ScoreTable(metric or path.name.partition(".")[0])
+    for name, scores in systems.items():
+        named = system or name
+        table.segments |= {(named, str(i)): float(value) for i, value in enumerate(scores, start=1)}
+    return table
+
+
+def _of_lines(path: Path, system: str) -> ScoreTable:
+    file = read_scores(path)
+    scores = {(system or ONE_SYSTEM, str(i)): float(v) for i, v in enumerate(file.scores, start=1)}
+    return ScoreTable(file.name, scores)
+
+
+def _table(
+    name: str, column: Column, systems: Sequence[str], segments: Sequence[str] | None, by_run: bool
+) -> ScoreTable:
+    values = [_score(column, row) for row in range(len(column))]
+    if segments is None:
+        return ScoreTable(name, systems=dict(zip(systems, values, strict=True)))
+    parts: dict[tuple[str, str], list[float]] = {}
+    for system, segment, value in zip(systems, segments, values, strict=True):
+        parts.setdefault((system, segment), []).append(value)
+    return ScoreTable(name, averages(parts), runs=dict(parts) if by_run else {})
+
+
+def _check_keys(
+    cells: Mapping[str, Column],
+    systems: Sequence[str],
+    segments: Sequence[str] | None,
+    repeats: Sequence[Sequence[str]],
+) -> None:
+    first = next(iter(cells.values()))
+    rows = zip(systems, segments or [""] * len(systems), *repeats, strict=True)
+    seen: dict[tuple[str, ...], int] = {}
+    for row, key in enumerate(rows):
+        if not key[0].strip() or (segments is not None and not key[1].strip()):
+            raise InputError("a score without a system or a segment", location=first.location(row))
+        if key in seen:
+            what = " ".join(part for part in key if part)
+            raise InputError(
+                f"'{what}' has two rows (the first is {first.location(seen[key])})",
+                location=first.location(row),
+                remedy="give one score per system and segment; several judges need a column 'judge', several "
+                "runs a column 'run'",
+            )
+        seen[key] = row
+
+
+def _score(column: Column, row: int) -> float:
+    text = column.texts[row]
+    if row in column.absent or text.strip().lower() in _MISSING:
+        return float("nan")
+    problem = number_problem(text, None, None)
+    if problem is not None:
+        raise InputError(f"the score {problem[0]}", location=column.location(row), remedy=problem[1])
+    return number_in(text)
+
+
+def _joined(existing: ScoreTable, addition: ScoreTable, path: Path) -> None:
+    twice = [" ".join(key) for key in addition.segments if key in existing.segments]
+    twice += [name for name in addition.systems if name in existing.systems]
+    if twice:
+        raise InputError(
+            f"'{existing.name}' of '{twice[0]}' has been read from another file already", location=path
+        )
+    existing.segments |= addition.segments
+    existing.systems |= addition.systems
+    existing.runs |= addition.runs
+
+
+def chosen_name(name: str | None, names: Sequence[str], noun: str, option: str, folder: Path) -> str:
+    if name is not None:
+        if name not in names:
+            raise unknown_name(noun, name, names, location=option)
+        return name
+    if len(names) > 1:
+        raise InputError(
+            f"which {noun}?", location=folder, remedy=f"choose one with {option}: {', '.join(names)}"
+        )
+    return names[0]

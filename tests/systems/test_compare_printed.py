@@ -1,0 +1,77 @@
+"""What `qe compare` and `qe rank` print of tables of scores, with segments that lack scores."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qe.cli import main
+
+COMET = "{0}.txt\tSegment {1}\tscore: {2}"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: Any) -> None:
+    """Two systems of 30 segments: outputs, tables of scores, output of comet-score."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    words, names = np.array(["a", "b", "c", "d"]), ("x", "y")
+    for name in ("ref", "x", "y"):
+        lines = (" ".join(rng.choice(words, 6)) for _ in range(30))
+        Path(f"{name}.txt").write_text("".join(f"{line}\n" for line in lines))
+    scores = {name: rng.normal(i, 1, 30).round(3) for i, name in enumerate(names)}
+    rows = [f"{name}\t{i + 1}\t{scores[name][i]}\t{9 - scores[name][i]}" for name in names for i in range(30)]
+    header = "system\tsegment\tcomet\tter"
+    Path("table.tsv").write_text("\n".join([header, *rows]) + "\n")
+    Path("part.tsv").write_text("\n".join([header, *rows[2:-1]]) + "\n")
+    runs = [
+        f"{name}\t{run}\t{i + 1}\t{scores[name][i] + run / 9}"
+        for name in names
+        for run in (1, 2)
+        for i in range(30)
+    ]
+    Path("runs.tsv").write_text("\n".join(["system\trun\tsegment\tbleu", *runs]) + "\n")
+    printed = {name: [COMET.format(name, i, scores[name][i]) for i in range(30)] for name in names}
+    Path("comet.txt").write_text("\n".join([*printed["x"], *printed["y"], "x.txt\tscore: 0.5"]) + "\n")
+    Path("x.comet").write_text("\n".join(printed["x"]) + "\n")
+    Path("y.comet").write_text("\n".join(printed["y"]) + "\n")
+    Path("long.tsv").write_text("\n".join([header, *rows, "x\t31\t1\t1"]) + "\n")
+
+
+TEXTS = "--references ref.txt --system x=x.txt --system y=y.txt --metrics bleu"
+RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics bleu"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "contained", "absent"),
+    [
+        ("compare --scores table.tsv", 0, ["comet ↑", "TER ↓", "30 segments"], ["lack", "BLEU"]),
+        (f"compare {TEXTS} --scores table.tsv", 0, ["comet ↑", "TER ↓", "BLEU ↑"], []),
+        (f"compare {TEXTS} --scores part.tsv", 0,
+         ["comet: 3 of 30 segments lack a score (x: 2, y: 1) and are left out"], []),
+        ("compare --scores comet.txt", 0, ["comet ↑", "x.txt", "y.txt"], []),
+        (f"compare {RENAMED} --scores comet.txt", 0, ["comet ↑  one", "two"], ["lack"]),
+        (f"compare {TEXTS} --scores m:x=x.comet --scores m:y=y.comet", 0, ["m ↑"], []),
+        ("compare --scores runs.tsv --csv", 0, ["bleu,x,2,", "bleu,y,2,"], []),
+        (f"compare {RENAMED} --scores table.tsv", 2,
+         ["'comet' scores the systems x, y, and not 'one'", "joined by their names"], []),
+        (f"compare {TEXTS} --scores long.tsv", 2, ["has 31 segments (1 to 31), but the outputs have 30"], []),
+        ("compare --scores table.tsv --lower-is-better nix", 2, ["names no metric of --scores: nix"], []),
+        ("rank table.tsv", 2, ["systems are compared by scores with `qe compare --scores FILE`"], ["_a"]),
+        ("rank comet.txt", 2, ["`qe compare --scores FILE`"], ["system_a"]),
+        ("rank ref.txt", 2, ["first lines: system_a"], ["--scores"]),
+    ],
+)  # fmt: skip
+def test_what_is_printed(
+    command: str, code: int, contained: list[str], absent: list[str], capsys: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    more = ["--samples", "100"] if code == 0 else []
+    with pytest.raises(SystemExit) as stopped:
+        main([*command.split(), *more])
+    captured = capsys.readouterr()
+    printed = captured.out + captured.err
+    assert stopped.value.code == code, printed
+    assert [text for text in contained if text not in printed] == [], printed
+    assert [text for text in absent if text in printed] == [], printed
