@@ -52,7 +52,7 @@ GAP = FROM_0.replace("8\t", "9\t")
     ("command", "code", "contained", "absent"),
     [
         (f"data check escaped.csv {SET}", 2, "(--escape '\\')", "quoting"),
-        (f"data check escaped.csv {SET} --set escape=\\", 0, "2 segments", "not valid CSV"),
+        (f"data check escaped.csv {SET} --set escape=\\", 0, "quotes escaped by", "not valid CSV"),
         ("evaluate --gold gold.tsv --predictions from_0.tsv --samples 100", 0, "1.000", "has id"),
         ("evaluate --gold gold.tsv --predictions gap.tsv", 2, "segment 1 has id '0', but '1'", "1.000"),
         ("evaluate --gold gold.tsv --predictions nan.tsv", 2, "('NaN'); predict every segment", "no label"),
