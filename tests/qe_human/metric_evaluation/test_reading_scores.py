@@ -10,7 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.score_tables import ScoreTable
 from qe_human.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
-from qe_human.metric_evaluation.scores import ScoreTable, human_of, made_metrics
+from qe_human.metric_evaluation.scores import human_of, made_metrics
 from tests.factories import refuses
 
 NAN = float("nan")
