@@ -1,1 +1,1 @@
-"""Annotate and translate text with programs and models from outside the project."""
+"""Annotates and translates text with external programs and models."""

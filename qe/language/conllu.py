@@ -20,10 +20,7 @@ FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, MISC = 1, 2, 3, 4, 5, 6, 7, 9
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """The words of a sentence (ids 1, 2, ...), its rows with ranges, their file and lines.
-
-    Every row has the number of its line.
-    """
+    """Words of a sentence (ids 1, 2, ...), all rows including ranges, file, and a line number per row."""
 
     words: list[Row]
     rows: list[Row]
@@ -32,21 +29,21 @@ class Sentence:
 
     @property
     def location(self) -> str:
-        """Place where it begins."""
+        """File and line where the sentence begins."""
         return f"{self.path}:{self.lines[0]}"
 
     def heads(self) -> list[int]:
-        """The heads of the words, from 0; -1: root. Raises InputError, with the line, for no tree."""
+        """Heads of the words, from 0; -1: root. Raises InputError, with the line, unless they form a tree."""
         lines = [line for row, line in zip(self.rows, self.lines, strict=True) if _is_word(row)]
         return heads_of(self.words, [f"{self.path}:{line}" for line in lines])
 
     def in_text(self) -> list[Row]:
-        """Words as the text has them: `del`, not `de` and `el`. See `features.text.annotation.collapsed`."""
+        """Rows with contracted words (`del`, not `de` and `el`); see `features.text.annotation.collapsed`."""
         return collapsed(self.rows)
 
 
 def read_conllu(files: Sequence[Path]) -> list[Sentence]:
-    """The sentences of CoNLL-U files, plain or gzip; comments and empty nodes are passed over.
+    """Sentences of CoNLL-U files, plain or gzip; comments and empty nodes are ignored.
 
     Raises InputError, with file and line, for rows without ten columns or a form, ids out of order, sentences
     of more than 2,000 words, or files without a sentence.
@@ -58,9 +55,9 @@ def read_conllu(files: Sequence[Path]) -> list[Sentence]:
 
 
 def tags_of_texts(path: Path, layer: Literal["lemma", "upos", "xpos"]) -> Tokens:
-    """What a treebank says of the words of its texts (`in_text`), a text per sentence.
+    """Tags in `layer` of each text's words (`in_text`), one text per sentence.
 
-    Raises InputError for a treebank that says nothing of them, and as `read_conllu` does.
+    Raises InputError for a treebank without this layer, and like `read_conllu`.
     """
     column = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS}[layer]
     texts = [[row[column] for row in sentence.in_text()] for sentence in read_conllu([path])]
@@ -113,11 +110,11 @@ def _sentence(rows: list[Row], path: Path, lines: list[int]) -> Sentence:
 
 
 def heads_of(words: Sequence[Row], location: Sequence[str]) -> list[int]:
-    """The heads of a sentence's words, from 0; -1: root.
+    """Heads of a sentence's words, from 0; -1: root.
 
-    location  each word stands
+    location  location of each word
 
-    Raises InputError for heads that make no tree.
+    Raises InputError unless the heads form a tree.
     """
     heads = []
     for row, line in zip(words, location, strict=True):
@@ -140,7 +137,7 @@ def heads_of(words: Sequence[Row], location: Sequence[str]) -> list[int]:
 
 
 def versions(sentences: Sequence[Sentence]) -> list[list[Row]]:
-    """Every sentence by words, and again as the text has it if that differs. Both versions are learned."""
+    """Every sentence by words, followed by its contracted version if that differs; both are training data."""
     result = []
     for sentence in sentences:
         result.append(sentence.words)
@@ -150,5 +147,5 @@ def versions(sentences: Sequence[Sentence]) -> list[list[Row]]:
 
 
 def universal_deprel(relation: str) -> str:
-    """The relation without its subtype: `nsubj` of `nsubj:pass`."""
+    """The relation without its subtype: `nsubj` for `nsubj:pass`."""
     return relation.split(":", 1)[0]

@@ -8,11 +8,11 @@ from features.basics.catalogue import Catalogue
 
 
 class Engine(ABC):
-    """A translation engine for one language pair; made from the codes of its two languages."""
+    """A translation engine for one language pair, created from two language codes."""
 
     @abstractmethod
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
-        """One line out per line in, in order."""
+        """Yields one line per input line, in order."""
 
     @property
     @abstractmethod
@@ -24,6 +24,6 @@ ENGINES: Catalogue[Engine] = Catalogue("qe.language.programs.engines", Engine, "
 
 
 def engine(name: str, source_language: str, target_language: str) -> Engine:
-    """The engine `name` for a language pair. Raises InputError for an unknown name."""
+    """The engine `name` for a language pair; raises InputError for an unknown name."""
     make: Any = ENGINES.get(name)
     return cast(Engine, make(source_language, target_language))

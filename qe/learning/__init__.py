@@ -1,4 +1,4 @@
-"""Learners and selectors, one a file."""
+"""Learners and feature selectors."""
 
 from typing import TYPE_CHECKING
 

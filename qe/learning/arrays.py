@@ -1,4 +1,4 @@
-"""Checks of a stored estimator's arrays, before compiled code follows their numbers."""
+"""Checks a stored estimator's arrays before compiled code uses them as indices."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,14 +11,14 @@ from sklearn.svm import SVC, SVR
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
 
-# Thresholds of the leaves of a model tree are NaN, limits of columns that are not clipped are infinite.
+# Thresholds at the leaves of a model tree are NaN, limits of unclipped columns infinite.
 _MAY_BE_UNDEFINED = frozenset({"threshold_", "low_", "high_"})
 
 
 def check_estimators(root: BaseEstimator) -> None:
-    """Checks an estimator and all within it, before compiled code reads its arrays.
+    """Checks the arrays of an estimator and all nested estimators before compiled code reads them.
 
-    It has `check_arrays`, or is of scikit-learn. Raises Damaged if an array would be read outside its bounds.
+    Calls `check_arrays`, or scikit-learn's checks. Raises Damaged if an array would be read out of bounds.
     """
     for estimator in estimators(root):
         own = getattr(estimator, "check_arrays", None)
@@ -30,7 +30,7 @@ def check_estimators(root: BaseEstimator) -> None:
 
 
 def check_finite(root: BaseEstimator) -> None:
-    """Raises Damaged if a fitted attribute of an estimator is NaN or infinite, or holds such a value."""
+    """Raises Damaged if a fitted attribute of an estimator contains NaN or infinity."""
     for estimator in estimators(root):
         for name, value in vars(estimator).items():
             fitted = name.startswith("_") or name.endswith("_")
@@ -48,7 +48,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def estimators(root: Any) -> Iterator[BaseEstimator]:
-    """The estimators that an object consists of, itself first, each once."""
+    """The object itself and its nested estimators, each once."""
     waiting, seen = [root], set[int]()
     while waiting:
         item = waiting.pop()

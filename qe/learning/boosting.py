@@ -1,4 +1,4 @@
-"""LightGBM behind scikit-learn's interface, with what the LightGBM learners share."""
+"""LightGBM with scikit-learn's interface, and settings shared by the LightGBM learners."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -27,13 +27,13 @@ REPRODUCIBLE: dict[str, Any] = {
 TRUSTED_TYPES = ("collections.OrderedDict", "lightgbm.basic.Booster", "qe.learning.boosting.BoostedTrees")
 
 
-VALIDATION = 0.2  # of the training rows, for early stopping
+VALIDATION = 0.2  # share of training rows used for early stopping
 Leaves = Annotated[int, Ge(2), Le(131_072)]
-_MOST_THREADS = 1024  # more than any machine has: OpenMP ends the process where it cannot start them
+_MOST_THREADS = 1024  # upper limit, because OpenMP ends the process if it cannot start a thread
 
 
 def check_settings(model: Any) -> None:
-    """Raises Damaged for settings of a stored model that let LightGBM read beyond its arrays."""
+    """Raises Damaged for settings of a stored model that make LightGBM read out of bounds."""
     threads = model.n_jobs
     if not (threads is None or (isinstance(threads, int) and abs(threads) <= _MOST_THREADS)):
         raise Damaged(f"`n_jobs` must be a whole number up to {_MOST_THREADS}, but is {threads!r}")
@@ -42,17 +42,17 @@ def check_settings(model: Any) -> None:
 
 
 class BoostedTrees(LGBMRegressor):
-    """LGBMRegressor on plain arrays: it refuses column names that hold `,`, `:`, `[` or `"`.
+    """LGBMRegressor on plain arrays, because it rejects column names with `,`, `:`, `[` or `"`.
 
-    early_stopping_round  trees without gain on a fifth of the training rows, drawn by the seed, after which
-                          no more are added; then that many are fitted on all rows. 0: `n_estimators` trees
+    early_stopping_round  patience: trees are added until this many bring no gain on a random fifth of the
+                          training rows, then the best number is fitted on all rows. 0: `n_estimators` trees
     monotone_constraints  feature -> 1 if predictions must not fall as it grows, -1 if they must not rise
     """
 
     _names: Sequence[str] = ()
     _stops = False
 
-    # https://lightgbm.readthedocs.io/en/stable/Parameters.html, by the names of scikit-learn's interface
+    # https://lightgbm.readthedocs.io/en/stable/Parameters.html, with the names of scikit-learn's interface
     stated: ClassVar[Mapping[str, Any]] = {
         "boosting_type": Literal["gbdt", "rf", "dart"],
         "num_leaves": Leaves,
@@ -75,7 +75,7 @@ class BoostedTrees(LGBMRegressor):
         "random_state": Annotated[int, Ge(0), Le(2**32 - 1)] | None,
         "n_jobs": Threads,
         "importance_type": Literal["split", "gain"],
-        "alpha": Positive,  # of Huber's loss and of the quantile
+        "alpha": Positive,  # Huber loss and quantile loss
         "deterministic": bool,
         "drop_rate": Share,
         "extra_trees": bool,
@@ -99,7 +99,7 @@ class BoostedTrees(LGBMRegressor):
     def fit(  # type: ignore[override]  # scikit-learn's arguments, without LightGBM's evaluation sets
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **options: Any
     ) -> Self:
-        """Fits all rows; with `early_stopping_round`, as many trees as are best on held-out ones."""
+        """Fits all rows; `early_stopping_round` chooses the number of trees on held-out rows."""
         if issparse(X):
             raise TypeError("sparse input is not supported; give a dense array")
         weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -150,7 +150,7 @@ class BoostedTrees(LGBMRegressor):
         return tags
 
     def check_arrays(self) -> None:
-        """Raises Damaged for settings that LightGBM cannot run with. Its trees are checked as text."""
+        """Raises Damaged for settings that LightGBM cannot use. Trees are checked as text elsewhere."""
         check_settings(self)
 
     def predict(self, X: ArrayLike, **options: Any) -> FloatArray:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""Clipping: cuts extreme values to the range of the training rows, fills undefined ones."""
+"""Clipping: limits values to the range of the training rows, and fills undefined ones."""
 
 from typing import Any, Self
 
@@ -8,14 +8,14 @@ from sklearn.impute import SimpleImputer
 
 
 class ClippingImputer(SimpleImputer):  # type: ignore[misc]
-    """Cuts columns at quantiles of the training rows and fills undefined values by medians.
+    """Clips columns at quantiles of the training rows, and replaces undefined values by medians.
 
-    A column that is the same in all but `share` of the rows at either end is constant afterwards.
+    A column becomes constant if it varies only in a `share` of the rows at either end.
 
     Parameters
     ----------
     share : float, default=0.03
-        Training rows beyond each end of a column's range, whose values are cut, too.
+        Share of training rows at each end of a column whose values are clipped.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ClippingImputer(SimpleImputer):  # type: ignore[misc]
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """(n, k) without values beyond the range."""
+        """Clipped and imputed values (n, k)."""
         cut: pd.DataFrame = super().transform(self._cut(X))
         return cut
 

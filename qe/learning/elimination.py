@@ -1,4 +1,4 @@
-"""Least squares with backward elimination of attributes, as M5' fits the model of a node."""
+"""Least squares with backward elimination of attributes, as in the nodes of M5' trees."""
 
 import numba
 import numpy as np
@@ -6,21 +6,21 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 
-_RIDGE = 1e-8  # on standardised attributes; keeps collinear ones solvable without moving the others
-_CONSTANT = 1e-290  # squared range up to which an attribute is taken for constant: its variance may be 0
-_LARGEST_COEFFICIENT = 1.5  # standardised; beyond it two attributes are taken to cancel each other
+_RIDGE = 1e-8  # on standardised attributes; makes collinear ones solvable without changing the others
+_CONSTANT = 1e-290  # maximum squared range of a constant attribute, whose variance may be 0
+_LARGEST_COEFFICIENT = 1.5  # standardised; larger coefficients indicate that two attributes cancel
 
 
 @numba.njit(cache=True, nogil=True)
 def fit_by_elimination(
     X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], FloatArray, float]:
-    """Least squares of some `rows` of y (n,) on `attributes` of X (n, k), without the useless ones.
+    """Least squares of `rows` of y (n,) on `attributes` of X (n, k), without uninformative attributes.
 
-    Returns the attributes that stay, their coefficients and the intercept. First, while a standardised
-    coefficient exceeds 1.5, the attribute with the largest goes: it is collinear with another. Then the one
-    with the smallest goes as long as that lowers Akaike's criterion, RSS / RSS_full (n - p) + 2 q, with p and
-    q parameters before and now. Constant attributes are left out; a constant y gives a constant model.
+    Returns the remaining attributes, their coefficients and the intercept. First, while a standardised
+    coefficient exceeds 1.5, the attribute with the largest one is dropped as collinear. Then the attribute
+    with the smallest is dropped as long as that lowers Akaike's criterion, RSS / RSS_full (n - p) + 2 q, with
+    p parameters before and q after. Constant attributes are left out; a constant y gives a constant model.
 
     Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9, the oracle.
     """
@@ -58,7 +58,7 @@ def _ridge_inverse(gram: FloatArray) -> FloatArray:
             break
         ridge *= 10
     upper = factor.T.copy()
-    for j in range(size):  # column j, which is row j as well: forward, then backward
+    for j in range(size):  # column j equals row j: forward, then backward substitution
         solved = inverse[j]
         for i in range(j, size):
             value = 1.0 if i == j else 0.0
@@ -124,7 +124,7 @@ def _extreme(beta: FloatArray, keep: NDArray[np.bool_], sign: float) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def drop_attribute(inverse: FloatArray, beta: FloatArray, keep: NDArray[np.bool_], dropped: int) -> None:
-    """Takes attribute `dropped` from the least-squares solution: O(p^2) by the block inverse."""
+    """Removes attribute `dropped` from the least-squares solution: O(p^2) by the block inverse."""
     keep[dropped] = False
     column = inverse[:, dropped].copy()
     pivot = column[dropped]

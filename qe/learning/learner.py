@@ -11,21 +11,21 @@ from qe.config.distributions import Distribution
 
 
 class Learner(ABC):
-    """Names an estimator's parameters and where to search for them; holds no state.
+    """Parameters of an estimator and their search space; has no state.
 
     Parameters
     ----------
     space : mapping of str to Distribution, default={}
         Parameter -> the distribution that a search draws from.
     scale : bool, default=True
-        Whether its inputs are standardised first.
+        Whether inputs are standardised first.
     takes_trees : bool, default=False
-        Whether it works with columns of trees; it then gets its inputs as a table (DataFrame).
+        Whether it uses columns of trees; its input is then a table (DataFrame).
     takes_names : bool, default=False
-        Whether its parameters name features; it then gets a table, too.
+        Whether its parameters name features; its input is then a table (DataFrame).
     trusted_types : tuple of str, default=()
-        Fully qualified names of the classes within a fitted estimator, scikit-learn's included: model
-        files may hold these, its own class, and no others.
+        Fully qualified names of the classes within a fitted estimator, including scikit-learn's. A model
+        file may contain only these and the estimator's class.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {}
@@ -36,10 +36,10 @@ class Learner(ABC):
 
     @abstractmethod
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        """An unfitted regressor. `seed` is the seed of its random parts."""
+        """An unfitted regressor with random seed `seed`."""
 
     def feature_names(self, params: Mapping[str, Any]) -> Sequence[str]:
-        """Names of features among the parameters, which must be names of columns; by default none."""
+        """Feature names among the parameters, which must be column names; none by default."""
         return ()
 
 

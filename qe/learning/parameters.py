@@ -1,10 +1,4 @@
-"""Parameters of learners and selectors: names, types and ranges, checked before fitting.
-
-They are stated where the strategy is: in the annotations of its estimator's `__init__` (bounds by
-`Annotated`), or, of scikit-learn's estimators, in their own `_parameter_constraints`. An estimator whose
-annotations are not ours has `stated`, parameter -> annotation. What concerns several parameters, it says in
-`check_parameters`, which raises InputError.
-"""
+"""Parameters of learners and selectors: names, types and ranges, checked before fitting."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +14,12 @@ from features.basics.hints import Mistake, mistakes
 from features.basics.packages import missing
 from qe.config.distributions import Distribution, parse_space
 
-_NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # what scikit-learn takes beside
+_NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # types that scikit-learn accepts in addition
 
 
 @dataclass(frozen=True)
 class NameIn:
-    """A note in `Annotated[str, ...]`: the name of an entry of a catalogue."""
+    """Annotation `Annotated[str, ...]` of a name in a catalogue."""
 
     catalogue: Catalogue[Any]
 
@@ -36,9 +30,9 @@ class NameIn:
 
 @dataclass(frozen=True)
 class StrategyIn:
-    """A note in `Annotated[Mapping[str, Any], ...]`: a strategy, `{kind: NAME, parameter: value}`.
+    """Annotation `Annotated[Mapping[str, Any], ...]` of a strategy, `{kind: NAME, parameter: value}`.
 
-    fixed  parameters that it must not have: they are given
+    fixed  parameters that must not be set, because the owner sets them
     """
 
     catalogue: Catalogue[Any]
@@ -63,9 +57,9 @@ def strategy_mistakes(
     place: str,
     inside: str,
 ) -> Iterator[Mistake]:
-    """Every mistake in a learner or selector: its name, its parameters, its search space.
+    """Every error in a learner or selector: its name, its parameters, its search space.
 
-    place   where it stands; `inside`: where its parameters stand
+    place   its location; `inside`: the location of its parameters
     """
     if kind not in catalogue:
         yield f"{place}.kind", str(catalogue.unknown(kind))
@@ -85,22 +79,26 @@ def strategy_mistakes(
 
 
 def constructor(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstimator]:
-    """What makes the estimator of a learner, or the selector, from its parameters."""
+    """The class or function that creates a learner's estimator, or a selector, from its parameters."""
     strategy = catalogue.get(kind)
     return strategy if issubclass(strategy, BaseEstimator) else strategy().estimator
 
 
 def takes_weights(catalogue: Catalogue[Any], kind: str) -> bool:
-    """Whether what `kind` makes can weigh rows."""
+    """Whether the learner or selector `kind` supports row weights."""
     return bool(has_fit_parameter(constructor(catalogue, kind)(), "sample_weight"))
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters that a strategy's estimator takes.
+    """Parameters that a strategy's estimator accepts.
+
+    They come from the annotations of its `__init__` (bounds by `Annotated`), from `stated` (parameter ->
+    annotation), or from scikit-learn's `_parameter_constraints`. `check_parameters` of the estimator checks
+    combinations, and raises InputError.
 
     hints        parameter -> annotation
-    constraints  parameter -> scikit-learn's constraints, of those without an annotation
+    constraints  parameter -> scikit-learn's constraints, for those without an annotation
     """
 
     owner: str
@@ -118,7 +116,7 @@ class Parameters:
         return cls(owner, tuple(names), hints, getattr(kind, "_parameter_constraints", {}))
 
     def mistakes(self, params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-        """What is wrong with the parameters one by one."""
+        """Errors in single parameters."""
         for name, value in params.items():
             yield from self.value_mistakes(name, value, f"{place}.{name}")
 
@@ -132,7 +130,7 @@ class Parameters:
             yield from _of_scikit_learn(value, self.constraints[name], place)
 
     def space_mistakes(self, space: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-        """The mistakes in a search space: its form, its parameters, and values it could draw."""
+        """Errors in a search space: its form, its parameters, and values that it could draw."""
         for name, written in space.items():
             try:
                 entries = parse_space({name: written}, place)
@@ -154,7 +152,7 @@ class Parameters:
     def joint_mistakes(
         self, make: Callable[..., BaseEstimator], params: Mapping[str, Any], place: str
     ) -> Iterator[Mistake]:
-        """The mistakes of parameters that are right alone, such as two that exclude each other."""
+        """Errors in combinations of valid parameters, such as two that exclude each other."""
         made = make(**params)
         taken = made.get_params(deep=False)
         for name, value in params.items():
@@ -172,7 +170,7 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
 
     if isinstance(constraints, str):  # "no_validation"
         return
-    # An experiment has one label: where lists have a value for each of several, a number says it.
+    # An experiment has one label, so a number replaces lists with one value per label.
     allowed = [
         make_constraint(each) for each in constraints if not isinstance(each, str) or each != "array-like"
     ]
@@ -187,5 +185,5 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
 
 
 def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-    """What is wrong with the parameters of an estimator of scikit-learn's own."""
+    """Errors in the parameters of scikit-learn's own estimators."""
     yield from Parameters.from_constructor(kind, kind.__name__).mistakes(params, place)

@@ -12,14 +12,14 @@ from qe.config.distributions import Distribution
 
 
 class NothingSelected(InputError):
-    """No column is left; a search passes over such a trial."""
+    """Raised if no column remains; a search skips such a trial."""
 
 
 class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Subclasses take parameters in `__init__`, implement `fit(X, y)` and `_get_support_mask()`.
+    """Base class of selectors, which implement `fit(X, y)` and `_get_support_mask()`.
 
-    X is standardised and free of NaN; `feature_names_in_` is set when X is a DataFrame.
-    A transformer that builds new columns (PCA) subclasses this too and overrides `transform`.
+    X is standardised and free of NaN; `feature_names_in_` is set if X is a DataFrame.
+    A transformer that creates new columns (PCA) overrides `transform`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Columns of trees are kept from transformers of numbers."""
+"""Transformers of numeric columns that pass columns of trees through."""
 
 from typing import Any, Self
 
@@ -11,14 +11,14 @@ from features.core.tree_columns import tree_names, without_trees
 
 
 class BesideTrees(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer of the columns of numbers, if there are any; columns of trees follow them unchanged."""
+    """Transforms the numeric columns, if any; columns of trees follow unchanged."""
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         numbers = without_trees(X)
-        self.feature_names_in_ = np.array(numbers.columns, object)  # the features; trees are no features
+        self.feature_names_in_ = np.array(numbers.columns, object)  # features exclude trees
         self.trees_ = tree_names(X)
         self.fitted_ = clone(self.transformer).fit(numbers, y) if numbers.shape[1] else None
         return self

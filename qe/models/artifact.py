@@ -1,4 +1,4 @@
-"""Artifacts of a model: dataclasses kept as JSON, with their arrays in .npy files next to it."""
+"""Artifacts of a model: dataclasses saved as JSON, with their arrays in .npy files."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ REMEDY = "restore the folder from a copy, or train the model again"
 
 
 class Artifact:
-    """A dataclass that training leaves in a model's folder: `file`.json and `file`.FIELD.npy.
+    """A dataclass saved in a model's folder as `file`.json and `file`.FIELD.npy.
 
     `noun` is its name in messages, `absent` the message for a model without it.
     """
@@ -30,21 +30,21 @@ class Artifact:
     absent_remedy: ClassVar[str] = "train it again"
 
     def check_arrays(self) -> None:
-        """Raises Damaged if values do not fit each other."""
+        """Raises Damaged if the arrays do not match each other."""
 
     def save(self, folder: Path) -> None:
-        """Writes its files, without pickle, into an existing folder."""
+        """Writes the files, without pickle, to an existing folder."""
         content = encode(self, folder / self.file)
         (folder / f"{self.file}.json").write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
     @classmethod
     def exists(cls, folder: Path) -> bool:
-        """Whether the model was trained with it."""
+        """Whether the model in `folder` has this artifact."""
         return (folder / f"{cls.file}.json").is_file()
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Raises InputError for a model without it, and if it is damaged."""
+        """Loads the artifact; raises InputError if it is absent or damaged."""
         path = folder / f"{cls.file}.json"
         if not cls.exists(folder):
             message = cls.absent or f"the model lacks {cls.noun}"
@@ -57,12 +57,12 @@ class Artifact:
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
-        """The artifact as `load` reads it; None for a model without it."""
+        """Loads the artifact, or returns None if the model has none."""
         return cls.load(folder) if cls.exists(folder) else None
 
 
 def encode(value: Any, stem: Path) -> Any:
-    """JSON values; arrays go to STEM.FIELD.npy, and what saves itself to a folder STEM.FIELD."""
+    """Converts to JSON values; arrays become STEM.FIELD.npy, objects with `save` folders STEM.FIELD."""
     if isinstance(value, np.ndarray):
         np.save(f"{stem}.npy", value, allow_pickle=False)
         return str(value.dtype)
@@ -83,9 +83,9 @@ def encode(value: Any, stem: Path) -> Any:
 
 
 def decode(hint: Any, content: Any, name: str, stem: Path = Path()) -> Any:
-    """A value of the hinted type, from what `encode` gave for it; `name` is the place in the file.
+    """Converts the output of `encode` to a value of type `hint`; `name` is its key in the file.
 
-    Raises Damaged for keys that are unknown or missing, and values of another type.
+    Raises Damaged for unknown or missing keys and for values of another type.
 
     >>> from qe.data.dataset import LabelScale
     >>> decode(LabelScale, {"name": "effort", "low": 1, "high": None, "higher_is_better": "no"}, "")
@@ -122,7 +122,7 @@ def _array(dtype: np.dtype[Any], name: str, stem: Path) -> NDArray[Any]:
 
 
 def decode_fields(kind: Any, content: Any, prefix: str, stem: Path = Path()) -> Any:
-    """A dataclass of the kind from its fields; raises Damaged as `decode` does."""
+    """Builds a dataclass of type `kind` from its encoded fields; raises Damaged like `decode`."""
     if not isinstance(content, Mapping):
         raise Damaged(f"`{prefix}` must be a JSON object, but is {content!r}")
     hints, entries = get_type_hints(kind), {entry.name: entry for entry in fields(kind) if entry.init}

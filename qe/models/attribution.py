@@ -1,4 +1,4 @@
-"""Attribution: what each feature adds to a prediction, exactly if the learner allows."""
+"""Attribution: the contribution of each feature to a prediction, exact if the learner allows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,28 +13,28 @@ from qe.models.product_kernel import Expansion, expansion_of, shapley_values
 
 Predict = Callable[[FloatArray], FloatArray]
 
-_EVALUATIONS = 1200  # predictions per explained row, about, where sampling is needed
-_SMALL = 1e-8  # of the predictions: what counts as adding up
+_EVALUATIONS = 1200  # approximate number of predictions per explained row, if contributions are sampled
+_SMALL = 1e-8  # relative tolerance for contributions that add up to the prediction
 
 
 class Attribution(Protocol):
-    """Predictions taken apart: prediction = base + sum of a row of `values`."""
+    """Decomposes predictions: prediction = base + sum of a row of `values`."""
 
     @property
     def method(self) -> str:
-        """linear, trees, kernel (all exact) or sampling."""
+        """`linear`, `trees` or `kernel` (exact), or `sampling`."""
 
     @property
     def base(self) -> float:
-        """The mean prediction of the background; of the training data, for trees."""
+        """Mean prediction of the background, or of the training data for trees."""
 
     def values(self, rows: FloatArray) -> FloatArray:
-        """(n, k) for (n, k) rows."""
+        """Contributions (n, k) to the predictions of (n, k) rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Coefficient times distance from the background's mean."""
+    """Exact contributions: coefficient times distance from the background's mean."""
 
     slopes: FloatArray
     background: FloatArray
@@ -47,7 +47,7 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """LightGBM's own pred_contrib (Lundberg et al. 2020, TreeSHAP)."""
+    """Contributions from LightGBM's pred_contrib (Lundberg et al. 2020, TreeSHAP)."""
 
     booster: Any
     base: float
@@ -59,7 +59,7 @@ class Trees:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Shapley values of a product kernel, in closed form."""
+    """Exact Shapley values of a product kernel, in closed form."""
 
     expansion: Expansion
     background: FloatArray
@@ -76,11 +76,11 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """Shapley values from random orders, their sum exact.
+    """Shapley values estimated from random feature orders; their sum is exact.
 
-    Features take the row's values one after the other, in `orders` random orders and their reverses, starting
-    from a background row each (Strumbelj and Kononenko 2014; antithetic orders: Mitchell et al. 2022); the
-    same draws for every row, so that a row's values depend on nothing else.
+    Each of `orders` random orders and its reverse starts from a background row and replaces its features one
+    by one with the explained row's (Strumbelj and Kononenko 2014; antithetic orders: Mitchell et al. 2022).
+    All rows share the same draws, so that a row's values do not depend on other rows.
     """
 
     predict: Predict
@@ -104,7 +104,7 @@ class Sampling:
 
     def values(self, rows: FloatArray) -> FloatArray:
         orders, starts = self._walks
-        position = np.argsort(orders, axis=1)  # when each feature is switched
+        position = np.argsort(orders, axis=1)  # the step at which each feature is replaced
         return np.array([self._sampled(row, position, starts) for row in rows]).reshape(rows.shape)
 
     def _sampled(self, row: FloatArray, position: NDArray[np.int64], starts: NDArray[np.int64]) -> FloatArray:
@@ -118,7 +118,7 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A linear combination of learners: the same combination of what is found for each."""
+    """Combines the attributions of the learners in a linear combination."""
 
     parts: Sequence[tuple[float, Attribution]]
     constant: float
@@ -141,10 +141,11 @@ class Sum:
 def attribution(
     learner: Any, predict: Predict, background: FloatArray, orders: int | None = None, seed: int = 0
 ) -> Attribution:
-    """How to take apart what `predict`, of a fitted learner, says about (n, k) rows.
+    """Chooses an attribution for `predict`, the prediction function of a fitted learner.
 
-    Which form a learner has is found by trying: only what adds up counts as exact. Learners within a linear
-    combination (averaging) are taken apart one by one; those of no known form are sampled together.
+    Exact forms are tried first and accepted only if their values add up to the predictions. The learners of a
+    linear combination (averaging) are attributed one by one; those without an exact form are sampled
+    together.
     """
     combined = _members(learner, predict, background)
     if combined is None:
@@ -205,7 +206,7 @@ def _exact(learner: Any, predict: Predict, background: FloatArray) -> Attributio
 def _contributions(booster: Any, rows: FloatArray) -> FloatArray | None:
     try:
         return np.asarray(booster.predict(rows, pred_contrib=True), np.float64)
-    except Exception as error:  # LightGBM's own type; importing it only to name it costs start-up time
+    except Exception as error:  # LightGBM's error type, not imported here to save start-up time
         if type(error).__name__ != "LightGBMError":
             raise
         return None

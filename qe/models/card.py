@@ -1,4 +1,4 @@
-"""The model card, README.md in its folder, and a model in a table: training data, quality, origin."""
+"""Model card (README.md of a model's folder) and model table: training data, quality, origin."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from qe.statistics.metric import METRICS
 
 
 def origin(described: Description) -> str:
-    """Languages, rows, data, label and date, as far as the model says them."""
+    """Languages, rows, data, label and date, if the model records them."""
     about, scale = described.about, described.scale
     languages = "-".join(tokenizer.language for tokenizer in described.tokenizers)
     data = about.get("data") or {}
@@ -34,7 +34,7 @@ _FIGURES = ("delta_avg", "spearman", "mae")
 
 
 def model_table(model: Model) -> Table:
-    """One row for each thing to know; models without labels have no figures."""
+    """Table of a model's properties; a model without labels has no quality figures."""
     return entries("model", model.name, _rows(model, model.about))
 
 
@@ -61,17 +61,17 @@ FILE: Final = "README.md"
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """A model, with how it scored perturbed translations if that was measured."""
+    """Model card, with the model's robustness results if they were measured."""
 
     model: Model
     robustness: Robustness | None = None
 
     def save(self, folder: Path) -> None:
-        """Writes the card into the model's folder."""
+        """Writes README.md to the model's folder."""
         (folder / FILE).write_text(self.text(), "utf-8")
 
     def text(self) -> str:
-        """Markdown."""
+        """The card as Markdown."""
         model = self.model
         lines = [
             f"# {model.name}",

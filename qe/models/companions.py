@@ -1,4 +1,4 @@
-"""Companions: what training saves with a model for those who score with it."""
+"""Companions: artifacts that training saves with a model and scoring uses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,9 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """Intervals, explanation rows, data profile and known segments of a model.
+    """Intervals, explanation background, data profile and known segments of a model.
 
-    The out-of-fold predictions behind the intervals are kept too; so are the word tags of models that
-    judge words.
+    They include the out-of-fold predictions behind the intervals, and word tags if the model predicts them.
     """
 
     intervals: Intervals
@@ -40,7 +39,7 @@ class Companions:
     word_tags: WordTags | None = None
 
     def all(self) -> tuple[Companion, ...]:
-        """In the order in which they are saved."""
+        """All companions, in the order in which they are saved."""
         words = () if self.word_tags is None else (self.word_tags,)
         return (
             self.intervals,
@@ -52,9 +51,9 @@ class Companions:
         )
 
     def report(self) -> dict[str, Any]:
-        """The coverage of the intervals on the rows that calibrated them, for report.json.
+        """Coverage of the intervals on their calibration rows, for report.json.
 
-        `effective_n`: how many rows of equal weight would calibrate as surely.
+        `effective_n` is the number of equally weighted rows that calibrate as precisely.
         """
         intervals = self.intervals
         return {
@@ -68,13 +67,13 @@ class Companions:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What intervals are to hold for.
+    """Requirements on prediction intervals.
 
-    grouping  groups that are calibrated apart
-    new       (m, k) features and (m,) predictions of the segments that the intervals are for
-    levels    whose coverage is measured
+    grouping  groups that are calibrated separately
+    new       (m, k) features and (m,) predictions of the segments to which the intervals will apply
+    levels    confidence levels at which coverage is measured
     column    (n,) values of the column that groups the training rows, or nothing
-    weights   (n,) how much each training row counts; None: all the same
+    weights   (n,) weights of the training rows; None: equal weights
     """
 
     grouping: Grouping | None = None
@@ -95,14 +94,14 @@ def make_companions(
     conditions: Conditions | None = None,
     auxiliary: Sequence[Segments] = (),
 ) -> Companions:
-    """Makes companions from training rows with (n, k) features and (n,) out-of-fold predictions.
+    """Creates companions from training rows with (n, k) features and (n,) out-of-fold predictions.
 
-    auxiliary  segments of other datasets that were learned from
+    auxiliary  training segments of auxiliary datasets
 
-    With `calibration`, intervals are split-conformal: the difficulty is learned from the training rows, how
-    far intervals reach from the others. `conditions` are what the intervals are to hold for.
+    With `calibration`, intervals are split-conformal: difficulty is fitted to the training rows, and interval
+    widths to the calibration rows.
     """
-    assert training.scores is not None  # training_split has checked
+    assert training.scores is not None  # checked by training_split
     table = numbers(features)
     conditions = conditions or Conditions()
     rows = CalibrationRows(table, out_of_fold, training.scores, conditions.column, conditions.weights)

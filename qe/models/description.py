@@ -1,4 +1,4 @@
-"""model.json: what a model is, with the checksums of its other files and its own."""
+"""model.json: description of a model, with checksums of all files in its folder."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from qe.models.artifact import REMEDY, decode
 from qe.models.pipeline import Candidate
 
 NAME = "model.json"
-SIGNATURE = "model.sig"  # a signature of model.json, which has no place among the files that model.json lists
+SIGNATURE = "model.sig"  # signature of model.json, so model.json cannot list its checksum
 FORMAT = 3
 _REPLACED = "run the command again, with one model from its beginning to its end"
 
@@ -28,8 +28,8 @@ _REPLACED = "run the command again, with one model from its beginning to its end
 class Description:
     """The keys of model.json.
 
-    limits    the lowest and the highest score; None: no limit
-    plugins   distribution -> version, of those that brought a learner, a selector or an extractor
+    limits    lowest and highest score; None: no limit
+    plugins   distribution -> version of plugins that provide the learner, selector or extractors
     files     relative path -> SHA-256 of every other file
     checksum  SHA-256 of all other keys
     """
@@ -53,13 +53,13 @@ class Description:
 
 
 def kinds_of(candidate: Candidate, features: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of the strategies that a model is made of, at any depth."""
+    """Names of all learners, selectors and extractors of a model, nested ones included."""
     params = [candidate.learner_params, candidate.selector_params]
     return [candidate.learner, candidate.selector, *kinds_in([*params, *features])]
 
 
 def write(folder: Path, content: Mapping[str, Any]) -> None:
-    """Writes model.json into a folder that holds all other files of the model."""
+    """Writes model.json to a folder that already contains the model's other files."""
     files = checksums(folder)
     for name in (NAME, SIGNATURE):
         files.pop(name, None)
@@ -69,13 +69,11 @@ def write(folder: Path, content: Mapping[str, Any]) -> None:
 
 @contextmanager
 def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
-    """Lets one model be loaded in the block; yields the SHA-256 of its model.json.
+    """Ensures that the block loads a single model; yields the SHA-256 of its model.json.
 
-    model.json lists the checksums of all other files.
+    expected  required SHA-256, for example of a model that was verified
 
-    expected  the SHA-256 that it must have, such as that of a model that was verified
-
-    Raises InputError if it is another, or if the folder or a file in it was replaced meanwhile.
+    Raises InputError if the SHA-256 differs, or if the folder or a file in it is replaced during the block.
     """
     path = folder / NAME
     if not path.is_file():
@@ -102,15 +100,14 @@ def _stamps(folder: Path) -> list[tuple[str, ...]]:
     try:
         places = [folder, *(folder / name for name in regular_files(folder))]
         return [(str(place), *identity_of(place.stat())) for place in places]
-    except OSError:  # replaced just now
+    except OSError:  # replaced during the block
         return []
 
 
 def read(folder: Path, *, recompute: bool = False) -> Description:
-    """Reads model.json and compares the folder's files with it.
+    """Reads model.json and verifies the checksums of the model's files.
 
-    `recompute`: without the remembered checksums. Raises InputError as `read_unverified`, and if files are
-    not those that it lists.
+    `recompute` ignores cached checksums. Raises InputError like `read_unverified`, and if a file differs.
     """
     described = read_unverified(folder)
     with damage_reported("the model", folder, REMEDY):
@@ -119,9 +116,9 @@ def read(folder: Path, *, recompute: bool = False) -> Description:
 
 
 def read_unverified(folder: Path) -> Description:
-    """Reads model.json without looking at the other files.
+    """Reads model.json without verifying the other files.
 
-    Raises InputError if there is no model.json, or if it is damaged or of a newer version.
+    Raises InputError if model.json is missing, damaged, or of a newer version.
     """
     path = folder / NAME
     if not path.is_file():

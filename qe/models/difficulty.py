@@ -1,4 +1,4 @@
-"""Difficulty: predicts the error of a prediction from features and the prediction."""
+"""Difficulty: expected absolute error of a prediction, estimated from features and prediction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ import numpy as np
 from features.basics.array_types import FloatArray, IntArray
 from qe.models.linear import LinearFunction, inputs
 
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the ridge, per row
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # ridge penalties per row
 _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of the mean error
 
 
 @dataclass(frozen=True, eq=False)
 class Difficulty(LinearFunction):
-    """Predicts the absolute error of a prediction, by ridge regression on the features and the prediction.
+    """Ridge regression of the absolute error on the features and the prediction.
 
     medians       (k,) replace undefined features
     centre        (k + 2,) mean of each input (features, prediction, its square) on the training rows
     coefficients  (k + 2,) change of the expected error per unit of each input
     intercept     expected error at the centre
-    mean          mean absolute error; what is predicted stays between half and twice of it
+    mean          mean absolute error; predictions are kept between half and twice this value
     """
 
     mean: float
 
     def predict(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
-        """(n,) expected absolute errors, positive (1 where the rows fitted to had no errors)."""
+        """Expected absolute errors (n,), positive (1 if the training rows had no errors)."""
         if self.mean == 0:
             return np.ones(len(predicted))
         raw = self.value(features, predicted)
@@ -36,10 +36,10 @@ class Difficulty(LinearFunction):
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Fits of the difficulty to any union of folds.
+    """Difficulty models for any union of folds.
 
-    Sums are kept per fold, so that a fit costs one linear system. Medians and spreads come from all rows:
-    they see no label.
+    Sums are stored per fold, so that a fit solves one linear system. Medians and spreads use all rows,
+    because they do not depend on labels.
     """
 
     medians: FloatArray
@@ -70,7 +70,7 @@ class Fits:
         )
 
     def fit(self, folds: Sequence[int], penalty: float) -> Difficulty:
-        """The difficulty fitted to the rows of the numbered folds; `penalty` is per row."""
+        """Fits the difficulty to the rows of the given folds; `penalty` is per row."""
         chosen = list(folds)
         rows = self.counts[chosen].sum()
         ridge = np.full(len(self.weights) + 1, penalty * rows)
@@ -82,7 +82,7 @@ class Fits:
 
 
 def medians_of(features: FloatArray) -> FloatArray:
-    """(k,) medians of what is defined; 0 for a column that is undefined throughout."""
+    """Medians (k,) of defined values; 0 for a column without any."""
     empty = np.isnan(features).all(axis=0) if len(features) else np.ones(features.shape[1], np.bool_)
     medians = np.zeros(features.shape[1])
     medians[~empty] = np.nanmedian(features[:, ~empty], axis=0)

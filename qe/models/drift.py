@@ -1,4 +1,4 @@
-"""Drift: a profile of the training data, and how far new segments depart from it."""
+"""Drift: profile of the training data, and comparison of new segments with it."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ from qe.models.artifact import REMEDY, Artifact
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
 CountArray = NDArray[np.int64]
-_BINS = 10  # of a defined value; one more for "undefined"
-MAJOR_PSI = 0.25  # the usual mark of a major shift (Siddiqi 2006, credit scoring)
-OOV_JUMP, SIGN_JUMP = 0.10, 0.20  # rises of a share over the training data's that are reported
-FEWEST = 30  # segments below which no verdict is given
+_BINS = 10  # bins for defined values; one more holds undefined values
+MAJOR_PSI = 0.25  # usual threshold of a major shift (Siddiqi 2006, credit scoring)
+OOV_JUMP, SIGN_JUMP = 0.10, 0.20  # increases of a share over training data that are reported
+FEWEST = 30  # minimum number of segments for a verdict
 LENGTHS = ("source characters", "target characters", "target characters per source character")
 SIDES = ("source", "target")
 SIGNS = ("source in another language", "target in another language", "target in the source language",
@@ -34,9 +34,9 @@ SIGNS = ("source in another language", "target in another language", "target in 
 
 @dataclass(frozen=True)
 class FeatureShift:
-    """One feature: its stability index and the shares of undefined values in batch and training.
+    """Population stability index of a feature, and shares of undefined values in batch and training.
 
-    chance  what sampling alone exceeds for any of the features in 1 batch of 100
+    chance  99th percentile, due to sampling alone, of the largest index over all features
     """
 
     name: str
@@ -49,18 +49,18 @@ class FeatureShift:
 @summarised
 @dataclass(frozen=True)
 class DriftReport:
-    """A batch of `n` segments compared with the training data.
+    """Comparison of a batch of `n` segments with the training data.
 
     Attributes
     ----------
     shifts : tuple of FeatureShift
         Features and lengths by population stability index, largest first.
     oov : mapping of str to pair of float and float
-        Side -> (share of tokens never seen in training, the same for held-out training rows).
+        Side -> shares of unknown tokens in the batch and in held-out training rows.
     signs : mapping of str to pair of float and float
-        Sign of a wrong language -> (share of segments, the same for held-out training rows).
+        Sign of a wrong language -> shares of segments with it in the batch and in held-out training rows.
     warnings : tuple of str
-        What differs; empty also for fewer than 30 segments, which are too few to judge.
+        Differences from training; empty for fewer than 30 segments, too few for a verdict.
     """
 
     n: int
@@ -74,7 +74,7 @@ class DriftReport:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "DriftReport":
-        """What `to_json` gave."""
+        """Creates the report from the output of `to_json`."""
         pairs = {key: {name: tuple(pair) for name, pair in content[key].items()} for key in ("oov", "signs")}
         shifts = tuple(FeatureShift(**shift) for shift in content["shifts"])
         return cls(content["n"], shifts, warnings=tuple(content["warnings"]), **pairs)
@@ -83,7 +83,7 @@ class DriftReport:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Profile(Artifact):
-    """The training data as counts; `observe` turns segments into counts of the same shape.
+    """Counts that describe the training data; `observe` counts new segments in the same form.
 
     Attributes
     ----------
@@ -98,9 +98,10 @@ class Profile(Artifact):
     languages : pair of LanguageProfile and LanguageProfile
         Profiles of source and target.
     limits : pair of float and float
-        Bits per character of held-out training rows, 99th percentile, per side.
+        99th percentile of bits per character of held-out training rows, per side.
     tokens : array of int
-        (4,) source tokens, unseen ones, target tokens, unseen ones of held-out training rows.
+        (4,) source tokens, unknown source tokens, target tokens, unknown target tokens of held-out
+        training rows.
     signs : array of int
         (4,) held-out training rows with each sign of a wrong language.
     """
@@ -120,9 +121,9 @@ class Profile(Artifact):
 
     @classmethod
     def make(cls, segments: Segments, features: FloatArray, names: Sequence[str], seed: int = 0) -> Self:
-        """From the training segments and their (n, k) features.
+        """Creates the profile from training segments and their (n, k) features.
 
-        What needs rows that a profile has not seen (unseen words, languages) is taken from halves.
+        Statistics of held-out rows (unknown words, languages) come from two-fold cross-fitting.
         """
         values = np.column_stack([features, _lengths(segments)])
         edges = tuple(_edges(column) for column in values.T)
@@ -137,17 +138,17 @@ class Profile(Artifact):
 
     @property
     def n(self) -> int:
-        """Training rows."""
+        """Number of training rows."""
         return int(self.counts[0].sum())
 
     def rows(self, segments: Segments, features: FloatArray) -> "Rows":
-        """What each of n segments adds to the counts."""
+        """Each segment's contribution to the counts."""
         values = np.column_stack([features, _lengths(segments)])
         texts = _Texts(self.words, self.languages)
         return Rows(_binned(values, self.edges), texts.tokens(segments), texts.signs(segments, self.limits))
 
     def report(self, counts: "Counts") -> DriftReport:
-        """The verdict on what `rows` counted."""
+        """Creates the report from accumulated counts."""
         n = counts.n
         shifts = sorted(
             (self._shift(i, counts.bins[i]) for i in range(len(self.names) if n else 0)),
@@ -189,16 +190,16 @@ class Profile(Artifact):
             typed(f"{side} costs", language.costs, np.int32, BUCKETS)
 
     def check(self, features: Sequence[str], location: Path) -> None:
-        """Raises InputError if the profile is that of a model with other features."""
+        """Raises InputError if the profile belongs to a model with other features."""
         if self.names != (*features, *LENGTHS):
             raise InputError("the profile is that of other features", location=location, remedy=REMEDY)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Per segment: (n, names) bins of values, (n, 4) token counts, (n, 4) signs.
+    """Counts per segment: bins of values (n, names), token counts (n, 4), signs (n, 4).
 
-    The counts are of tokens and unseen tokens.
+    Token counts have the order of `Profile.tokens`.
     """
 
     bins: NDArray[np.uint8]
@@ -206,14 +207,14 @@ class Rows:
     signs: NDArray[np.uint8]
 
     def packed(self) -> list[bytes]:
-        """Each segment by itself, to be kept in a cache."""
+        """One byte string per segment, for a cache."""
         n = len(self.bins)
         tokens = np.ascontiguousarray(self.tokens).view(np.uint8).reshape(n, -1)
         return [row.tobytes() for row in np.concatenate([tokens, self.signs, self.bins], axis=1)]
 
     @classmethod
     def unpacked(cls, rows: Sequence[bytes]) -> Self:
-        """The reverse; at least one row."""
+        """Reverses `packed` for at least one row."""
         table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
         tokens = np.ascontiguousarray(table[:, :16]).view(np.int32)
         return cls(table[:, 20:], tokens, table[:, 16:20])
@@ -229,7 +230,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Sums over segments: whole numbers, so that their order and batches do not matter."""
+    """Sums over segments, as integers so that order and batches do not change them."""
 
     n: int
     bins: CountArray
@@ -251,7 +252,9 @@ class Counts:
 
 
 def stability_index(expected: CountArray, observed: CountArray) -> float:
-    """PSI of two histograms (k,): sum of (p - q) ln(p / q), half a count added to every bin.
+    """Population stability index of two histograms (k,): sum of (p - q) ln(p / q).
+
+    Half a count is added to every bin.
 
     >>> round(stability_index(np.array([100, 100]), np.array([150, 50])), 3)
     0.272
@@ -310,7 +313,7 @@ def _warnings(
     names = list(signs)
     swapped_share, swapped_usual = signs[names[-1]]
     for name, (share, known) in signs.items():
-        # Swapped sides are foreign to both languages as well: the one cause is named.
+        # Swapped sides also look like wrong languages on both sides, so only the swap is reported.
         if share - known > SIGN_JUMP and (name == names[-1] or not swapped_share - swapped_usual > SIGN_JUMP):
             warnings.append(f"{name}: {percent(share, 0)} of the segments ({percent(known, 0)} in training)")
     for side, (share, known) in oov.items():

@@ -1,4 +1,4 @@
-"""Explanation: which features moved a segment's score most, and by how much, in words."""
+"""Explanations: the features that changed a segment's score most, in words."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,15 +20,15 @@ from qe.models.artifact import REMEDY, Artifact
 from qe.models.attribution import Attribution, Sampling, attribution
 from qe.models.model import Model, split_steps
 
-_BACKGROUND = 64  # training rows kept
+_BACKGROUND = 64  # number of training rows
 
 
 @dataclass(frozen=True, eq=False)
 class Background(Artifact):
-    """What a segment is compared with.
+    """Reference values for explanations.
 
-    rows     (b, k) features of training rows, drawn at random
-    typical  (k,) medians of all training rows; NaN for a feature undefined throughout
+    rows     (b, k) features of randomly drawn training rows
+    typical  (k,) medians of all training rows; NaN for a feature that is never defined
     """
 
     file: ClassVar[str] = "explanation"
@@ -40,7 +40,7 @@ class Background(Artifact):
 
     @classmethod
     def make(cls, features: FloatArray, seed: int = 0) -> Self:
-        """From (n, k) features of the training rows."""
+        """Creates the background from (n, k) features of the training rows."""
         generator = np.random.default_rng(seed)
         chosen = np.sort(generator.permutation(len(features))[:_BACKGROUND])
         typical = np.full(features.shape[1], np.nan)
@@ -57,14 +57,12 @@ class Background(Artifact):
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Scores taken apart: score = base + sum of the row.
+    """Decomposed scores: score = base + sum of the row, before the score is clipped to the label's range.
 
-    The score is that before it is moved into the label's range.
-
-    values  (n, k) what each feature adds, and each column of trees
-    base    the mean score of the background (of the training data, for trees)
-    method  linear, trees, kernel, trees of parses: exact; sampling: Shapley values estimated from random
-            orders, their sum exact; with `+` between them where learners or kernels are combined
+    values  (n, k) contribution of each feature and of each column of trees
+    base    mean score of the background (of the training data, for trees)
+    method  linear, trees, kernel, trees of parses: exact; sampling: estimated Shapley values with an exact
+            sum; `+` joins the methods of combined learners or kernels
     """
 
     values: FloatArray
@@ -75,10 +73,10 @@ class Contributions:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Explainer:
-    """Takes a model's scores apart by Shapley values (qe/models/attribution.py).
+    """Explains a model's scores by Shapley values (see `qe.models.attribution`).
 
-    Exactly for linear models, LightGBM, RBF kernels and linear combinations of them; other learners are
-    sampled, in `orders` random orders. A segment's explanation depends on no other segment.
+    Values are exact for linear models, LightGBM, RBF kernels and linear combinations of them, and sampled in
+    `orders` random orders for other learners. Other segments do not affect a segment's explanation.
     """
 
     model: Model
@@ -88,7 +86,7 @@ class Explainer:
 
     @classmethod
     def load(cls, model: Model, folder: Path) -> Self:
-        """The explainer of a model, ready to explain. Raises InputError as `Background.load`."""
+        """Loads the explainer of a model; raises InputError like `Background.load`."""
         explainer = cls(model, Background.load(folder))
         with damage_reported(Background.noun, folder / f"{Background.file}.json", REMEDY):
             typed("rows", explainer.background.rows, np.float64, None, len(model.feature_set.names))
@@ -142,7 +140,7 @@ class Explainer:
         return attribution(learner, self._predict_chosen, inputs, self.orders, self.seed)
 
     def contributions(self, features: pd.DataFrame) -> Contributions:
-        """The contribution of each of k features to n scores, then that of each tree column."""
+        """Contributions of the features, then of the columns of trees, to n scores."""
         if not self.model.feature_set.trees:
             return self._of_features(features)
         effects = self._parts[1].steps[-1][1].tree_effects(features)
@@ -165,10 +163,9 @@ class Explainer:
         return Contributions(values, attribution.base, attribution.method)
 
     def because(self, features: pd.DataFrame, top: int) -> list[str]:
-        """For each segment, the `top` causes that moved its score most, largest first.
+        """The `top` causes that changed each segment's score most, largest first, in words for translators.
 
-        They are in translators' words. Features of one phrase (`FeatureSet.plain`) are one cause: what they
-        add is added up.
+        Features with the same phrase (`FeatureSet.plain`) form one cause with summed contributions.
         """
         phrases = self.model.feature_set.plain()
         causes = list(dict.fromkeys(phrases))
@@ -178,7 +175,7 @@ class Explainer:
         raw = numbers(features)
 
         def words(i: int, cause: int) -> str:
-            j = place.index(cause)  # of features with the same phrase and value, the first tells it
+            j = place.index(cause)  # the first feature of a cause supplies its value
             values = (raw[i, j], self.background.typical[j]) if VALUE in causes[cause] else None
             return _words(causes[cause], values, moved[i, cause])
 
@@ -190,7 +187,7 @@ class Explainer:
 
 
 def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str:
-    """One cause: phrase, the segment's value, the usual value, and what it adds.
+    """Describes a cause: phrase, the segment's value, usual value, contribution.
 
     The values are left out if there are none.
 

@@ -1,7 +1,4 @@
-"""Conformal prediction intervals from out-of-fold residuals.
-
-They are wider for a segment that looks harder.
-"""
+"""Conformal prediction intervals from out-of-fold residuals, wider for difficult segments."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -28,10 +25,10 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class CalibrationRows:
-    """Labelled rows with (n, k) features, (n,) predictions of models that never saw them, and (n,) labels.
+    """Labelled rows with (n, k) features, (n,) held-out predictions and (n,) labels.
 
-    column   (n,) values of the column that groups them, or nothing
-    weights  (n,) how much each counts (a new row as much as the one that counts most); None: all the same
+    column   (n,) values of the grouping column, or nothing
+    weights  (n,) row weights (a new row has the largest of them); None: equal weights
     """
 
     features: FloatArray
@@ -41,13 +38,13 @@ class CalibrationRows:
     weights: FloatArray | None = None
 
     def take(self, rows: IntArray) -> "CalibrationRows":
-        """Some of the rows."""
+        """Selects rows."""
         column = [self.column[row] for row in rows] if len(self.column) else ()
         weights = None if self.weights is None else self.weights[rows]
         return CalibrationRows(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
 
     def weighed(self, shift: DensityRatio | None) -> FloatArray | None:
-        """(n,) weights, with those of a shift."""
+        """Row weights (n,) multiplied by those of the shift."""
         if shift is None:
             return self.weights
         ratio = shift.weights(self.features, self.predicted)
@@ -67,23 +64,23 @@ class Intervals(Artifact):
     Attributes
     ----------
     scores : array of float
-        (n,) sorted |gold - predicted| / predicted difficulty of rows that the prediction never saw.
+        (n,) sorted |gold - predicted| / predicted difficulty of held-out predictions.
     scale : LabelScale
-        Bounds are moved into the label's range.
+        Bounds are clipped to the label's range.
     method : str
         cross: rows predicted out of fold; split: rows held out from training.
     measured : tuple of Coverage
         Coverage on rows held out from the calibration too.
     taxonomy : str or None
-        Groups that are calibrated separately; None: all rows are one.
+        Groups that are calibrated separately; None: all rows form one group.
     groups : array of int or None
         (n,) the group of each score; None without a taxonomy.
     weights : array of float or None
-        (n,) how much each score counts; None: all the same.
+        (n,) weights of the scores; None: equal weights.
     new_weight : float
-        How much a new row counts, before `shift`.
+        Weight of a new row, before `shift`.
     shift : DensityRatio or None
-        What weighs a new row, and has weighed the scores; None: no row more than another.
+        Density ratio that weights the scores and new rows; None: no reweighting.
     """
 
     file: ClassVar[str] = "intervals"
@@ -104,13 +101,13 @@ class Intervals(Artifact):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of segments that bounds depend on, in addition to those of the features."""
+        """Segment columns that bounds depend on, in addition to the features'."""
         name = None if self.taxonomy is None else self.taxonomy.reads
         return () if name is None else (name,)
 
     @property
     def effective(self) -> float:
-        """How many equally weighted scores would be as sure: (sum w)^2 / sum w^2."""
+        """Effective number of scores: (sum w)^2 / sum w^2."""
         if self.weights is None:
             return float(len(self.scores))
         return float(self.weights.sum() ** 2 / (self.weights**2).sum())
@@ -118,12 +115,12 @@ class Intervals(Artifact):
     def bounds(
         self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
     ) -> tuple[FloatArray, FloatArray]:
-        """(n,) lower and upper bounds that hold a share `level` of new labels.
+        """Lower and upper bounds (n,) that contain a share `level` of new labels.
 
         column  (n,) values of the column in `columns`, if there is one
 
-        NaN for a row whose group was not calibrated, or has too few rows for the level on a scale without
-        ends. Raises InputError for a level that so few calibration rows cannot promise.
+        NaN for a row of an uncalibrated group, and for a group with too few rows for the level if the scale
+        is unbounded. Raises InputError for a level that needs more calibration rows.
         """
         self.check_level(level)
         low, high = self.reached(features, predicted, level, column)
@@ -133,7 +130,7 @@ class Intervals(Artifact):
     def reached(
         self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds like those of `bounds`, but infinite if the level needs more rows than a group has."""
+        """Bounds like `bounds`, but infinite if the level needs more rows than a group has."""
         weight = None if self.weights is None else self._new_weights(features, predicted)
         difficulty = self.difficulty.predict(features, predicted)
         size = 1 if self.taxonomy is None else self.taxonomy.size
@@ -156,14 +153,14 @@ class Intervals(Artifact):
         return weighted_quantiles(scores, weights, np.ones(1) if weight is None else weight, level)
 
     def check_level(self, level: float) -> None:
-        """Raises InputError for a level that not even the largest group's rows can promise."""
+        """Raises InputError for a level that needs more rows than the largest group has."""
         largest = len(self.scores) if self.groups is None else int(np.bincount(self.groups).max())
         conformal_quantile(self.scores[:largest], level)
 
     def recalibrated(self, rows: CalibrationRows) -> "Intervals":
         """Split-conformal intervals from labelled rows new to both model and difficulty.
 
-        Their coverage is at least the level, and at most 1 / (n + 1) more, for exchangeable rows (of each
+        Their coverage is at least the level, and at most 1 / (n + 1) more, for exchangeable rows (within each
         group, if there are groups).
         """
         scores = np.abs(rows.gold - rows.predicted) / self.difficulty.predict(rows.features, rows.predicted)
@@ -186,7 +183,7 @@ class Intervals(Artifact):
             within("groups", self.groups, 0, self.taxonomy.size)
 
     def check(self, width: int, location: Path) -> None:
-        """Raises InputError if the intervals are those of a model with another number of features."""
+        """Raises InputError if the intervals belong to a model with another number of features."""
         fitted = len(self.difficulty.medians)
         if fitted != width:
             raise InputError(
@@ -214,11 +211,11 @@ def conformal_quantile(scores: FloatArray, level: float) -> float:
 
 
 def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray, level: float) -> FloatArray:
-    """(m,) weighted quantiles of n sorted scores, one for each new weight.
+    """Weighted quantiles (m,) of n sorted scores, one for each new weight.
 
-    Each is the smallest score up to which the weights reach `level`. The new row's own weight counts among
-    all, at a score of infinity, which is the answer where the others do not reach the level. With weights of
-    1 this is `conformal_quantile`. Source: Tibshirani et al. 2019, equation 7.
+    Each is the smallest score at which the cumulative weight reaches `level`. The total includes the new
+    row's weight, placed at infinity, so the quantile is infinite if the other weights do not reach the level.
+    With weights of 1 it equals `conformal_quantile`. Source: Tibshirani et al. 2019, equation 7.
 
     >>> weighted_quantiles(np.arange(1.0, 20.0), np.ones(19), np.array([1.0, 3.0]), 0.9).tolist()
     [18.0, inf]
@@ -266,12 +263,12 @@ def cross_conformal(
 
     fold_rows  the rows of every fold: each row in one fold
     grouping   groups that are calibrated separately
-    shift      weighs rows by how often such segments occur where the model will work
+    shift      density ratio of segments in use to training segments
 
-    Difficulty is cross-fitted over the same folds, so that no row's error shapes its own score. For the
-    coverage of a fold, difficulty, groups and quantiles come from the other folds alone; it is not measured
-    for levels that these cannot promise, nor with two folds. With weights the coverage is weighted too: it
-    estimates that on segments like those that the weights are for.
+    Difficulty is cross-fitted over the same folds, so that a row's error does not affect its own score. A
+    fold's coverage uses difficulty, groups and quantiles of the other folds; it is not measured with two
+    folds, or for levels that need more rows. With weights, coverage is weighted too: it estimates coverage on
+    the weighted population.
     """
     errors = np.abs(rows.gold - rows.predicted)
     fits = Fits.make(rows.features, rows.predicted, errors, fold_rows)
@@ -298,8 +295,8 @@ def split_conformal(
 ) -> Intervals:
     """Split-conformal intervals from labelled rows that the model never saw.
 
-    They keep `fitted`'s difficulty, groups and shift. Their coverage is measured on every fifth row
-    by what the others give; not for levels that these cannot promise. Raises InputError for fewer rows than
+    They keep `fitted`'s difficulty, groups and shift. Coverage is measured on every fifth row with intervals
+    calibrated on the others, except for levels that need more rows. Raises InputError for fewer rows than
     folds.
     """
     n = len(rows.gold)

@@ -1,7 +1,4 @@
-"""Language profile: character trigrams of the training data that tell its language.
-
-A profile is of one side.
-"""
+"""Language profile: character trigram model of one side of the training data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +10,17 @@ from numpy.typing import NDArray
 from features.basics.distinct import distinct
 
 BUCKETS = 1 << 13
-_UNIT = 1024  # costs are whole numbers of 1/1024 bit: their sums are exact, whatever the batch
+_UNIT = 1024  # costs are integers in 1/1024 bit, so that their sums are exact in every batch
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
 class LanguageProfile:
-    """What each character trigram costs under the training data's distribution.
+    """Cost of each character trigram under the training distribution, ignoring case.
 
     costs  (8192,) -log2 p of every bucket of hashed trigrams, in 1/1024 bits; add-1/2 smoothing
 
-    After Cavnar and Trenkle 1994, with likelihoods in place of ranks. Case does not matter.
+    After Cavnar and Trenkle 1994, with likelihoods instead of ranks.
     """
 
     costs: NDArray[np.int32]
@@ -35,7 +32,7 @@ class LanguageProfile:
         return cls(np.round(-np.log2(counts / counts.sum()) * _UNIT).astype(np.int32))
 
     def bits(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """(n,) mean bits per character of each text."""
+        """Mean bits (n,) per character of each text."""
         buckets, lengths = _trigrams(texts)
         sums = np.concatenate([[0], np.cumsum(self.costs[buckets], dtype=np.int64)])
         ends = np.cumsum(lengths)
@@ -43,7 +40,7 @@ class LanguageProfile:
 
 
 def trigram_overlap(texts: Sequence[str], second_texts: Sequence[str]) -> NDArray[np.float64]:
-    """(n,) trigrams that two texts share, as a share of those of the one with fewer."""
+    """Number of shared trigrams (n,) divided by the smaller text's number of trigrams."""
     first, second = (_distinct(each) for each in (texts, second_texts))
     both = np.bincount(np.intersect1d(first, second, assume_unique=True) // BUCKETS, minlength=len(texts))
     sizes = [np.bincount(cells // BUCKETS, minlength=len(texts)) for cells in (first, second)]
@@ -63,6 +60,6 @@ def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64
         return np.empty(0, np.int64), lengths
     mixed = ((codes[:-2] << np.uint64(42)) ^ (codes[1:-1] << np.uint64(21)) ^ codes[2:]) * _PRIME
     buckets = (mixed >> np.uint64(64 - 13)).astype(np.int64)
-    starts = np.cumsum(lengths + 2) - (lengths + 2)  # trigrams begin at every character but a text's last two
+    starts = np.cumsum(lengths + 2) - (lengths + 2)  # trigrams begin at all but a text's last two characters
     kept = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
     return buckets[kept], lengths

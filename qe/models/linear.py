@@ -13,7 +13,7 @@ class LinearFunction:
     """A linear function of k features, the prediction and its square.
 
     medians       (k,) replace undefined features
-    centre        (k + 2,) mean of each input on the rows fitted to
+    centre        (k + 2,) mean of each input on the training rows
     coefficients  (k + 2,) change of the value per unit of each input
     intercept     value at the centre
     """
@@ -24,18 +24,18 @@ class LinearFunction:
     intercept: float
 
     def value(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
-        """(n,) values for (n, k) features and (n,) predictions."""
+        """Values (n,) for (n, k) features and (n,) predictions."""
         centred = inputs(features, predicted, self.medians) - self.centre
         return np.asarray(self.intercept + (centred * self.coefficients).sum(axis=1))
 
     def check_arrays(self) -> None:
-        """Raises Damaged if arrays do not fit each other, or numbers are not finite."""
+        """Raises Damaged if the arrays do not match each other, or numbers are not finite."""
         typed("medians", self.medians, np.float64, None)
         typed("centre", self.centre, np.float64, len(self.medians) + 2)
         typed("coefficients", self.coefficients, np.float64, len(self.medians) + 2)
 
 
 def inputs(features: FloatArray, predicted: FloatArray, medians: FloatArray) -> FloatArray:
-    """(n, k + 2) features, medians where they are undefined, the prediction and its square."""
+    """Inputs (n, k + 2): features (medians if undefined), prediction, its square."""
     filled = np.where(np.isnan(features), medians, features)
     return np.column_stack([filled, predicted, predicted**2])

@@ -1,7 +1,4 @@
-"""Model: pipeline, features with resources, label scale; saved without pickle.
-
-It fits, predicts, saves and loads.
-"""
+"""Model: pipeline, features with resources, label scale; saved without pickle."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,17 +41,17 @@ from qe.models.versions import warn_of_versions
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"
-_LARGEST = float(np.finfo(np.float32).max)  # forests and boosted trees take no larger number
-# Rows are predicted this many at a time, the last block filled up: matrix products round differently for
+_LARGEST = float(np.finfo(np.float32).max)  # maximum value in forests and boosted trees
+# Rows are predicted in blocks of this size, the last one padded: matrix products round differently for
 # other shapes (and memory layouts), and a row's score must not depend on other rows.
 _BLOCK = 128
 
 
 class Companion(Protocol):
-    """A file saved with a model: intervals, a profile of the training data, ..."""
+    """An artifact saved with a model: intervals, data profile, ..."""
 
     def save(self, folder: Path) -> None:
-        """Writes its files, without pickle, into an existing folder."""
+        """Writes the files, without pickle, to an existing folder."""
 
 
 @summarised
@@ -67,15 +64,15 @@ class Model:
     Attributes
     ----------
     made_columns : mapping of str to str
-        Column -> program: second translations and annotations that the model makes itself if the input
-        does not bring them.
+        Column -> program, for second translations and annotations that the model computes if the input
+        lacks them.
     limits : pair of float and float or None
-        The worst and best score that it gives, in ascending order: the label's declared ends, or those of
-        the training labels; None: no limit.
+        Minimum and maximum score: the label's declared limits, or those of the training labels; None: no
+        limit.
     guard : Guard or None
-        Takes the score of rubbish to the worst; None: scores are the pipeline's.
+        Gives corrupted translations the worst score; None: scores are the pipeline's.
     identity : str or None
-        Of a model that was loaded: the SHA-256 of its model.json.
+        SHA-256 of model.json of a loaded model.
     """
 
     name: str
@@ -92,14 +89,14 @@ class Model:
     identity: str | None = None
 
     def columns(self) -> tuple[str, ...]:
-        """The input columns that scoring needs."""
+        """Input columns required for scoring."""
         required = (c for c in self.feature_set.requires() if c not in self.made_columns)
         return tuple(dict.fromkeys(("source", "target", *required)))
 
     def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
-        """Input columns as segments, tokenized as the training data were.
+        """Input columns as segments, tokenized like the training data.
 
-        Raises InputError, by name, for a column that the model needs and the input lacks.
+        Raises InputError that names the missing columns.
         """
         for name in self.columns():
             if name not in columns:
@@ -113,17 +110,17 @@ class Model:
         return with_made_columns(segments, missing) if missing else segments
 
     def features(self, segments: Segments) -> pd.DataFrame:
-        """(n, k) the feature table that the pipeline takes."""
+        """Feature table (n, k), the input of the pipeline."""
         return self.feature_set.extract(segments)
 
     def predict(self, segments: Segments) -> FloatArray:
-        """(n,) scores on the label scale."""
+        """Scores (n,) on the label scale."""
         if not len(segments):
             return np.empty(0)
         return self.judge(segments, self.features(segments))[0]
 
     def judge(self, segments: Segments, features: pd.DataFrame) -> tuple[FloatArray, GuardResult | None]:
-        """(n,) scores of segments with their feature table, and what the guard says of them."""
+        """Scores (n,) of segments with their feature table, and the guard's result."""
         scores = self.predict_features(features)
         if self.guard is None:
             return scores, None
@@ -132,10 +129,9 @@ class Model:
         return lowered if self.limits is None else np.clip(lowered, *self.limits), seen
 
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
-        """(n,) scores for a feature table, before the guard.
+        """Scores (n,) for a feature table, before the guard.
 
-        A row's score is the same, to the last bit, in every table. Raises InputError, by name, where its
-        columns are not the model's.
+        A row's score is bit-identical in every table. Raises InputError if the columns are not the model's.
         """
         names = self.feature_set.columns
         if list(features.columns) != names:
@@ -148,7 +144,7 @@ class Model:
         return scores if self.limits is None else np.clip(scores, *self.limits)
 
     def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
-        """Writes the folder `path`, atomically: model.json, pipeline.skops, resources/, fitted/, ..."""
+        """Writes the folder `path` atomically: model.json, pipeline.skops, resources/, fitted/, ..."""
         with atomic_directory(path) as temporary:
             save_pipeline(self.pipeline, temporary / _PIPELINE)
             parts = parts_needed(self.feature_set.configs)
@@ -187,12 +183,12 @@ class Model:
 
     @classmethod
     def load(cls, path: Path, identity: str | None = None) -> Self:
-        """What `save` wrote; needs neither the training data nor the network, and loads no pickle.
+        """Loads a saved model without training data, network or pickle.
 
-        identity  what `identity` must be
+        identity  required value of `identity`
 
-        Raises InputError if `path` is no model, or another than it must be; was written by a newer version,
-        is damaged, or holds resources or columns other than those it was trained with.
+        Raises InputError if `path` is not a model or has another identity, was written by a newer version, is
+        damaged, or contains resources or columns other than those of training.
         """
         with description.one_model(path, identity) as identity:
             return replace(cls._loaded(path), identity=identity)
@@ -229,19 +225,16 @@ class Model:
         )
 
     def described(self, **entries: Any) -> "Model":
-        """The same model with more entries in `about`."""
+        """A copy of the model with additional entries in `about`."""
         return replace(self, about={**self.about, **entries})
 
     def summary(self) -> Table:
-        """What it was trained on, by what, and how good it was found."""
+        """Table of training data, learner and measured quality."""
         return table_by("qe.models.card.model_table", self)
 
 
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
-    """The fitted steps that work column by column, and the rest as a pipeline.
-
-    The former impute and scale.
-    """
+    """Splits a pipeline into fitted column-wise steps (imputation, scaling) and a pipeline of the rest."""
     first = sum(name in ("impute", "scale") for name, _ in pipeline.steps)
     return [step for _, step in pipeline.steps[:first]], Pipeline(pipeline.steps[first:])
 

@@ -1,4 +1,4 @@
-"""Pipeline: impute, scale, select, learn; everything in it is fitted inside the fold."""
+"""Pipeline: imputation, scaling, selection, learner; all steps are fitted within the fold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from qe.learning.tree_columns import BesideTrees
 class Candidate:
     """A learner and a selector with their parameters: one point of the search.
 
-    clip  share of the training rows at each end of a column beyond whose values columns are cut; 0: none
+    clip  share of training rows at each end of a column beyond which values are clipped; 0: none
     """
 
     learner: str
@@ -33,7 +33,7 @@ class Candidate:
     clip: float = 0.0
 
     def selection(self) -> Selector:
-        """The unfitted selector. Raises InputError for unknown parameters."""
+        """The unfitted selector; raises InputError for unknown parameters."""
         kind = SELECTORS.get(self.selector)
         try:
             return kind(**self.selector_params)
@@ -41,7 +41,7 @@ class Candidate:
             raise InputError(f"selector '{self.selector}': {error}") from None
 
     def estimator(self, seed: int) -> Any:
-        """The unfitted learner. Raises InputError for unknown parameters."""
+        """The unfitted learner; raises InputError for unknown parameters."""
         try:
             return LEARNERS.get(self.learner)().estimator(seed=seed, **self.learner_params)
         except (TypeError, ValueError) as error:
@@ -54,14 +54,14 @@ class Candidate:
 
     @property
     def takes_trees(self) -> bool:
-        """Whether the learner works with columns of trees."""
+        """Whether the learner uses columns of trees."""
         return LEARNERS.get(self.learner).takes_trees
 
     @cached_property
     def pairwise(self) -> bool:
-        """Whether the features are a kernel, K(segment, training segment).
+        """Whether the features are a kernel matrix, K(segment, training segment).
 
-        It is not imputed, scaled or selected from. Raises InputError for a selector with such a learner.
+        A kernel matrix is not imputed, scaled or selected from; a selector raises InputError.
         """
         pairwise = bool(get_tags(self.estimator(0)).input_tags.pairwise)
         if pairwise and self.selector != "none":
@@ -74,10 +74,7 @@ class Candidate:
 
     @property
     def scaled(self) -> bool:
-        """Whether features are standardised.
-
-        They always are, unless a learner that does not care sees them all.
-        """
+        """Whether features are standardised: always, unless a scale-invariant learner uses all of them."""
         return self.selector != "none" or LEARNERS.get(self.learner).scale
 
     def pipeline(self, seed: int) -> Pipeline:
@@ -102,9 +99,7 @@ class Candidate:
 
 
 def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
-    """Fills undefined features with medians of the training rows.
-
-    A column that is undefined throughout becomes 0.
+    """Replaces undefined features by medians of the training rows, or by 0 if a column has no values.
 
     clip  see `Candidate`
     """
@@ -114,7 +109,7 @@ def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
 
 
 def scaler(beside_trees: bool = False) -> Any:
-    """Mean 0 and variance 1 on the training rows."""
+    """Scales columns to mean 0 and variance 1 on the training rows."""
     step = StandardScaler().set_output(transform="pandas")
     return BesideTrees(step) if beside_trees else step
 
@@ -122,9 +117,9 @@ def scaler(beside_trees: bool = False) -> Any:
 def fit(
     pipeline: Pipeline, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None = None
 ) -> Pipeline:
-    """The pipeline, fitted; `weights` (n,) go to the learner.
+    """Fits the pipeline; `weights` (n,) are passed to the learner.
 
-    Raises InputError if the learner takes no weights.
+    Raises InputError if the learner does not support weights.
     """
     if weights is None:
         pipeline.fit(features, scores)

@@ -1,4 +1,4 @@
-"""pipeline.skops: the fitted pipeline of a model, looked at before anything is made of it."""
+"""pipeline.skops: the fitted pipeline of a model, checked before any object is created."""
 
 import importlib
 import io
@@ -23,14 +23,14 @@ from qe.models.pipeline import Candidate
 from qe.models.pipeline_nodes import build_object
 
 _SCHEMA = "schema.json"
-_PROTOCOLS = (2,)  # of skops, that are read here
+_PROTOCOLS = (2,)  # supported skops protocols
 _REMEDY = "load only models that this project wrote; restore the file from a copy, or train the model again"
 _BOOSTER = "lightgbm.basic.Booster"
-_NO_ESTIMATORS = (_BOOSTER, "features.syntax.trees.Trees")  # checked as text, and by itself when it is read
+_NO_ESTIMATORS = (_BOOSTER, "features.syntax.trees.Trees")  # checked as text, and by its reader
 _NUMPY = frozenset(f"numpy.{t.__name__}" for t in np.sctypeDict.values()) - {"numpy.object_", "numpy.void"}
 _PLAIN = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
-# The kinds of nodes that our models are made of, and what each may name. None of them calls anything with
-# arguments from the file, but for containers and numbers. Estimators (ObjectNode) come by `trusted_types`.
+# Node kinds of our models, and the names allowed in each. None of them calls anything with
+# arguments from the file, except containers and numbers. Estimators (ObjectNode) need `trusted_types`.
 _NODES: Mapping[str, frozenset[str]] = {
     "DictNode": frozenset({"builtins.dict", "collections.OrderedDict"}),
     "DefaultDictNode": frozenset({"collections.defaultdict"}),
@@ -45,18 +45,18 @@ _NODES: Mapping[str, frozenset[str]] = {
 
 
 def save_pipeline(pipeline: Pipeline, path: Path) -> None:
-    """Writes a fitted pipeline, without pickle."""
-    import skops.io  # reads all of scikit-learn; what scores has no need of it
+    """Writes a fitted pipeline without pickle."""
+    import skops.io  # imports all of scikit-learn, which scoring does not need
 
     skops.io.dump(pipeline, path)
 
 
 def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[str] = ()) -> Pipeline:
-    """The fitted pipeline of a `candidate`, which takes `width` features and columns of `trees`.
+    """Loads the fitted pipeline of a `candidate` with `width` features and columns of `trees`.
 
-    Only the classes that the candidate consists of are made (`trusted_types`), out of nothing but containers,
-    numbers and text; trees and index arrays are checked, and a block of rows is predicted. Raises InputError
-    for a file that names anything else, or is damaged.
+    Only classes of the candidate (`trusted_types`) are created, from containers, numbers and text. Trees and
+    index arrays are checked, and a block of rows is predicted. Raises InputError for a file that names
+    anything else, or is damaged.
     """
     if not path.is_file():
         raise InputError(
@@ -81,10 +81,9 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
 
 
 def trusted_types(candidate: Candidate, unfitted: Pipeline) -> frozenset[str]:
-    """Names of the classes that a candidate's fitted pipeline may hold.
+    """Names of the classes allowed in a candidate's fitted pipeline: its steps and the learner's own classes.
 
-    They are its steps' classes and the learner's own. Each is a class in the module that it is asked from,
-    and an estimator, or trees: no function.
+    Each name is a class (an estimator or trees) defined in the module that the name gives, never a function.
     """
     parts = {_name(type(part)) for part in estimators(unfitted)}
     named = parts | set(LEARNERS.get(candidate.learner).trusted_types)

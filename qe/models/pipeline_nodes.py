@@ -1,7 +1,4 @@
-"""The tree of a skops file as objects, for the node kinds of our pipelines only.
-
-skops reads them too, but its import walks through all of scikit-learn: a third of a job's start-up.
-"""
+"""Builds objects from skops node trees, without skops' import of all scikit-learn (slow start-up)."""
 
 import importlib
 import io
@@ -17,9 +14,9 @@ Node = Mapping[str, Any]
 
 
 def build_object(archive: zipfile.ZipFile, root: Node) -> Any:
-    """The object that a tree describes, with arrays from the archive.
+    """Builds the object that a node tree describes, with arrays from the archive.
 
-    The names in the tree must have been checked.
+    The caller must have checked the names in the tree.
     """
     return _Maker(archive).make(root)
 
@@ -64,7 +61,7 @@ class _Maker:
         if len(shape) > 1:
             return np.array(items, dtype=object)
         row = np.empty(len(items), dtype=object)
-        for place, item in enumerate(items):  # together, lists would become axes
+        for place, item in enumerate(items):  # one by one, because numpy would turn lists into axes
             row[place] = item
         return row
 

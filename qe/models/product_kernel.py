@@ -1,7 +1,4 @@
-"""Shapley values in closed form for models with an RBF kernel.
-
-Such models are SVR, kernel ridge and Gaussian processes.
-"""
+"""Closed-form Shapley values for RBF kernel models: SVR, kernel ridge, Gaussian processes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +10,10 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.storage.arrays import typed
 
-_TILE = 32  # centres worked on together: their factors stay in the processor's cache
+_TILE = 32  # centres per block, so that their factors fit the processor's cache
 _FIRST_NODES = 3
-_CLOSE = 1e-9  # of the sum of a row's contributions, relative to the scores at hand
-# What is left of a factor that underflows: a product with it is 0, and division by it possible.
+_CLOSE = 1e-9  # tolerance of the sum of a row's contributions, relative to the scores
+# Replaces a factor that underflows: products with it are 0, and division by it is possible.
 _LEAST = 1e-300
 
 
@@ -33,13 +30,13 @@ class Expansion:
     constant: float
 
     def __post_init__(self) -> None:
-        """Raises Damaged if the arrays do not fit each other: compiled code reads them."""
+        """Raises Damaged if the arrays do not match each other, because compiled code reads them."""
         typed("centres", self.centres, np.float64, len(self.weights), len(self.rates))
         typed("weights", self.weights, np.float64, len(self.weights))
         typed("rates", self.rates, np.float64, len(self.rates))
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        """(n,) for (n, k)."""
+        """Values (n,) for rows (n, k)."""
         centres = np.ascontiguousarray(self.centres.T)
         return self.constant + np.asarray(
             _scores(np.ascontiguousarray(rows), centres, self.weights, self.rates), np.float64
@@ -47,13 +44,13 @@ class Expansion:
 
 
 def expansion_of(learner: Any) -> Expansion | None:
-    """The expansion of a fitted learner of ours or scikit-learn's; None for one of another form."""
+    """The expansion of a fitted learner of ours or scikit-learn's; None if it has another form."""
     if hasattr(learner, "svr_") and hasattr(learner, "weights_"):  # importance-weighted SVR
         inner = expansion_of(learner.svr_)
         if inner is None:
             return None
         scales = learner.weights_
-        # A feature of weight 0 does not matter, wherever its centre lies.
+        # A feature of weight 0 has no effect, so its centre is arbitrary.
         centres = np.divide(inner.centres, scales, out=np.zeros_like(inner.centres), where=scales != 0)
         return Expansion(centres, inner.weights, inner.rates * scales**2, inner.constant)
     if hasattr(learner, "length_scales_") and hasattr(learner, "signal_"):  # Gaussian process
@@ -75,15 +72,16 @@ def expansion_of(learner: Any) -> Expansion | None:
 def shapley_values(
     expansion: Expansion, rows: FloatArray, background: FloatArray, nodes: int = _FIRST_NODES
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """((n, k) Shapley values, (n,) nodes used).
+    """Shapley values (n, k) of the rows, and the number of quadrature nodes (n,) used.
 
-    A feature is absent if it has a background row's value. For one centre and one background row the worth of
-    a coalition is a product of factors, a_j for features that are in it and b_j for those that are not, and
-    feature j's Shapley value is the integral over t in 0 .. 1 of (a_j - b_j) prod_{i != j} (t a_i + (1 - t)
-    b_i): the multilinear extension along its diagonal (Owen 1972), a polynomial of degree k - 1.
-    Gauss-Legendre quadrature with k / 2 nodes is exact, and few nodes suffice where the kernel is wide. A row
-    starts with `nodes` and takes more until its values add up to its score less the background's mean; how
-    many depends on nothing but the row.
+    An absent feature has a background row's value. For one centre and one background row the value of a
+    coalition is a product of factors, a_j for present features and b_j for absent ones, and feature j's
+    Shapley value is the integral over t in 0 .. 1 of (a_j - b_j) prod_{i != j} (t a_i + (1 - t) b_i): the
+    multilinear extension along its diagonal (Owen 1972), a polynomial of degree k - 1.
+
+    Gauss-Legendre quadrature with k / 2 nodes is exact; wide kernels need few nodes. A row starts with
+    `nodes` nodes and adds more until its values add up to its score minus the background's mean. The number
+    of nodes depends on the row only.
     """
     least = max(1, -(-rows.shape[1] // 2))
     nodes = min(nodes, least)
@@ -171,7 +169,7 @@ def _sums(
     products, here = np.empty((len(points), _TILE)), np.zeros(_TILE)
     for first in range(0, s, _TILE):
         size = min(_TILE, s - first)
-        here[:] = 0.0  # beyond the last centre
+        here[:] = 0.0  # padding after the last centre
         here[:size] = weights[first : first + size]
         for r in range(len(background)):
             _factors(background[r], centres, rates, first, size, absent[r])

@@ -15,10 +15,10 @@ from qe.models.model import Model
 
 
 def pruned(model: Model) -> Model:
-    """The model without columns that never reach its learner; scores are the same to the last bit.
+    """Removes columns that never reach the learner; scores stay bit-identical.
 
-    Families with such columns alone go too, except those that tag words (`qe score --tokens`). `about` has
-    the selection. A model with trees, or whose selector makes new columns, stays unchanged.
+    Families without remaining columns are removed, except those that tag words (`qe score --tokens`). `about`
+    records the selection. Models with trees, or with a selector that creates new columns, are unchanged.
     """
     selected = _selected(model)
     if selected is None:
@@ -31,9 +31,9 @@ def pruned(model: Model) -> Model:
 
 
 def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
-    """The columns that the pipeline's selector selected, and their cost.
+    """The columns that the pipeline's selector keeps, and their cost.
 
-    A selector that makes new columns gives their number. Empty without a selector.
+    A selector that creates new columns reports their number. The result is empty without a selector.
     """
     select = pipeline.named_steps.get("select")
     if select is None:

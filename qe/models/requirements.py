@@ -1,7 +1,4 @@
-"""The pip requirements for scoring with a model: this project and the model's packages.
-
-Packages that only training needs are left out.
-"""
+"""pip requirements for scoring with a model, without packages that only training needs."""
 
 from features.basics.packages import DISTRIBUTION, version, versions
 from features.basics.plugins import kinds_in, versions_of
@@ -10,14 +7,14 @@ from qe.models.description import kinds_of
 from qe.models.model import Model
 from qe.models.versions import MAKERS
 
-# Extras of this project -> the packages among MAKERS that come with them alone.
+# Extra of this project -> packages among MAKERS that only this extra installs.
 _EXTRAS = {"encoder": ("onnxruntime", "tokenizers"), "segmenters": ("jieba", "pythainlp", "sudachipy")}
 
 
 def requirements(model: Model) -> list[str]:
-    """Lines of a requirements file, in the versions that are installed here.
+    """Lines of a requirements file with the installed versions.
 
-    Packages that make columns are among them, because another version may give other scores.
+    Packages that compute columns are included, because another version may give other scores.
     """
     needed = {"encoder": _encodes(model), "segmenters": any(t.segmenter for t in model.tokenizers)}
     extras = [name for name, is_needed in needed.items() if is_needed]

@@ -1,4 +1,4 @@
-"""Robustness: how a model scores perturbed translations and harmless changes."""
+"""Robustness: a model's scores of perturbed translations and harmless changes."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -19,27 +19,27 @@ from qe.display.summary import summarised
 from qe.language.programs.made_columns import remake_columns
 from qe.models.model import Model
 
-FEWEST: Final = 30  # rows that are changed, whatever the time
+FEWEST: Final = 30  # minimum number of perturbed rows, regardless of time
 SECONDS: Final = 10.0
 _OF_ONE_TEXT: Final = ("annotation_target", "alignment")
-_LOWEST, _BEST = 0.1, 0.75  # quantiles of the originals' scores
+_LOWEST, _BEST = 0.1, 0.75  # quantiles of the original scores
 
 Judge = Callable[[Segments], tuple[FloatArray, NDArray[np.bool_]]]
-Checked = Callable[[str, str], str]  # source, translation -> what checks find, in parts joined by "; "
+Checked = Callable[[str, str], str]  # source, translation -> failed checks, joined by "; "
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says of one perturbation.
+    """A model's response to one perturbation.
 
-    n       rows that it changed, their original's score above the lowest tenth
-    below   the share of them that score below their original
-    drop    mean fall of the score, in label units (negative: it rose)
-    moved   mean absolute change, in standard deviations of the originals' scores
-    best    the share that lands in the best quarter of the originals
-    unseen  the share that does so without a mark
-    marked  the share that is marked as outside
-    flagged the share in which checks find what they do not find in the original; None if there are none
+    n       number of perturbed rows whose original scores above the lowest tenth
+    below   share that scores below the original
+    drop    mean decrease of the score, in label units (negative: an increase)
+    moved   mean absolute change, in standard deviations of the original scores
+    best    share that scores within the best quarter of the originals
+    unseen  share that does so without being marked
+    marked  share marked as out of distribution
+    flagged share in which checks report something new; None without checks
     """
 
     name: str
@@ -57,14 +57,14 @@ class Answer:
 @summarised
 @dataclass(frozen=True)
 class Robustness:
-    """All answers, by effect and name; perturbations that changed no row are not among them.
+    """All responses, by effect and name, without perturbations that changed no row.
 
     Attributes
     ----------
     rows : int
-        Rows that were changed.
+        Number of perturbed rows.
     marked : float
-        The share of originals that is marked as outside.
+        Share of originals marked as out of distribution.
     """
 
     rows: int
@@ -72,12 +72,12 @@ class Robustness:
     answers: tuple[Answer, ...]
 
     def with_effect(self, effect: Effect) -> tuple[Answer, ...]:
-        """The answers about perturbations of one effect."""
+        """The responses to perturbations with a given effect."""
         return tuple(a for a in self.answers if a.effect == effect)
 
     @property
     def below(self) -> tuple[float, float, str]:
-        """The share of destroyed rows below their original: mean over kinds, least, its kind.
+        """Share of destroyed rows that score below their original: mean over kinds, minimum, its kind.
 
         NaN if no kind changed a row.
         """
@@ -114,13 +114,13 @@ def robustness_of(
     checked: Checked | None = None,
     progress: Progress = silent,
 ) -> Robustness:
-    """Perturbs rows in every known way, and compares the scores.
+    """Applies every perturbation to rows, and compares the scores.
 
-    judge     gives (n,) scores and (n,) marks: `judge_of` a model, or any other
+    judge     returns (n,) scores and (n,) marks, like `judge_of`
     segments  translations that the model has not learned from
-    rows      how many are changed; None: as many as ten seconds allow, at least 30 if there are as many
+    rows      number of rows; None: as many as ten seconds allow, at least 30 if available
     kinds     names of perturbations; none: all
-    checked   what checks say of source and translation, as `Flags.text`
+    checked   results of checks for source and translation, as in `Flags.text`
 
     Raises InputError if there are no segments, and for an unknown perturbation.
     """
@@ -191,14 +191,14 @@ def _flagged(checked: Checked, originals: Segments, changed: Segments) -> float:
 
 
 def of_one_text(model: Model) -> list[str]:
-    """The columns that the user gives the model, and that fit no other translation."""
+    """The user's input columns that are valid for one translation only."""
     return [name for name in model.columns() if name in _OF_ONE_TEXT]
 
 
 def judge_of(model: Model) -> Judge:
-    """The scores and marks of a model, its made columns computed again.
+    """Scores and marks of a model, with its made columns recomputed.
 
-    Raises InputError for a model that needs what only the user has of a translation (`of_one_text`).
+    Raises InputError for a model that needs user columns of one translation (`of_one_text`).
     """
     if columns := of_one_text(model):
         raise InputError(

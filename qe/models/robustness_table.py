@@ -1,4 +1,4 @@
-"""The answers of a robustness battery as a table."""
+"""Table of robustness results."""
 
 from qe.display.numbers import NumberText, count, number, percent, signed
 from qe.display.table import Column, Row, Table
@@ -6,7 +6,7 @@ from qe.models.robustness import Answer, Robustness
 
 
 def robustness_table(robustness: Robustness) -> Table:
-    """A row per perturbation that changed a row, by effect."""
+    """Table with a row per perturbation that changed a row, by effect."""
     columns = [
         Column("effect", once=True), Column("perturbation"), Column("rows", drop=2),
         Column("below", "below"), Column("drop", drop=1), Column("moved (sd)", "moved"),
@@ -22,7 +22,7 @@ def robustness_table(robustness: Robustness) -> Table:
 
 
 def title_of(name: str) -> str:
-    """A perturbation's name for people.
+    """A perturbation's display name.
 
     >>> title_of("copy_of_source")
     'copy of source'

@@ -1,4 +1,4 @@
-"""DensityRatio: how much more often segments like these occur in use than in training."""
+"""DensityRatio: relative frequency of segments in use and in training."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -9,18 +9,18 @@ from features.basics.array_types import FloatArray
 from qe.models.difficulty import medians_of
 from qe.models.linear import LinearFunction, inputs
 
-_PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # scikit-learn's C: from next to no shift to all that the rows say
-_MOST = 20.0  # weights stay between a twentieth and twenty times the mean: a few rows are not to decide all
+_PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # scikit-learn's C: from almost no shift to almost no shrinkage
+_MOST = 20.0  # weights are between 1/20 and 20 times the mean, so that a few rows do not dominate
 
 
 @dataclass(frozen=True, eq=False)
 class DensityRatio(LinearFunction):
-    """The ratio of two densities, by logistic regression between two sets of segments.
+    """Ratio of two densities, estimated by logistic regression between two sets of segments.
 
     medians       (k,) replace undefined features
     centre        (k + 2,) mean of each input (features, prediction, its square)
-    coefficients  (k + 2,) change of the ratio's logarithm per unit of each input
-    intercept     its logarithm at the centre
+    coefficients  (k + 2,) change of the log ratio per unit of each input
+    intercept     log ratio at the centre
 
     Source: Tibshirani, Barber, Candes and Ramdas 2019, section 2.3.
     """
@@ -34,10 +34,10 @@ class DensityRatio(LinearFunction):
         new_predicted: FloatArray,
         seed: int = 0,
     ) -> Self:
-        """Fits the ratio from features (n, k) and predictions (n,) of both sets of rows.
+        """Fits the ratio from features (n, k) and predictions (n,) of calibration rows and new segments.
 
-        The sets are the calibration rows and the new segments. No label is seen. How far the coefficients are
-        shrunk is chosen by 5-fold cross-validation, so that sets which do not differ get weights of about 1.
+        No label is used. 5-fold cross-validation chooses the penalty, so that equal distributions get weights
+        of about 1.
         """
         from sklearn.linear_model import LogisticRegressionCV
         from sklearn.model_selection import StratifiedKFold
@@ -58,6 +58,6 @@ class DensityRatio(LinearFunction):
         return cls(medians, centre, np.ravel(fitted.coef_) * scale, intercept)
 
     def weights(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
-        """(n,) density of new segments over that of calibration rows, from 1/20 to 20."""
+        """Density (n,) of new segments over that of calibration rows, from 1/20 to 20."""
         raw = self.value(features, predicted)
         return np.asarray(np.exp(np.clip(raw, -np.log(_MOST), np.log(_MOST))))

@@ -1,4 +1,4 @@
-"""Signatures of models: Ed25519 over model.json, which has all other files' checksums."""
+"""Signatures of models: Ed25519 over model.json, which contains all other files' checksums."""
 
 import base64
 import binascii
@@ -19,16 +19,16 @@ from qe.models.description import SIGNATURE
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-_CONTEXT = b"mtqe model 1\n"  # signed before model.json: no other text that the key signs can pass for one
+_CONTEXT = b"mtqe model 1\n"  # signed prefix of model.json, so that no other signed text passes for a model
 _MAKE_KEY = "make one with `openssl genpkey -algorithm ed25519 -out key.pem`"
 _MAKE_PUBLIC = "make one with `openssl pkey -in key.pem -pubout -out key.pub`"
 
 
 def sign(folder: Path, key: Path) -> str:
-    """Signs the model in `folder` with a private key (PEM).
+    """Signs the model in `folder` with a private key (PEM); returns the key's fingerprint.
 
-    It writes model.sig, and returns the fingerprint of the key. The files are compared with model.json first.
-    Raises InputError for a model that is damaged, and a key that cannot be used.
+    Verifies the files against model.json, then writes model.sig. Raises InputError for a damaged model or an
+    unusable key.
     """
     private = _private_key(key)
     description.read(folder)
@@ -41,12 +41,10 @@ def sign(folder: Path, key: Path) -> str:
 
 
 def verify(folder: Path, key: Path) -> str:
-    """Verifies that the model in `folder` is as it was signed with a key.
+    """Verifies the signature of the model in `folder` with a public key (PEM); returns the key's fingerprint.
 
-    Returns the key's fingerprint. Every file is read, even if its checksum is remembered.
-
-    Raises InputError if it is not signed, by another key, or has changed since, in any file; and for a public
-    key (PEM) that cannot be used.
+    Every file is read, even if its checksum is cached. Raises InputError if the model is unsigned, was signed
+    with another key or has changed since, and if the key is unusable.
     """
     from cryptography.exceptions import InvalidSignature
 

@@ -14,12 +14,12 @@ from features.basics.errors import InputError
 from qe.models.artifact import decode_fields
 
 Column = Sequence[str]
-UNKNOWN = -1  # number of a group that did not exist when the intervals were calibrated
+UNKNOWN = -1  # group without calibration rows
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of an experiment: number of `bands`, their `edges`, or a `column`."""
+    """Grouping of an experiment: number of `bands`, their `edges`, or a `column`."""
 
     kind: str
     bands: int = 5
@@ -28,15 +28,15 @@ class Grouping:
 
 
 class Taxonomy(ABC):
-    """Sorts segments into `size` groups, in each of which intervals hold their level.
+    """Assigns segments to `size` groups with separately calibrated intervals.
 
-    A subclass is a dataclass whose fields are JSON values. Source: Mondrian conformal
-    prediction (Vovk, Gammerman and Shafer 2005, section 4.5).
+    A subclass is a dataclass whose fields are JSON values. Source: Mondrian conformal prediction (Vovk,
+    Gammerman and Shafer 2005, section 4.5).
 
     Attributes
     ----------
     options : frozenset of str
-        The settings of `Grouping` that it takes.
+        The settings of `Grouping` that the taxonomy accepts.
     """
 
     options: ClassVar[frozenset[str]] = frozenset()
@@ -44,32 +44,29 @@ class Taxonomy(ABC):
     @classmethod
     @abstractmethod
     def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
-        """Makes the groups from (n,) out-of-fold predictions, labels and column values.
-
-        The column is empty if there is none.
-        """
+        """Creates the groups from (n,) out-of-fold predictions, labels and column values (empty if none)."""
 
     @property
     def reads(self) -> str | None:
-        """The column of the segments that it reads; None: none."""
+        """The segment column that it uses, or None."""
         return None
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
 
     @abstractmethod
     def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
-        """(n,) group of each labelled row, 0 .. size - 1, or UNKNOWN."""
+        """Group (n,) of each labelled row: 0 .. size - 1, or UNKNOWN."""
 
     @abstractmethod
     def bounds(
         self, predicted: FloatArray, reach: FloatArray, column: Column
     ) -> tuple[FloatArray, FloatArray]:
-        """(n,) lower and upper bounds; NaN for a row of an unknown group.
+        """Lower and upper bounds (n,); NaN for a row of an unknown group.
 
-        reach  (n, size) how far the interval would go to either side if the row were of each group
+        reach  (n, size) half-width of the interval for each possible group
         """
 
     def to_json(self) -> dict[str, Any]:
@@ -79,13 +76,13 @@ class Taxonomy(ABC):
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "Taxonomy":
-        """The groups that `to_json` described. Raises Damaged for unknown keys, and wrong values."""
+        """Restores the output of `to_json`; raises Damaged for unknown keys and wrong values."""
         values = {name: value for name, value in content.items() if name != "by"}
         taxonomy: Taxonomy = decode_fields(TAXONOMIES.get(content["by"]), values, "taxonomy.")
         return taxonomy
 
     def extended(self, column: Column) -> Self:
-        """With groups for values of the column that it did not know, where it has such groups."""
+        """Adds groups for new values of the column, if groups depend on a column."""
         return self
 
 
@@ -93,16 +90,13 @@ TAXONOMIES: Catalogue[Taxonomy] = Catalogue("qe.models.taxonomies", Taxonomy, "t
 
 
 def quantile_cuts(values: FloatArray, bands: int) -> list[float]:
-    """The inner quantiles that cut values into `bands` groups of about equal size.
-
-    There are fewer if values tie.
-    """
+    """The inner quantiles that divide values into `bands` groups of about equal size; fewer if values tie."""
     inner = np.quantile(values, np.arange(1, bands) / bands)
     return sorted({float(cut) for cut in inner if cut > values.min()})
 
 
 def checked_cuts(edges: Sequence[float]) -> list[float]:
-    """Given cut points. Raises InputError if they do not rise."""
+    """Converts cut points; raises InputError if they do not increase."""
     if any(high <= low for low, high in pairwise(edges)):
         raise InputError(f"`edges` must rise, but are {list(edges)}", location="intervals.edges")
     return list(map(float, edges))

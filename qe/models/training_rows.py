@@ -1,4 +1,4 @@
-"""What a model keeps of its training rows: held-out predictions, and hashes of the segments."""
+"""Training rows stored with a model: held-out predictions, and hashes of the segments."""
 
 import hashlib
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from qe.models.artifact import Artifact
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions(Artifact):
-    """(n,) gold labels and (n,) predictions of rows that the model had not seen.
+    """Gold labels (n,) and predictions (n,) of held-out rows.
 
     They are training rows predicted out of fold, or the calibration split.
     """
@@ -29,7 +29,7 @@ class HeldOutPredictions(Artifact):
 
     @classmethod
     def make(cls, gold: FloatArray, predicted: FloatArray) -> Self:
-        """From rows where both are defined."""
+        """Selects rows where both are defined."""
         both = np.isfinite(gold) & np.isfinite(predicted)
         return cls(gold[both], predicted[both])
 
@@ -41,7 +41,7 @@ class HeldOutPredictions(Artifact):
 
 @dataclass(frozen=True, eq=False)
 class Learned(Artifact):
-    """Sorted hashes (n,) of the distinct segments whose labels were learned; the text is not kept."""
+    """Sorted hashes (n,) of the distinct labelled training segments; the text is not stored."""
 
     file: ClassVar[str] = "learned"
     noun: ClassVar[str] = "the list of learned segments"
@@ -50,11 +50,11 @@ class Learned(Artifact):
 
     @classmethod
     def make(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """From the sources and translations of the training rows."""
+        """Hashes the sources and translations of the training rows."""
         return cls(np.unique(_hashes(pairs)))
 
     def knows(self, pairs: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
-        """(m,) whether each pair of source and translation was learned from, to the last character.
+        """Whether each pair (m,) of source and translation is an exact training segment.
 
         >>> Learned.make([("a", "b")]).knows([("a", "b"), ("a", "B")]).tolist()
         [True, False]

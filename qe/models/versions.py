@@ -1,4 +1,4 @@
-"""Versions of packages that figures and feature columns depend on."""
+"""Versions of packages that affect results and feature columns."""
 
 import logging
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from features.basics.packages import DISTRIBUTION
 from features.basics.packages import versions as installed
 
-# What columns of features are made with; another version may make others of the same texts.
+# Packages that compute feature columns; another version may give other values.
 MAKERS = (
     "jieba", "langcodes", "numba", "onnxruntime", "pythainlp", "rapidfuzz", "regex", "sacremoses",
     "simplemma", "snowballstemmer", "sudachipy", "tokenizers",
@@ -18,7 +18,7 @@ _log = logging.getLogger("qe.models")
 
 
 def versions() -> dict[str, str]:
-    """The versions that a figure depends on."""
+    """Installed versions that results depend on."""
     return installed(DISTRIBUTION, *_LEARNING, *MAKERS)
 
 
@@ -33,11 +33,8 @@ def warn_of_versions(about: Mapping[str, Any], path: Path) -> None:
 
 
 def differing(about: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Package -> versions in training and here, for packages that differ.
-
-    An empty version means that the package is absent.
-    """
-    recipe = about.get("recipe")  # of models without labels
+    """Package -> versions in training and here, for packages that differ; empty string if absent."""
+    recipe = about.get("recipe")  # only in models without labels
     recorded = about.get("versions") or (recipe.get("versions") if isinstance(recipe, Mapping) else None)
     then = recorded if isinstance(recorded, Mapping) else {}
     now = installed(*MAKERS)

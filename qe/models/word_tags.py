@@ -11,19 +11,19 @@ from features.storage.damage import Damaged
 from qe.evaluation.word_level import best_threshold, check_threshold_metric
 from qe.models.artifact import Artifact
 
-METRICS = ("f1_mult", "mcc")  # of which thresholds are kept
-DIGITS = 6  # of probabilities, so that a written probability and its tag agree
-_EDGE = 1e-6  # probabilities are kept this far from 0 and 1 in log-odds
-_REGULARISATION = 1e6  # C of scikit-learn: as good as none
+METRICS = ("f1_mult", "mcc")  # metrics with a stored threshold
+DIGITS = 6  # decimals of probabilities, so that a written probability agrees with its tag
+_EDGE = 1e-6  # distance of clipped probabilities from 0 and 1
+_REGULARISATION = 1e6  # scikit-learn's C: almost no regularisation
 
 
 @dataclass(frozen=True)
 class PlaceTags:
-    """Calibration and thresholds of places of one kind (word, gap, source).
+    """Calibration and thresholds for one kind of place (word, gap, source).
 
     slope, intercept  calibrated log-odds are slope * log-odds + intercept (Platt 1999)
-    f1_mult, mcc      the thresholds on calibrated P(BAD) that gave the best tags of training rows
-    n, bad            how many places of training rows these come from, and how many of them are BAD
+    f1_mult, mcc      thresholds on calibrated P(BAD) with the best metric on training rows
+    n, bad            number of places in training rows, and of BAD ones
     """
 
     slope: float
@@ -35,7 +35,7 @@ class PlaceTags:
 
     @classmethod
     def fit(cls, bad: BoolArray, probability: FloatArray) -> Self | None:
-        """From (t,) tags, and P(BAD) by models that never saw them; None if only one tag occurs."""
+        """Fits (t,) tags and held-out P(BAD); None if only one tag occurs."""
         from sklearn.linear_model import LogisticRegression
 
         if bad.all() or not bad.any():
@@ -43,28 +43,28 @@ class PlaceTags:
         platt = LogisticRegression(C=_REGULARISATION).fit(_log_odds(probability)[:, np.newaxis], bad)
         slope, intercept = float(platt.coef_[0, 0]), float(platt.intercept_[0])
         n, there = len(bad), int(bad.sum())
-        if slope <= 0:  # the probabilities say nothing of these tags: all get the same one, and are OK
+        if slope <= 0:  # uninformative probabilities: all places get the same one and are OK
             return cls(0.0, float(_log_odds(np.array([there / n]))[0]), f1_mult=1.0, mcc=1.0, n=n, bad=there)
         calibrated = _calibrated(probability, slope, intercept)
         f1_mult, mcc = (best_threshold(bad, calibrated, metric) for metric in METRICS)
         return cls(slope, intercept, f1_mult, mcc, n=n, bad=there)
 
     def probability(self, probability: FloatArray) -> FloatArray:
-        """(t,) calibrated P(BAD), rounded as it is written."""
+        """Calibrated P(BAD) (t,), rounded as written."""
         return _calibrated(probability, self.slope, self.intercept)
 
     def threshold(self, metric: str) -> float:
-        """The calibrated P(BAD) from which a word is BAD. Raises InputError for an unknown metric."""
+        """Minimum calibrated P(BAD) of a BAD word; raises InputError for an unknown metric."""
         check_threshold_metric(metric)
         return float(getattr(self, metric))
 
 
 @dataclass(frozen=True)
 class WordTags(Artifact):
-    """What tags a model's words.
+    """Word tagger of a model.
 
-    places      kind (word, gap, source) -> what makes tags of its P(BAD)
-    insertions  words that post-editors inserted in a BAD gap, on average
+    places      kind (word, gap, source) -> calibration and thresholds
+    insertions  mean number of words that post-editors inserted in a BAD gap
     """
 
     file: ClassVar[str] = "word_tags"

@@ -1,1 +1,1 @@
-"""Programs outside: taggers, translation engines, the columns they make."""
+"""External programs: taggers, translation engines, and the columns that they produce."""

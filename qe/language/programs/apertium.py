@@ -1,4 +1,4 @@
-"""Apertium's programs: how they are run, and how no text sees another one."""
+"""Runs Apertium's programs so that texts do not affect each other."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from typing import Final
 from features.basics.errors import InputError
 
 MODES = Path("/usr/share/apertium")
-PATIENCE = 600.0  # seconds for a call, after which the program counts as hung
+PATIENCE = 600.0  # timeout of a call, in seconds
 
 # Apertium names languages by ISO 639-3; older packages by ISO 639-1.
 _ISO_639_3: Final[Mapping[str, str]] = {
@@ -30,10 +30,10 @@ _SURPRISE: Final = re.compile(r"ambiguity class was found.*?^Word '(.*?)'\.$", r
 _STAGES: Final = re.compile(
     r"(?P<before>.+?)\| *apertium-tagger -g \$2 '(?P<tagger>[^']+)' *\|(?P<after>.+)", re.DOTALL
 )
-_END = "[][\n\n]"  # of a paragraph, between the stages
-_LOOKUP: Final = re.compile(r"lt-proc +(-b|\$1) +'[^']+'")  # in a dictionary: of translations, of forms
-_UNIT: Final = re.compile(r"(\\.|\^[^\\$]*(?:\\.[^\\$]*)*\$)", re.DOTALL)  # or an escaped sign
-_MOST: Final = 200_000  # units that are remembered of a dictionary, some 40 MB
+_END = "[][\n\n]"  # end of a paragraph between stages
+_LOOKUP: Final = re.compile(r"lt-proc +(-b|\$1) +'[^']+'")  # dictionary lookup of translations or forms
+_UNIT: Final = re.compile(r"(\\.|\^[^\\$]*(?:\\.[^\\$]*)*\$)", re.DOTALL)  # or an escaped character
+_MOST: Final = 200_000  # maximum cached units per dictionary, about 40 MB
 
 Command = tuple[str, ...]
 
@@ -44,9 +44,9 @@ def apertium_code(language: str) -> str:
 
 
 def call(command: Sequence[str], text: str = "") -> tuple[str, str]:
-    """What the program writes given `text` to read, and its messages.
+    """Runs the program on `text`; returns its output and messages.
 
-    Raises InputError if it fails, or says nothing for ten minutes.
+    Raises InputError if it fails, or prints nothing for ten minutes.
     """
     name = Path(command[0]).name
     try:
@@ -65,13 +65,13 @@ def call(command: Sequence[str], text: str = "") -> tuple[str, str]:
 def unseen(
     texts: Sequence[str], run: Callable[[Sequence[str]], tuple[str, str]]
 ) -> list[tuple[list[int], str]]:
-    """Runs of a program over texts in which none has an influence on another.
+    """Runs a program over texts so that no text affects another.
 
-    Apertium's tagger says with `-d` which ambiguities it was not trained on; from there on it tags otherwise.
-    Texts with such words are run alone, all others together.
+    With `-d`, Apertium's tagger reports ambiguities absent from its training, after which its tagging
+    changes. Texts with such words are run alone, all others together.
 
-    run      texts -> what the program writes, its messages
-    Returns  (which texts, what the program wrote for them) of every run.
+    run      texts -> output and messages of the program
+    Returns  (indices of the texts, output) of every run.
     """
     rest, alone, output = list(range(len(texts))), list[int](), ""
     while rest:
@@ -89,7 +89,7 @@ def unseen(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A mode of Apertium, split at its tagger and at the dictionaries behind it.
+    """A mode of Apertium, split at its tagger and at the dictionaries after it.
 
     The stages before and after the tagger are modes in `folder`.
     """
@@ -97,14 +97,13 @@ class Pipeline:
     program: str
     folder: str
     tagger: str
-    later_stages: tuple[
-        str | Command, ...
-    ]  # names of modes, and dictionaries that are asked for distinct units
+    later_stages: tuple[str | Command, ...]  # names of modes, and dictionaries for distinct units
 
     def run(self, lines: Sequence[str]) -> str:
-        """What the mode makes of lines that are a paragraph each; empty if it mixes them up.
+        """Output for lines that are one paragraph each; empty if the mode mixes them up.
 
-        All stages see all lines, but the tagger only those that have no influence on each other.
+        The tagger runs once per group of lines that do not affect each other, the other stages once for all
+        lines.
         """
         text, _ = call(["apertium-destxt"], paragraphs(lines))
         analysed = self._stage("before", text).split(_END)
@@ -132,11 +131,11 @@ _units: defaultdict[Command, dict[str, str]] = defaultdict(dict)
 
 
 def look_up(command: Command, text: str) -> str:
-    """The output of `lt-proc` for a text; every unit (`^...$`), which no other affects, is looked up once."""
+    """The output of `lt-proc` for a text, with each unit (`^...$`) looked up once, independent of others."""
     if len(_units[command]) > _MOST:
         _units[command] = {}
-    known = _units[command]  # only grows: other threads read it
-    parts = _UNIT.split(text)  # every second one is a unit
+    known = _units[command]  # entries are only added, because other threads read it
+    parts = _UNIT.split(text)  # every second part is a unit
     new = [unit for unit in dict.fromkeys(parts[1::2]) if unit not in known and unit[0] == "^"]
     if new:
         answers = call(command, "\n".join(new))[0].split("\n")
@@ -160,7 +159,7 @@ def _stages(text: str) -> Iterator[str | Command]:
 
 @contextmanager
 def pipeline(program: str, folder: Path, mode: str) -> Iterator[Pipeline | None]:
-    """The mode taken apart; None if there is no such file in `folder`, or no such tagger in it."""
+    """The parsed mode; None if `folder` has no such file, or the mode no such tagger."""
     file = folder / "modes" / f"{mode}.mode"
     stages = _STAGES.fullmatch(file.read_text("utf-8").strip() if file.is_file() else "")
     if stages is None:

@@ -1,4 +1,4 @@
-"""Parses of English by link grammar (Sleator and Temperley 1991): the program link-parser."""
+"""Parses of English by link grammar (Sleator and Temperley 1991), with the program link-parser."""
 
 import re
 import shutil
@@ -15,9 +15,9 @@ from features.text.tokenizer import batches
 from qe.language.programs.apertium import call
 from qe.language.programs.spelling import Addition
 
-CHUNK: Final = 50  # texts of a process
-SECONDS: Final = 5  # of a parse, after which the program gives up
-LIMIT: Final = 100  # linkages that it orders
+CHUNK: Final = 50  # texts per process
+SECONDS: Final = 5  # timeout of a parse, in seconds
+LIMIT: Final = 100  # maximum number of ranked linkages
 
 _FOUND: Final = re.compile(r"^Found (\d+) linkages? ", re.MULTILINE)
 _COST: Final = re.compile(r"cost vector = \(UNUSED= *(\d+) DIS= *([\d.]+) LEN= *(\d+)\)")
@@ -26,12 +26,12 @@ _VERSION: Final = re.compile(r"Version: (\S+)")
 
 @dataclass(frozen=True)
 class LinkGrammar:
-    """Adds comments of the best linkage of link grammar.
+    """Adds comments on the best linkage of link grammar.
 
-    `link_grammar_linkages` is the number of linkages. `link_grammar_unused` counts words in none of its links
-    (0: the sentence is grammatical to the program). `link_grammar_cost` is the cost of its disjuncts,
-    `link_grammar_length` the sum of link lengths. There are none for a text that the program gives up on.
-    Raises InputError if the program is not installed, or the language is not English.
+    `link_grammar_linkages` is the number of linkages, `link_grammar_unused` the number of unlinked words (0:
+    grammatical), `link_grammar_cost` the cost of the disjuncts, `link_grammar_length` the sum of link
+    lengths. Texts on which the program gives up get no comments. Raises InputError if the program is not
+    installed, or the language is not English.
     """
 
     language: str
@@ -68,7 +68,7 @@ def _of_texts(texts: Sequence[Sequence[str]]) -> list[list[str]]:
     shown = [_line_of(text) for text in texts]
     asked = "".join(f"{text}\n!limit={LIMIT}\n" for text in shown)
     answers = call(command, asked)[0].split(end)
-    answers = answers[len(answers) - len(texts) - 1 : -1]  # what comes before is about the options
+    answers = answers[len(answers) - len(texts) - 1 : -1]  # skips output about options
     return [_comments(answer) if text else [] for answer, text in zip(answers, shown, strict=True)]
 
 
@@ -83,9 +83,7 @@ def _comments(answer: str) -> list[str]:
 
 
 def _line_of(text: Sequence[str]) -> str:
-    """The text as one line that the program does not take for a command.
-
-    `!` and `#` are removed from its beginning.
+    """The text as one line that the program does not read as a command, without leading `!` and `#`.
 
     >>> _line_of(["!", "file", "x"])
     'file x'

@@ -1,4 +1,4 @@
-"""Columns of segments that programs make: second translations and annotations."""
+"""Segment columns created by programs: second translations and annotations."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,13 +11,13 @@ from qe.language.engine import engine
 from qe.language.programs.taggers import SIDES, annotated, export_annotator, is_program, tagger
 from qe.language.programs.translations import DIRECTIONS, translated
 
-_HERE = "./"  # in a model's description: its own folder
+_HERE = "./"  # the model's folder, in its description
 
 
 def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -> None:
-    """Raises InputError for a column that no program makes, or a program that is not known here.
+    """Raises InputError for a column that no program creates, or an unknown program.
 
-    languages  of source and target
+    languages  source and target language
     """
     for column, program in columns.items():
         if column in SIDES:
@@ -31,13 +31,13 @@ def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -
 def with_made_columns(
     segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
 ) -> Segments:
-    """The segments with the columns that programs make.
+    """Adds columns created by programs to the segments.
 
     columns  name -> program: annotators, and engines for second translations
-    cache    folder where their output is kept, by program and text
+    cache    folder for cached output, by program and text
 
-    Raises InputError for a column that no program makes or that exists already, an unknown program, and one
-    that is not installed, or not for the languages.
+    Raises InputError for a column that no program creates or that already exists, and for a program that is
+    unknown, not installed, or does not support the languages.
     """
     pair = segments.source_tokenizer.language, segments.target_tokenizer.language
     languages = dict(zip(("source", "target"), pair, strict=True))
@@ -69,9 +69,9 @@ def _unknown(column: str) -> InputError:
 
 
 def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
-    """Segments whose texts were changed, with the columns that programs made computed again.
+    """Recomputes the columns created by programs after the texts have changed.
 
-    Raises InputError as `with_made_columns` does.
+    Raises InputError like `with_made_columns`.
     """
     old = {name: by for name, by in columns.items() if getattr(segments, name) is not None}
     bare = replace(segments, **dict.fromkeys(old))  # type: ignore[arg-type]
@@ -79,10 +79,7 @@ def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
 
 
 def keep_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Put the annotators of `columns` into `folder`.
-
-    Returns `columns` (name -> program) as a model's description has them.
-    """
+    """Copies the annotators of `columns` to `folder`; returns the columns for the model's description."""
     kept = {}
     for column, name in columns.items():
         if column.startswith("annotation_"):
@@ -92,10 +89,10 @@ def keep_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def kept_annotators(columns: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """What `keep_annotators` gave, for the model in `folder`.
+    """The reverse of `keep_annotators`, for the model in `folder`.
 
-    Raises InputError for an annotator that is neither an installed program nor within the folder: a model's
-    description must not name other files.
+    Raises InputError for an annotator that is neither an installed program nor inside the folder, because a
+    model's description must not name other files.
     """
     kept = {}
     for column, name in columns.items():

@@ -1,4 +1,4 @@
-"""spaCy pipelines of users: tags, base forms, dependencies, entities; `spacy:NAME`."""
+"""spaCy pipelines of users (`spacy:NAME`): tags, base forms, dependencies, entities."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from features.storage.files import digest
 class SpacyTagger:
     """Runs an installed pipeline on given tokens; columns that it does not fill stay `_`.
 
-    A text of several sentences has a root for each. Raises InputError if spaCy or the pipeline is not
+    A text of several sentences has several roots. Raises InputError if spaCy or the pipeline is not
     installed.
     """
 
     model: str
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        pipeline = self._pipeline  # first: it says what to do where there is none
+        pipeline = self._pipeline  # raises InputError early if it is not installed
         from spacy.tokens import Doc
 
         docs = (Doc(pipeline.vocab, words=list(text)) for text in texts)

@@ -1,4 +1,4 @@
-"""Words that the speller hunspell does not know, as Debian packages it."""
+"""Spelling errors, detected by hunspell."""
 
 import re
 import shutil
@@ -13,25 +13,24 @@ from features.basics.errors import InputError
 from features.storage.files import digest, sha256
 from qe.language.programs.apertium import call
 
-Addition = tuple[list[str], dict[int, str]]  # comments; token -> what MISC says of it
+Addition = tuple[list[str], dict[int, str]]  # comments; token -> MISC value
 
 _PATHS: Final = re.compile(r"^(/\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Hunspell:
-    """The dictionary of a language.
+    """Marks misspelt words with `Spell=no` in MISC, and adds the comment `speller`.
 
-    It is `xx_XX` if that is installed (English: `en_US`), else the first `xx_...`. Adds `Spell=no` to MISC of
-    words it does not know, and the comment `speller`. A token without letters is known; one with hyphens or
-    apostrophes is known if all of its parts are. Raises InputError if the program or a dictionary of the
-    language is not installed.
+    The dictionary is `xx_XX` if installed (English: `en_US`), else the first `xx_...`. A token without
+    letters is correct; one with hyphens or apostrophes is correct if all its parts are. Raises InputError if
+    the program or a dictionary of the language is not installed.
     """
 
     language: str
 
     def unknown(self, words: Collection[str]) -> frozenset[str]:
-        """The words that the dictionary does not know."""
+        """Words that are not in the dictionary."""
         asked = sorted(word for word in set(words) if any(map(str.isalpha, word)) and _is_plain(word))
         if not asked:
             return frozenset()
@@ -47,7 +46,7 @@ class Hunspell:
 
     @cached_property
     def dictionary(self) -> Path:
-        """The path of the dictionary's files, without their endings."""
+        """Path of the dictionary's files, without extension."""
         if shutil.which("hunspell") is None:
             raise InputError(
                 "the program hunspell is not installed",

@@ -8,13 +8,13 @@ from typing import Any
 from features.basics.errors import InputError
 from features.storage.files import digest
 
-_TEXTS = 200  # given to the pipeline at a time
+_TEXTS = 200  # texts per call of the pipeline
 _PROCESSORS = ("tokenize", "pos", "lemma", "depparse", "ner", "constituency")
 
 
 @dataclass(frozen=True)
 class StanzaTagger:
-    """Run the installed models of a language on given tokens; nothing is downloaded.
+    """Runs installed models of a language on given tokens; nothing is downloaded.
 
     Raises InputError if Stanza or its models of the language are not installed.
     """
@@ -46,7 +46,7 @@ class StanzaTagger:
                 download_method=None,
                 verbose=False,
             )
-        except Exception as error:  # of many kinds: no models, half of them, no list of them
+        except Exception as error:  # many error types: missing or incomplete models, missing list of models
             raise InputError(
                 f"Stanza has no models of '{self.model}' here ({error})",
                 remedy=f"python -c \"import stanza; stanza.download('{self.model}')\"",

@@ -1,4 +1,4 @@
-"""Annotate texts as CoNLL-U blocks, by Apertium's taggers, trained annotators or models of users."""
+"""Annotates texts as CoNLL-U blocks with Apertium's taggers, trained annotators or users' models."""
 
 import json
 import re
@@ -25,10 +25,10 @@ from qe.language.programs.apertium import MODES, apertium_code, call, unseen
 from qe.language.programs.link_grammar import LinkGrammar
 from qe.language.programs.spelling import Hunspell
 
-STOP = "."  # around every text: the tagger's context ends there
-CHUNK = 2500  # texts analysed at a time
+STOP = "."  # surrounds every text, to end the tagger's context
+CHUNK = 2500  # texts per call of the analyser
 
-# Signs of Apertium's stream format are shown to it as a letter that no analysis begins with.
+# Special characters of Apertium's stream format are replaced by a letter that begins no analysis.
 _SIGNS: Final = str.maketrans(dict.fromkeys("^$/<>{}[]\\@|*~+#", "_"))
 _UNIT: Final = re.compile(r"\^(.*?)\$", re.DOTALL)
 _TAG: Final = re.compile(r"<([^<>]+)>")
@@ -52,7 +52,7 @@ class Tagger(Protocol):
     """An annotator of tokenized text in one language."""
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One CoNLL-U block per text, with a word per token."""
+        """Yields one CoNLL-U block per text, with a word per token."""
 
     @property
     def fingerprint(self) -> str:
@@ -61,22 +61,23 @@ class Tagger(Protocol):
 
 @dataclass(frozen=True)
 class ApertiumTagger:
-    """Apertium's analyser and part-of-speech tagger for one side of an installed pair.
+    """Apertium's morphological analyser and tagger for one side of an installed language pair.
 
-    The analyser is morphological; the pair is a language pair. A word of several tokens (`New York`) gives
-    each its analysis; of a contraction (`del`) the first part counts. `xpos` is the whole analysis
-    (`n.f.sg`); a word that the analyser does not know is `X`, `_`, and so are all words of a text whose
-    letters the program does not give back as they were. The tagger learns ambiguities that it meets, so that
-    a word's tag can depend on texts before it: by default texts with any have a process of their own, and
-    every text is annotated alike in every batch. For corpora, `texts_per_process` is faster. Raises
-    InputError if the program or the language pair is not installed, or if the program fails.
+    Each token of a multi-token word (`New York`) gets the word's analysis; a contraction (`del`) gets that of
+    its first part. `xpos` is the whole analysis (`n.f.sg`). Unknown words are `X`, `_`, and so are all words
+    of a text whose letters the program changes.
+
+    The tagger adapts to new ambiguities, so that a word's tag can depend on earlier texts. By default a text
+    with new ambiguities has a separate process, so that every batch gives the same annotation; for corpora,
+    `texts_per_process` is faster. Raises InputError if the program or the language pair is not installed, or
+    if the program fails.
     """
 
     language: str
     other_language: str
     folder: Path = MODES
-    workers: int = 0  # processes at a time; 0: one per core
-    texts_per_process: int = 1  # texts that one process of the tagger sees
+    workers: int = 0  # parallel processes; 0: one per core
+    texts_per_process: int = 1  # texts per process of the tagger
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         paths = self._paths
@@ -130,14 +131,14 @@ class ApertiumTagger:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the language data and how analyses are read."""
+        """Identifies the language data and the conversion of analyses."""
         return digest("apertium-tagger", 3, self.texts_per_process, *(sha256(path) for path in self._paths))
 
 
 TAGGERS: Final[Mapping[str, type[ApertiumTagger]]] = {"apertium": ApertiumTagger}
-MODELS: Final = ("udpipe", "spacy", "stanza")  # of users, by name: `spacy:es_core_news_md`
-ADDED: Final = ("hunspell", "link-grammar")  # to what another says: `annotators/en+hunspell`
-_MANIFEST: Final = "annotators.json"  # of a folder of trained annotators
+MODELS: Final = ("udpipe", "spacy", "stanza")  # users' models, such as `spacy:es_core_news_md`
+ADDED: Final = ("hunspell", "link-grammar")  # added to another annotator: `annotators/en+hunspell`
+_MANIFEST: Final = "annotators.json"  # file in a folder of trained annotators
 KNOWN: Final = (
     f"{', '.join(TAGGERS)}, a folder of trained annotators (qe annotate train), udpipe:FILE, spacy:NAME, "
     f"stanza:LANGUAGE; with + {', + '.join(ADDED)}"
@@ -145,21 +146,21 @@ KNOWN: Final = (
 
 
 class TrainedFolder(Tagger, Protocol):
-    """A folder of annotators that were trained from treebanks (the package qe_treebanks)."""
+    """A folder of annotators trained on treebanks (package qe_treebanks)."""
 
     @property
     def language(self) -> str:
-        """Code of the language that they annotate."""
+        """Code of the annotated language."""
 
     def for_layers(self, layers: Collection[Layer]) -> "TrainedFolder":
-        """Only the annotators that these layers need."""
+        """Only the annotators required for these layers."""
 
 
 class Addition(Protocol):
-    """A program that says more of tokenized texts: comments, and what MISC holds."""
+    """A program that adds comments and MISC values to tokenized texts."""
 
     def additions(self, texts: Sequence[Sequence[str]]) -> Iterator[tuple[list[str], dict[int, str]]]:
-        """(comments, token -> what is added to its MISC) of every text."""
+        """Yields (comments, token -> MISC value) of every text."""
 
     @property
     def fingerprint(self) -> str:
@@ -167,26 +168,21 @@ class Addition(Protocol):
 
 
 def is_tagger(name: str) -> bool:
-    """Whether `tagger` knows what kind of annotator `name` is."""
+    """Whether `tagger` supports an annotator with this name."""
     first, *_ = _parts(name)
     known = first in TAGGERS or first in ADDED or first.partition(":")[0] in MODELS
     return known or (Path(first) / _MANIFEST).is_file()
 
 
 def for_corpora(annotator: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
-    """The annotator without layers that are not kept of an annotated corpus.
-
-    Additions by programs are not kept either.
-    """
+    """The annotator reduced to layers that annotated corpora store, without additions by programs."""
     if isinstance(annotator, Combined) and annotator.base is not None:
         return for_corpora(annotator.base, layers)
     return annotator.for_layers(layers) if hasattr(annotator, "for_layers") else annotator
 
 
 def is_program(name: str) -> bool:
-    """Whether `name` names an installed program or model.
-
-    False if it names a file or folder.
+    """Whether `name` is an installed program or model, not a file or folder.
 
     >>> is_program("apertium+hunspell"), is_program("spacy:es_core_news_md"), is_program("spacy:../model")
     (True, True, False)
@@ -198,13 +194,12 @@ def is_program(name: str) -> bool:
 
 
 def tagger(name: str, language: str, other_language: str, texts_per_process: int = 1) -> Tagger:
-    """The annotator `name` of a language.
+    """The annotator `name` of a language: a program, a folder of trained annotators, or a user's model.
 
-    It is a program, a folder of trained annotators, or a user's model; with what other programs add after
-    `+` (`annotators/en+hunspell+link-grammar`).
+    Additional programs follow `+` (`annotators/en+hunspell+link-grammar`).
 
-    other_language     the language of the pair whose data a program uses
-    texts_per_process  the number of texts that may see each other, of programs (of a corpus: many)
+    other_language     the other language of the pair whose data a program uses
+    texts_per_process  number of texts per process of a program, which may affect each other (corpora: many)
 
     Raises InputError for an unknown name, or annotators of another language.
     """
@@ -218,7 +213,7 @@ def tagger(name: str, language: str, other_language: str, texts_per_process: int
 
 
 def _parts(name: str) -> list[str]:
-    """A name and what is added to it; a folder's path may itself hold a `+`.
+    """A name and its additions; a folder's path may contain `+`.
 
     >>> _parts("apertium+hunspell"), _parts("a+b+hunspell")
     (['apertium', 'hunspell'], ['a+b', 'hunspell'])
@@ -237,7 +232,7 @@ def _addition(name: str, language: str) -> Addition:
 
 @dataclass(frozen=True)
 class Combined:
-    """What one annotator says (None: nothing but the tokens), and what programs add."""
+    """An annotator (None: tokens only) and additional programs."""
 
     base: Tagger | None
     added: tuple[Addition, ...]
@@ -316,7 +311,7 @@ def _of_user(kind: str, model: str) -> Tagger:
 
 
 def export_annotator(name: str, folder: Path) -> str:
-    """Copies a user's annotator into `folder`, as a model keeps it; returns its name there."""
+    """Copies a user's annotator to `folder`, for a model; returns its name there."""
     first, *added = _parts(name)
     kind, _, model = first.partition(":")
     if kind == "udpipe" and model:
@@ -336,7 +331,7 @@ def annotated(
     stage: str = "annotating",
     progress: Progress = silent,
 ) -> tuple[str, ...]:
-    """(n,) CoNLL-U blocks of n tokenized texts; kept in `cache`, one JSON string a line."""
+    """CoNLL-U blocks (n,) of n tokenized texts; cached in `cache` with one JSON string a line."""
     path = cache and cache_entry(
         cache, "annotations", f"{digest(annotator.fingerprint, tokens.fingerprint)}.jsonl"
     )
@@ -361,7 +356,7 @@ def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list
 
 def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
     letters: list[str] = []
-    units: list[tuple[int, str]] = []  # where each ends among the letters, and its analysis
+    units: list[tuple[int, str]] = []  # end position among the letters, analysis
     last = end = 0
     for unit in _UNIT.finditer(tagged):
         surface, _, analysis = unit[1].partition("/")

@@ -1,4 +1,4 @@
-"""Second translations from another engine: pseudo-references and back-translations."""
+"""Second translations by other engines: pseudo-references and back-translations."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, digest, read_lines
 from qe.language.engine import Engine
 
-# Column of Segments -> the side that is translated and the language it is translated into.
+# Column of Segments -> translated side, side whose language is the output's.
 DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "pseudo_reference": ("source", "target"),
     "back_translation": ("target", "source"),
@@ -17,9 +17,9 @@ DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def translate_file(source: Path, output: Path, translator: Engine, progress: Progress = silent) -> int:
-    """Translates a file line by line (plain or gzip in); returns the number of lines.
+    """Translates a file line by line (plain or gzip input); returns the number of lines.
 
-    `output` is only there once it is complete. Raises InputError as `read_lines` and the engine do.
+    `output` appears only when complete. Raises InputError like `read_lines` and the engine.
     """
     total = sum(1 for _ in read_lines(source))
     done = 0
@@ -33,7 +33,7 @@ def translate_file(source: Path, output: Path, translator: Engine, progress: Pro
 def translated(
     texts: Sequence[str], translator: Engine, cache: Path | None, stage: str, progress: Progress
 ) -> tuple[str, ...]:
-    """(n,) translations of n texts; kept in `cache` by engine and texts."""
+    """Translations (n,) of n texts; cached in `cache` by engine and texts."""
     distinct = list(dict.fromkeys(texts))
     path = cache and cache_entry(cache, "translations", f"{digest(translator.fingerprint, distinct)}.txt")
     translations = list(read_lines(path)) if path and path.is_file() else []

@@ -12,10 +12,10 @@ from features.storage.files import digest, sha256
 
 @dataclass(frozen=True)
 class UDPipeTagger:
-    """Runs a model on given tokens: a word per token.
+    """Runs a model on given tokens, with a word per token.
 
-    The model is read by UDPipe's own code (C++): take models from people you know. Raises InputError if the
-    package `ufal.udpipe` is not installed, or the file is no model.
+    UDPipe's C++ code reads the model, so use trusted models only. Raises InputError if the package
+    `ufal.udpipe` is not installed, or the file is not a model.
     """
 
     model: Path
@@ -31,7 +31,7 @@ class UDPipeTagger:
             if text and not model.tag(sentence, package.Model.DEFAULT, error):
                 raise InputError(f"UDPipe cannot tag ({error.message})", location=self.model)
             if text and not model.parse(sentence, package.Model.DEFAULT):
-                for word in list(sentence.words)[1:]:  # a model without a parser
+                for word in list(sentence.words)[1:]:  # the model has no parser
                     word.head, word.deprel = -1, ""
             yield writer.writeSentence(sentence).rstrip("\n") if text else ""
 

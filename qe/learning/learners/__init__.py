@@ -1,6 +1,6 @@
 """Learners: scikit-learn estimators with their search spaces."""
 
-# Modules that hold no strategy, or several: module -> names.
+# Modules without a learner, or with several: module -> names.
 NAMES: dict[str, tuple[str, ...]] = {
     "checks": (),
     "linear": ("ridge", "lasso", "elastic_net", "polynomial", "logistic", "mean"),

@@ -1,4 +1,4 @@
-"""Checks of inputs and weights, and predictions for training rows by models that did not see them."""
+"""Checks of inputs and weights, and cross-fitted predictions of training rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,20 +12,20 @@ from features.basics.array_types import FloatArray, IntArray
 
 
 def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
-    """(n, k) features and (n,) labels as finite float64. Sets `n_features_in_` and `feature_names_in_`."""
+    """Features (n, k) and labels (n,) as finite float64; sets `n_features_in_` and `feature_names_in_`."""
     X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True)
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
 
 def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """(n, k) finite float64 features of rows without labels. Sets number and names of features."""
+    """Unlabelled features (n, k) as finite float64; sets number and names of features."""
     return np.ascontiguousarray(validate_data(estimator, X, dtype=np.float64))
 
 
 def relative_weights(sample_weight: Any, n: int) -> FloatArray:
-    """(n,) weights divided by their mean, so that penalties keep their meaning; ones for None.
+    """Weights (n,) divided by their mean, so that penalties keep their meaning; ones for None.
 
-    Raises ValueError for weights that are negative, not finite, all 0, or not n.
+    Raises ValueError unless there are n finite, non-negative weights that are not all 0.
     """
     if sample_weight is None:
         return np.ones(n)
@@ -41,16 +41,16 @@ def relative_weights(sample_weight: Any, n: int) -> FloatArray:
 
 
 def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """(n, k) finite float64 of a fitted estimator's columns."""
+    """A fitted estimator's columns (n, k) as finite float64."""
     check_is_fitted(estimator)
-    if isinstance(X, pd.DataFrame) and (X.dtypes == np.float64).all():  # not looked at column by column
-        X = validate_data(estimator, X, reset=False, skip_check_array=True)  # names and number of columns
+    if isinstance(X, pd.DataFrame) and (X.dtypes == np.float64).all():  # skips the check of each column
+        X = validate_data(estimator, X, reset=False, skip_check_array=True)  # checks names and number
         return np.asarray(check_array(X.to_numpy(), dtype=np.float64, estimator=estimator))
     return np.asarray(validate_data(estimator, X, reset=False, dtype=np.float64))
 
 
 def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """(train, held out) rows of min(folds, n) contiguous blocks: neighbours share a document.
+    """Yields (train, held out) rows for min(folds, n) contiguous blocks, because neighbours share a document.
 
     >>> [test.tolist() for _, test in contiguous_folds(5, 2)]
     [[0, 1, 2], [3, 4]]
@@ -63,7 +63,7 @@ def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
 def cross_fit(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, folds: int, weights: FloatArray | None = None
 ) -> FloatArray:
-    """(n,) predictions, each by a clone fitted without the row's block. A single row gets its own label."""
+    """Cross-fitted predictions (n,) over contiguous blocks. A single row gets its own label."""
     predicted = y.copy()
     for train, test in contiguous_folds(len(y), folds):
         if len(train):

@@ -1,4 +1,4 @@
-"""Means of learners, and a learner whose parameters are searched inside every fold."""
+"""Averages of learners, and a learner whose parameters are tuned within every fold."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,11 @@ STRONG_AND_DIFFERENT: tuple[Member, ...] = (
         "learning_rate": 0.05,
         "colsample_bytree": 0.3,
     },
-)  # the mean of these four was the best of the feasibility study
+)  # this average was the best of the feasibility study
 
 
 def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstimator]:
-    """Unfitted estimators; None: the four of the feasibility study. Raises InputError for wrong members."""
+    """Unfitted estimators; None: the four of the feasibility study. Raises InputError for invalid members."""
     if members is None:
         members = STRONG_AND_DIFFERENT
     if not len(members):
@@ -56,7 +56,7 @@ def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstima
 
 
 def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> BaseEstimator:
-    """The member, fitted. Raises InputError if there are weights and it takes none."""
+    """Fits the member; raises InputError if it does not support the given weights."""
     if sample_weight is None:
         return member.fit(X, y)
     if not has_fit_parameter(member, "sample_weight"):
@@ -65,7 +65,7 @@ def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Bas
 
 
 class TrustedByMembers:
-    """Trusted types of an ensemble: what its own class and any learner's estimator may load."""
+    """Trusted types of an ensemble: its own class and the types of all available learners."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -75,10 +75,10 @@ class TrustedByMembers:
         for name in LEARNERS.names:
             try:
                 learner = LEARNERS.get(name)
-            except ModuleNotFoundError:  # a member of this kind cannot be here
+            except ModuleNotFoundError:  # this kind of member is not installed
                 continue
             trusted = inspect.getattr_static(learner, "trusted_types")
-            # An ensemble within an ensemble: its own class; asking for its members' would go on for ever.
+            # A nested ensemble adds its own class only; its members' types would recurse forever.
             names.update(trusted.names if isinstance(trusted, TrustedByMembers) else learner.trusted_types)
             kind = type(learner().estimator())
             names.add(f"{kind.__module__}.{kind.__qualname__}")
@@ -114,7 +114,7 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def check_parameters(self) -> None:
-        """Raises InputError for weights that are not one per member, or all 0."""
+        """Raises InputError unless there is one weight per member and some weight is positive."""
         members = STRONG_AND_DIFFERENT if self.members is None else self.members
         weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
         if (
@@ -143,7 +143,7 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 @LEARNERS.register("averaging")
 class Averaging(_Ensemble):
-    """Mean of learners; see AveragingRegressor. All members see standardised features."""
+    """Mean of learners; see AveragingRegressor. All members use standardised features."""
 
     regressor = AveragingRegressor
 
@@ -154,15 +154,15 @@ SeededMember = Annotated[Mapping[str, Any], StrategyIn(LEARNERS, _SEEDS)]
 
 
 class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of the predictions of one learner that was fitted `repeats` times, with other seeds.
+    """Mean of the predictions of one learner fitted `repeats` times with different seeds.
 
     member   `{kind: LEARNER, parameter: value, ...}` without its own seed; None: `lightgbm` whose trees
              draw three columns of ten
-    repeats  fits, with the seeds `seed`, `seed` + 1, ...
+    repeats  number of fits, with the seeds `seed`, `seed` + 1, ...
 
-    Takes out the part of an error that comes from the draws alone. A learner without draws is kept once.
+    Averaging reduces the variance due to random draws. A deterministic learner is fitted once.
 
-    Source: Breiman 1996 (bagging); without a bootstrap of the rows, the member draws itself.
+    Source: Breiman 1996 (bagging), without a bootstrap of the rows: the member is random itself.
     """
 
     def __init__(self, member: SeededMember | None = None, repeats: Count = 5, seed: Seed = 0) -> None:
@@ -185,7 +185,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
         for i in range(self.repeats):
             fitted = fit_member(make_members([member], (self.seed + i) % 2**32)[0], X, y, sample_weight)
             if i == 1 and np.array_equal(fitted.predict(X), self.members_[0].predict(X)):
-                break  # the seed means nothing to it
+                break  # the member ignores the seed
             self.members_.append(fitted)
         self.weights_ = np.full(len(self.members_), 1 / len(self.members_))
         return self
@@ -197,20 +197,20 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
 @LEARNERS.register("seed_averaging")
 class SeedAveraging(_Ensemble):
-    """Mean over seeds; see SeedAveragingRegressor. The member sees standardised features."""
+    """Mean over seeds; see SeedAveragingRegressor. The member uses standardised features."""
 
     regressor = SeedAveragingRegressor
 
 
 class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """The member with the parameters of a grid that do best on rows it was not fitted on.
+    """A learner with the grid point that performs best on held-out rows.
 
     member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
-    grid        parameter -> the values to try; of equally good ones the first wins
-    columns     the search sees the first so many columns only; None: all
-    validation  the share of rows, the last, that judges; None: contiguous folds
-    folds       of the cross-validation, where `validation` is None
-    metric      a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
+    grid        parameter -> values to try; ties go to the first
+    columns     number of leading columns used in the search; None: all
+    validation  share of the rows, the last ones, held out for the search; None: contiguous folds
+    folds       number of cross-validation folds, if `validation` is None
+    metric      a metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics)
 
     After fit: `params_`, `scores_` of the combinations (higher is better), `member_`. Raises InputError for
     fewer columns than `columns`, and fewer than two rows.
@@ -239,7 +239,7 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def check_parameters(self) -> None:
-        """Raises InputError for an empty list of values, and values that the member does not take."""
+        """Raises InputError for an empty list of values, and values that the member rejects."""
         for name, values in (self.grid or {}).items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
@@ -304,6 +304,6 @@ def _predicted(
 
 @LEARNERS.register("tuned")
 class Tuned(_Ensemble):
-    """One learner with a grid inside; see TunedRegressor. The member sees standardised features."""
+    """A learner with an inner grid search; see TunedRegressor. The member uses standardised features."""
 
     regressor = TunedRegressor

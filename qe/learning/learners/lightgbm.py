@@ -11,9 +11,9 @@ from qe.learning.learner import Learner
 
 
 class LightGBM(Learner):
-    """Boosted trees; parameters are those of `lightgbm.LGBMRegressor` and of BoostedTrees.
+    """Gradient-boosted trees; parameters of `lightgbm.LGBMRegressor` and BoostedTrees.
 
-    Deterministic for one `seed`; one thread by default (`n_jobs`), since folds run in parallel.
+    Deterministic for one `seed`; one thread by default (`n_jobs`), because folds run in parallel.
     Source: Ke et al. 2017.
     """
 

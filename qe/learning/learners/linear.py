@@ -1,4 +1,4 @@
-"""Linear regressions, regression on products of features, and the mean."""
+"""Linear regression, regression on products of features, and the training mean."""
 
 from collections.abc import Mapping
 from math import comb
@@ -27,7 +27,7 @@ from qe.learning.learners.checks import relative_weights, rows_to_predict, train
 class Ridge(Learner):
     """Minimises |y - Xw - b|^2 + alpha |w|^2 on standardised features; `alpha` is in units of segments.
 
-    Deterministic: `seed` is used by the stochastic solvers only. Source: Hoerl and Kennard 1970.
+    Deterministic: only the stochastic solvers use `seed`. Source: Hoerl and Kennard 1970.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-2, 1e4, log=True)}
@@ -38,7 +38,7 @@ class Ridge(Learner):
 
 @LEARNERS.register("lasso")
 class Lasso(Learner):
-    """Minimises |y - Xw - b|^2 / 2n + alpha |w|_1: many coefficients are exactly 0.
+    """Minimises |y - Xw - b|^2 / 2n + alpha |w|_1, so that many coefficients are exactly 0.
 
     Parameters: `alpha` and the others of scikit-learn's Lasso. Source: Tibshirani 1996; WMT12 DFKI.
     """
@@ -77,7 +77,7 @@ class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     alpha              ridge penalty; the default is small
     interaction_only   leaves out powers of one feature
 
-    Raises InputError if that makes more than 20,000 columns.
+    Raises InputError for more than 20,000 products.
     """
 
     def __init__(self, degree: Count = 2, alpha: NotNegative = 100.0, interaction_only: bool = False) -> None:
@@ -134,12 +134,12 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Logistic curve between the ends of the training labels: low + (high - low) / (1 + exp(-(Xw + b))).
 
     C      inverse of the quadratic penalty on w, in units of segments
-    folds  of the cross-fitting that the threshold comes from
+    folds  cross-fitting folds for the threshold
 
-    Of labels of two classes, predictions are moved so that the middle between them is where the classes are
-    told apart best (Matthews correlation of cross-fitted predictions for the training rows): a class that is
-    rare is predicted, too. Of other labels, a row counts as both ends in part (fractional logit). After fit:
-    `coef_` (k,), `intercept_`, `ends_`, `threshold_` (of the probability of the higher class).
+    For labels with two classes, predictions are shifted so that their midpoint is the best threshold between
+    the classes (Matthews correlation of cross-fitted training predictions), so that rare classes are
+    predicted too. Other labels count as a weighted mix of both ends (fractional logit). After fit: `coef_`
+    (k,), `intercept_`, `ends_`, `threshold_` (probability of the higher class).
 
     Source: Papke and Wooldridge 1996 (fractional logit); Matthews 1975.
     """
@@ -170,7 +170,7 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows, upper = np.concatenate([X, X]), np.repeat([1, 0], len(X))
         both = np.concatenate([weights * share, weights * (1.0 - share)])
         kept = both > 0
-        if len(np.unique(upper[kept])) < 2:  # all labels are the same
+        if len(np.unique(upper[kept])) < 2:  # all labels are equal
             return np.zeros(X.shape[1]), 0.0
         model = LogisticRegression(C=self.C, max_iter=1000)
         model.fit(rows[kept], upper[kept], sample_weight=both[kept])
@@ -188,7 +188,7 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
-    """Threshold of the best weighted Matthews correlation with the upper class.
+    """Threshold with the best weighted Matthews correlation with the upper class.
 
     >>> best_threshold(np.array([False, False, True]), np.array([0.1, 0.2, 0.4]), np.ones(3)).__round__(6)
     0.3
@@ -201,7 +201,7 @@ def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatAr
     product = flagged * (positives + negatives - flagged) * positives * negatives
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = (hits * negatives - alarms * positives) / np.sqrt(np.maximum(product, 0.0))
-    ends = np.flatnonzero(sorted_[:-1] > sorted_[1:])  # between equal probabilities there is no threshold
+    ends = np.flatnonzero(sorted_[:-1] > sorted_[1:])  # equal probabilities cannot be separated
     if not len(ends):
         return 0.5
     best = ends[np.nanargmax(correlation[ends])]
@@ -220,7 +220,7 @@ def _logistic(values: FloatArray) -> FloatArray:
 
 @LEARNERS.register("logistic")
 class Logistic(Learner):
-    """Probability of the higher of two labels, on standardised features; see LogisticRegressor.
+    """Probability of the higher of two labels; see LogisticRegressor. Uses standardised features.
 
     Parameter: `C`. Deterministic for one `seed`. Source: Papke and Wooldridge 1996.
     """
@@ -233,7 +233,7 @@ class Logistic(Learner):
 
 @LEARNERS.register("mean")
 class Mean(Learner):
-    """Predicts one value: the reference below which a learner has learned nothing.
+    """Predicts a constant, the baseline for other learners.
 
     Parameters: `strategy` (`mean`, `median`, `quantile`, `constant`) and the others of scikit-learn's
     DummyRegressor. Source: WMT12 DCU-SYMC report the training mean next to their systems.

@@ -21,23 +21,23 @@ from qe.learning.learners.checks import rows_to_predict, training_data
 
 Longs = NDArray[np.int64]
 
-_DEVIATION_FRACTION = 0.05  # of the deviation of all labels: a node below it is not split
+_DEVIATION_FRACTION = 0.05  # share of all labels' deviation below which a node is not split
 _TIE = 1e-6  # a later attribute must beat an earlier one by this share of the root's impurity
 _SMALLEST_SPLIT = 4
-_CAUTION = 10.0  # error factor where a node has fewer segments than its model has parameters
+_CAUTION = 10.0  # error factor if a node has fewer segments than its model has parameters
 
 
 class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Model tree: binary splits on one feature, a linear model in every leaf.
+    """Model tree: binary splits on one feature, and a linear model in every leaf.
 
-    A node is split where the fifth root of the label variance falls most, each side keeping at least a fifth
-    of the segments. Every inner node gets a linear model on the features tested below it (with attribute
-    elimination), and replaces its subtree where its penalised error is no larger. Leaf models are smoothed
-    with those of their ancestors.
+    A split maximises the decrease of the fifth root of the label variance, with at least a fifth of the
+    segments on each side. Every inner node gets a linear model on the features tested below it (with
+    attribute elimination), which replaces the subtree if its penalised error is not larger. Leaf models are
+    smoothed with those of their ancestors.
 
     min_instances        a node with fewer segments is not split (Weka's -M)
-    pruning              False keeps the full tree, whose leaves are constants (-N)
-    smoothing            False: the leaf's own model answers (-U)
+    pruning              False keeps the full tree with constant leaves (-N)
+    smoothing            False uses the leaf's model alone (-U)
     regression_tree      constants instead of linear models (-R)
     pruning_factor       penalty per parameter in (n + factor p) / (n - p)
     smoothing_constant   weight of an ancestor's model, in segments
@@ -46,7 +46,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     squared, on the training data, unsmoothed), `coefficients_` (nodes, k), `intercept_`; node 0 is the root,
     children follow in preorder. Predictions are not clipped to the scale.
 
-    Source: Quinlan 1992; Wang and Witten 1997; constants where the paper is silent as in Weka 3.9.
+    Source: Quinlan 1992; Wang and Witten 1997; constants that the paper omits are those of Weka 3.9.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return answer
 
     def check_arrays(self) -> None:
-        """Raises Damaged if a child comes before its node, or a node asks for an unknown feature."""
+        """Raises Damaged if a child precedes its node, or a node tests an unknown feature."""
         nodes, width = len(self.feature_), self.n_features_in_
         for name in ("feature_", "left_", "right_"):
             typed(name, getattr(self, name), np.int64, nodes)
@@ -96,7 +96,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise Damaged("a link of the tree leads backwards")
 
     def apply(self, X: FloatArray) -> Longs:
-        """(n,) the leaf that each row falls into."""
+        """Leaf (n,) of each row."""
         node = np.zeros(len(X), np.int64)
         while (inner := self.feature_[node] >= 0).any():
             at, rows = node[inner], np.flatnonzero(inner)
@@ -106,11 +106,11 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_leaves_(self) -> int:
-        """Number of leaves, which is the number of linear equations."""
+        """Number of leaves (linear equations)."""
         return int((self.feature_ < 0).sum())
 
     def describe(self, feature_names: list[str] | None = None, label: str = "score") -> str:
-        """The tree and the equations of its leaves, as text; names default to those of fit, or x0, ..."""
+        """The tree and its leaf equations as text; names default to those of fit, or x0, ..."""
         check_is_fitted(self)
         names = feature_names or list(
             getattr(self, "feature_names_in_", (f"x{j}" for j in range(self.n_features_in_)))
@@ -162,9 +162,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _flatten(self, tree: "_Tree", models: "_Models") -> None:
         there = np.zeros(len(tree.feature), np.bool_)
         there[0] = True
-        for node in np.flatnonzero(tree.feature >= 0):  # a child comes after its node
+        for node in np.flatnonzero(tree.feature >= 0):  # children follow their node
             there[[tree.left_child[node], tree.right_child[node]]] = there[node]
-        numbers = np.append(np.cumsum(there) - 1, -1)  # the last one for the children of leaves
+        numbers = np.append(np.cumsum(there) - 1, -1)  # the last entry is for the children of leaves
         self.feature_, self.threshold_ = tree.feature[there], tree.threshold[there]
         self.left_, self.right_ = numbers[tree.left_child[there]], numbers[tree.right_child[there]]
         self.n_segments_ = (tree.last - tree.first)[there]
@@ -211,7 +211,7 @@ def _grow(
     feature, threshold = np.full(most, -1), np.full(most, np.nan)
     left, right = np.full(most, -1), np.full(most, -1)
     first, last = np.empty(most, np.int64), np.empty(most, np.int64)
-    waiting = np.empty((most, 3), np.int64)  # first row, last row, the node that it is a child of
+    waiting = np.empty((most, 3), np.int64)  # first row, last row, parent node
     waiting[0] = 0, len(y), -1
     nodes, left_over = 0, 1
     while left_over:
@@ -250,7 +250,7 @@ def _modelled(
     nodes = len(tree.feature)
     coefficients, intercept = np.zeros((nodes, X.shape[1])), np.zeros(nodes)
     squared_error, parameters = np.zeros(nodes), np.zeros(nodes, np.int64)
-    tested = np.zeros((nodes, X.shape[1]), np.bool_)  # here or below, before pruning
+    tested = np.zeros((nodes, X.shape[1]), np.bool_)  # at the node or below, before pruning
     for node in range(nodes - 1, -1, -1):
         rows = np.sort(tree.order[0, tree.first[node] : tree.last[node]])
         n, inner, left, right = (
@@ -309,7 +309,7 @@ def _best_split(
             low = columns[feature, order[feature, start + left - 1]]
             high = columns[feature, order[feature, start + left]]
             threshold = (low + high) * 0.5
-            # Neighbouring floats have no midpoint: the lower value then is the threshold.
+            # Adjacent floats have no midpoint, so the lower value is the threshold.
             best_threshold = threshold if threshold < high else low
             best_feature, best_left, best = feature, left, reduction
     return best_feature, best_left, best_threshold
@@ -358,10 +358,10 @@ def _partition(column: FloatArray, threshold: float, order: Longs, start: int, e
 
 
 class M5P(Learner):
-    """Trees with linear models in their leaves; parameters are those of M5PRegressor.
+    """Trees with linear models in their leaves; parameters of M5PRegressor.
 
-    Features enter unscaled, so that the equations (`.describe(names)`) are in their own units. Deterministic.
-    Source: Wang and Witten 1997; the learner of WMT12 SDLLW, TCD and of Soricut and Narsale.
+    Features are not scaled, so that the equations (`.describe(names)`) are in the features' units.
+    Deterministic. Source: Wang and Witten 1997; the learner of WMT12 SDLLW, TCD and of Soricut and Narsale.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {

@@ -1,4 +1,4 @@
-"""Sums of kernels over feature groups, or a kernel computed elsewhere."""
+"""SVR on sums of kernels over feature groups, or on a precomputed kernel."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -24,11 +24,12 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     groups       each `{columns: [...], kernel: rbf, weight: 1, gamma: ..., degree: ..., coef0: ...}`; columns
                  are numbers from 0, names, or patterns (`lm_*`); kernels are scikit-learn's. None: one RBF
     precomputed  X itself is the kernel: (n, n) against the training segments in fit, (m, n) in predict.
-                 Cross-validation slices both of its axes (scikit-learn's `pairwise` tag); nothing imputes,
-                 scales or selects its columns
-    C, epsilon   of the SVR
+                 Cross-validation slices both axes (scikit-learn's `pairwise` tag); columns are not imputed,
+                 scaled or selected
+    C, epsilon   SVR parameters
 
-    Each group's kernel is divided by its mean diagonal over the training segments, so that weights compare.
+    Each group's kernel is divided by its mean diagonal over the training segments, so that weights are
+    comparable.
 
     Raises InputError for a column that no feature has. Source: WMT12 UU, Section 2.3 (sums of kernels).
     """

@@ -1,4 +1,4 @@
-"""Learners by the similarity of segments: nearest neighbours, kernel ridge regression."""
+"""Learners based on similar training segments: nearest neighbours, kernel ridge regression."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -32,12 +32,12 @@ class KNeighbours(Learner):
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]
-    """scikit-learn's KernelRidge with an intercept. Without one, it predicts 0 far from the data."""
+    """KernelRidge with an intercept: without it, predictions far from the data are 0."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         labels = training_data(self, X, y)[1]
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        relative_weights(weights, len(labels))  # says what is wrong with them
+        relative_weights(weights, len(labels))  # raises ValueError for invalid weights
         self.centre_ = float(np.average(labels, weights=weights))
         super().fit(X, labels - self.centre_, weights)
         return self

@@ -12,13 +12,13 @@ from features.basics.rows import row_products
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import LEARNERS, Learner
 
-_ROWS: Final = 256  # at a time: their kernel stays in the processor's cache
+_ROWS: Final = 256  # rows per block, so that their kernel fits the processor's cache
 
 
 def predicted(model: Any, rows: FloatArray) -> FloatArray:
-    """(n,) what a fitted model predicts for (n, k) rows.
+    """Predictions (n,) of a fitted model for (n, k) rows.
 
-    A row's prediction does not depend on the other rows, to the last bit.
+    A row's prediction is bit-identical in every batch.
     """
     if type(model) is not SVR or model.kernel != "rbf" or not len(model.support_vectors_):
         return np.asarray(model.predict(rows), np.float64)
@@ -27,7 +27,7 @@ def predicted(model: Any, rows: FloatArray) -> FloatArray:
     for first in range(0, len(rows), _ROWS):
         some = slice(first, first + _ROWS)
         found[some] = _block(model, rows[some], squares)
-    beyond = ~np.isfinite(found)  # squares that no number holds
+    beyond = ~np.isfinite(found)  # overflow in squares
     if beyond.any():
         found[beyond] = model.predict(rows[beyond])
     return found
@@ -68,7 +68,7 @@ class SvrPoly(Learner):
     """Epsilon-insensitive regression with k(x, z) = (gamma x.z + coef0)^degree on standardised features.
 
     Parameters: `degree`, `gamma`, `coef0`, `C`, `epsilon`, and the others of scikit-learn's SVR; coef0
-    defaults to 1, so that lower degrees take part. Deterministic.
+    defaults to 1, which includes lower degrees. Deterministic.
     Source: Drucker et al. 1997; WMT12 UU (without its tree kernels).
     """
 
@@ -93,7 +93,7 @@ class SvrRbf(Learner):
     Source: Drucker et al. 1997; the baseline of the WMT12 quality estimation task (findings, Section 6.3).
     """
 
-    # The best of the 96 configurations tried on the official 17 features is C 4, gamma .01, epsilon .2.
+    # The best of 96 configurations on the official 17 features is C 4, gamma .01, epsilon .2.
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(0.1, 32.0, log=True),
         "gamma": FloatRange(1e-4, 0.3, log=True),

@@ -24,11 +24,11 @@ from qe.learning.learners.checks import relative_weights, rows_to_predict, train
 
 @dataclass(frozen=True, eq=False)
 class FlatTrees:
-    """Trees one after the other: node arrays and, per tree, the index of its root.
+    """Concatenated trees: node arrays, and the index of each tree's root.
 
     links     (nodes, 3) feature (-1 at leaves), left child, right child
     threshold (nodes,) x <= threshold goes left
-    values    (nodes, c) what a leaf predicts
+    values    (nodes, c) predictions at leaves
     roots     (trees,)
     """
 
@@ -39,7 +39,7 @@ class FlatTrees:
 
     @classmethod
     def from_forest(cls, trees: list[Any]) -> Self:
-        """From fitted scikit-learn decision trees."""
+        """Converts fitted scikit-learn decision trees."""
         parts = [tree.tree_ for tree in trees]
         sizes = [part.node_count for part in parts]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
@@ -57,7 +57,7 @@ class FlatTrees:
         )
 
     def check_arrays(self, width: int) -> None:
-        """Raises Damaged if a link leads nowhere or backwards, or asks for a feature beyond `width`."""
+        """Raises Damaged if a link is out of range or points backwards, or a feature is not below `width`."""
         nodes = len(self.threshold)
         typed("links", self.links, np.int64, nodes, 3)
         typed("threshold", self.threshold, np.float64, nodes)
@@ -72,7 +72,7 @@ class FlatTrees:
             raise Damaged("a link of the trees leads backwards")
 
     def mean(self, X: FloatArray) -> FloatArray:
-        """(n, c) leaf values averaged over the trees. Raises InputError for links of a damaged model file."""
+        """Leaf values (n, c) averaged over the trees; raises InputError for links of a damaged model file."""
         with damage_reported("a forest", Path("the model"), "restore it from a copy, or train it again"):
             self.check_arrays(X.shape[1])
         # scikit-learn compares features in single precision.
@@ -129,7 +129,7 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
-        # Equal weights are not None to scikit-learn: they draw other bootstrap samples.
+        # Equal weights and None draw different bootstrap samples in scikit-learn.
         weights = None if sample_weight is None else relative_weights(sample_weight, len(y))
         kind = ExtraTreesRegressor if self.random_thresholds else RandomForestRegressor
         own = ("random_thresholds", "seed")
@@ -143,7 +143,7 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the trees are none."""
+        """Raises Damaged if the trees are invalid."""
         self._trees.check_arrays(self.n_features_in_)
 
     def predict(self, X: Any) -> FloatArray:
@@ -157,7 +157,7 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 @LEARNERS.register("random_forest")
 class RandomForest(Learner):
-    """Mean of trees grown on bootstrap samples; each split tries a random share of the features.
+    """Mean of trees grown on bootstrap samples; each split considers a random share of the features.
 
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
     """
@@ -175,7 +175,7 @@ class RandomForest(Learner):
 
 @LEARNERS.register("extra_trees")
 class ExtraTrees(RandomForest):
-    """Mean of trees grown on all segments, thresholds drawn at random.
+    """Mean of trees grown on all segments, with random thresholds.
 
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Geurts et al. 2006.
     """

@@ -1,4 +1,4 @@
-"""Mean of the features, calibrated to the scale of the labels."""
+"""Mean of the features, calibrated to the label scale."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
@@ -15,10 +15,11 @@ from qe.learning.learners.checks import all_rows, rows_to_predict, training_data
 
 
 class Calibration(BaseEstimator):  # type: ignore[misc]
-    """A rising map from score to label: `linear` (least squares, keeps ranks) or `isotonic` (makes ties).
+    """Increasing map from score to label: `linear` (least squares, keeps ranks) or `isotonic` (creates ties).
 
-    A line that would fall is made level: calibration never reverses a ranking. After fit: `scores_` and
-    `labels_`, the corners of the map; beyond them a line continues and a step function stays level.
+    A decreasing line is replaced by a constant, so that calibration never reverses a ranking. After fit:
+    `scores_` and `labels_`, the corners of the map; beyond them, a line continues and a step function is
+    constant.
     """
 
     def __init__(self, kind: str = "linear") -> None:
@@ -42,7 +43,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, scores: FloatArray) -> FloatArray:
-        """(n,) labels."""
+        """Labels (n,)."""
         if self.kind == "isotonic":
             return np.asarray(np.interp(scores, self.scores_, self.labels_))
         slope = self.labels_[1] - self.labels_[0]
@@ -50,16 +51,16 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Ranks by the arithmetic mean of the features; labels only set the scale, else mean 0 and deviation 1.
+    """Arithmetic mean of the features; labels only set the scale (without labels: mean 0, deviation 1).
 
-    standardise   whether each feature is put on mean 0 and deviation 1 first; without, the features with the
-                  widest scale decide
-    negative      names of features (or column numbers, from 0) that are high where quality is low
-    label_sign    1 where a higher label is better, -1 where it is worse (HTER)
+    standardise   whether each feature is first scaled to mean 0 and deviation 1; otherwise features with a
+                  wide scale dominate
+    negative      names of features (or column numbers, from 0) that are high if quality is low
+    label_sign    1 if a higher label is better, -1 if it is worse (HTER)
     calibration   `linear` or `isotonic`, see Calibration
 
     After fit: `signs_`, `centres_` and `scales_` (k,); `calibration_`. Raises InputError for a name that is
-    no feature.
+    not a feature.
 
     Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.
     """
@@ -78,7 +79,7 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # it looks at no label but for its scale
+        tags.regressor_tags.poor_score = True  # labels only set the scale
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -119,13 +120,13 @@ def _position(column: str | int, names: list[Any], width: int) -> int:
 
 
 class UnsupervisedMean(Learner):
-    """The mean of the features as a score; with one feature, that feature. See FeatureMean."""
+    """Mean of the features as a score; see FeatureMean."""
 
     space: ClassVar[Mapping[str, Distribution]] = {"calibration": Choice(["linear", "isotonic"])}
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.unsupervised_mean.Calibration",)
 
     takes_names = True
-    scale = False  # it does that itself
+    scale = False  # FeatureMean standardises
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return FeatureMean(**params)

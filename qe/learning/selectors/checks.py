@@ -14,7 +14,7 @@ from qe.statistics.metric import METRICS
 
 
 def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
-    """(k,) |Pearson's r| of each column with y; 0 where either is constant."""
+    """|Pearson's r| (k,) of each column with y; 0 if either is constant."""
     varies = (np.ptp(X, axis=0) > 0) & (np.ptp(y) > 0)
     centred, target = X - X.mean(axis=0), y - y.mean()
     norm = np.sqrt((centred**2).sum(axis=0) * (target @ target))
@@ -22,7 +22,7 @@ def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
-    """The support; if it is empty, the one feature with the highest score. A learner needs a column."""
+    """The support, or the feature with the highest score if it is empty."""
     return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
 
 

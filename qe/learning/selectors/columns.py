@@ -17,7 +17,7 @@ from qe.learning.selector import SELECTORS, NothingSelected, Selector
 
 
 def column_names(selector: Any) -> list[str]:
-    """The names of the columns a selector saw in `fit`. Raises InputError if they had none."""
+    """Names of the columns in `fit`; raises InputError if they had none."""
     names = [str(name) for name in getattr(selector, "feature_names_in_", ())]
     if not names:
         raise InputError(
@@ -27,7 +27,7 @@ def column_names(selector: Any) -> list[str]:
 
 
 def matching(pattern: str, names: list[str]) -> BoolArray:
-    """(k,) which names match; case matters. Raises InputError if none does."""
+    """Mask (k,) of names that match, with case; raises InputError if none does."""
     chosen = np.asarray([fnmatchcase(name, pattern) for name in names])
     if not chosen.any():
         raise InputError(f"no feature matches '{pattern}'", remedy=f"known: {', '.join(names)}")
@@ -36,7 +36,7 @@ def matching(pattern: str, names: list[str]) -> BoolArray:
 
 @SELECTORS.register("none")
 class KeepAll(Selector):
-    """No selection: the columns pass unchanged."""
+    """Keeps all columns unchanged."""
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         validate_data(self, X)
@@ -50,8 +50,8 @@ class KeepAll(Selector):
 class CorrelationPruning(Selector):
     """Keeps each feature, in column order, whose |r| with all kept before it is at most `threshold`.
 
-    A constant feature is dropped, unless every feature is constant: then the first stays, since a learner
-    needs a column. Labels are not used. Source: WMT12 Loria, Algorithm 1, first loop (threshold .999).
+    A constant feature is dropped; if all features are constant, the first stays, because a learner needs a
+    column. Labels are not used. Source: WMT12 Loria, Algorithm 1, first loop (threshold .999).
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.7, 0.999)}
@@ -68,14 +68,14 @@ class CorrelationPruning(Selector):
 
 
 def uncorrelated(X: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
-    """(k,) which columns of X (n, k) stay.
+    """Mask (k,) of the columns of X (n, k) that stay.
 
     >>> uncorrelated(np.array([[1.0, -2.0, 0.0], [2.0, -4.0, 1.0], [3.0, -6.0, 0.0]]), 0.999).tolist()
     [True, False, True]
     """
     centred = X - X.mean(axis=0)
     norm = np.sqrt((centred**2).sum(axis=0))
-    # A constant column's residue after centring is rounding noise of the size of its values.
+    # After centring, a constant column contains rounding noise proportional to its values.
     constant = norm <= 1e-12 * np.sqrt(len(X)) * np.abs(X).max(axis=0, initial=0.0)
     if constant.all():
         return np.asarray(np.arange(X.shape[1]) == 0)
@@ -118,18 +118,18 @@ class Family(Selector):
 
 @SELECTORS.register("groups")
 class Groups(Selector):
-    """Drops the columns of the groups that are switched off.
+    """Drops the columns of disabled groups.
 
     In an experiment, `space: {use: {lm: [true, false], ...}}` lets every trial draw each group.
     Needs named columns (a DataFrame) if there are groups. Raises InputError if X has no names, a
-    pattern matches nothing, or `use` names no group; NothingSelected where no column is left.
+    pattern matches nothing, or `use` names no group; NothingSelected if no column is left.
 
     Parameters
     ----------
     groups : mapping of str to sequence of str or None, default=None
         Name -> shell patterns of column names, e.g. `{lm: [lm_*], length: ["1001", "1002"]}`.
     use : mapping of str to bool or None, default=None
-        Name -> whether the group stays; a group that is not named stays, and so do columns of no group.
+        Name -> whether the group is kept. Other groups, and columns without a group, are kept.
     """
 
     def __init__(
@@ -162,10 +162,10 @@ class Groups(Selector):
 
 @SELECTORS.register("pca")
 class PrincipalComponents(Selector):
-    """Replaces the features by the directions of largest variance; the labels are not looked at.
+    """Replaces the features by the directions of largest variance; labels are not used.
 
-    New columns are `pc0`, `pc1`, ...; every feature takes part, so `get_support` is all True. The sign of a
-    component is such that its largest loading is positive.
+    New columns are `pc0`, `pc1`, ...; all features contribute, so `get_support` is all True. The largest
+    loading of a component is positive.
 
     Source: Pearson 1901; WMT12 PRHLT-UPV, Section 3.1 (PS).
 
@@ -174,7 +174,7 @@ class PrincipalComponents(Selector):
     n_components : float, default=0.95
         A number (at most the rank), or a share of the variance in 0 .. 1.
     whiten : bool, default=False
-        Components of unit variance.
+        Scales components to unit variance.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(5, 250, log=True)}

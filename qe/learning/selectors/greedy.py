@@ -25,10 +25,10 @@ _BLOCK = 31  # rows; neighbouring segments share a document
 def splits(
     n: int, folds: int, one_split: bool, validation: float | None = None
 ) -> list[tuple[IntArray, IntArray]]:
-    """(train, held out) rows: contiguous blocks of up to 31 rows are dealt to `folds` folds.
+    """Yields (train, held out) rows: contiguous blocks of up to 31 rows are assigned to `folds` folds.
 
-    one_split   whether only the first fold is made
-    validation  a share: the last rows are held out, and there are no folds
+    one_split   whether only the first fold is created
+    validation  share of the rows, the last ones, held out instead of folds
 
     >>> [test.tolist() for _, test in splits(7, 3, one_split=False)]
     [[0, 1, 6], [2, 3], [4, 5]]
@@ -46,7 +46,7 @@ def splits(
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Scores predictions for held-out rows of all splits, pooled in split order. Higher is better."""
+    """Metric of held-out predictions of all splits, pooled in split order. Higher is better."""
 
     metric: Metric
     gold: FloatArray
@@ -60,7 +60,7 @@ class Judge:
         return cls(METRICS.get(metric)(), label_sign * y[test], label_sign)
 
     def scores(self, predictions: FloatArray) -> FloatArray:
-        """(c,) of (n, c) candidate predictions; -inf where the metric is undefined."""
+        """Scores (c,) of (n, c) candidate predictions; -inf if the metric is undefined."""
         sign = 1.0 if self.metric.higher_is_better else -1.0
         values = np.array([sign * self.metric.score(self.gold, self.label_sign * p) for p in predictions.T])
         return np.where(np.isnan(values), -np.inf, values)
@@ -71,12 +71,12 @@ class Judge:
 
 
 class HeldOutSelector(Selector):
-    """What selectors by held-out error share: how a set of features is judged, and by what.
+    """Base class of selectors by held-out error.
 
-    metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
-    folds        contiguous blocks of 31 rows are dealt to so many folds
+    metric       a metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics)
+    folds        number of folds, to which contiguous blocks of 31 rows are assigned
     one_split    only the first fold is held out; False: every fold in turn, pooled
-    validation   a share of the rows, the last, that is held out instead of folds; None: folds
+    validation   share of the rows, the last ones, held out instead of folds; None: folds
     learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
     """
 
@@ -102,11 +102,10 @@ class HeldOutSelector(Selector):
 
 @SELECTORS.register("forward")
 class ForwardSelection(HeldOutSelector):
-    """Adds the feature that improves the metric most, until none does.
+    """Adds the feature that improves the metric most, until none does or `max_features` is reached.
 
-    It also stops at `max_features`.
-
-    At least one feature is taken. After fit: `path_`, features in the order taken; `scores_` after each.
+    At least one feature is selected. After fit: `path_`, features in order of selection; `scores_` after
+    each.
 
     Source: WMT12 WLV-SHEF, Section 4.1.
 
@@ -115,13 +114,13 @@ class ForwardSelection(HeldOutSelector):
     max_features : int or None, default=None
         None: no limit.
     metric : str, default='mae'
-        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+        A metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics).
     folds : int, default=5
-        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+        Number of folds, to which contiguous blocks of 31 rows are assigned; held-out predictions are pooled.
     one_split : bool, default=False
         Only the first fold is held out.
     validation : float or None, default=None
-        A share of the rows, the last, that is held out instead of folds; None: folds.
+        Share of the rows, the last ones, held out instead of folds; None: folds.
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
@@ -168,24 +167,24 @@ class ForwardSelection(HeldOutSelector):
 
 @SELECTORS.register("backward_elimination")
 class BackwardElimination(HeldOutSelector):
-    """Drops the feature whose absence improves the metric most, as long as that improves it.
+    """Drops the feature whose absence improves the metric most, as long as it improves.
 
-    After fit: `path_`, the features dropped, in order; `score_`, the metric reached (higher is better).
+    After fit: `path_`, the dropped features in order; `score_`, the final metric (higher is better).
 
     Source: WMT12 Loria, Algorithm 1.
 
     Parameters
     ----------
     threshold : float, default=0.999
-        First, of two features with |r| above it, the later one goes.
+        Before elimination, the later of two features with |r| above the threshold is dropped.
     metric : str, default='mae'
-        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+        A metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics).
     folds : int, default=5
-        Contiguous blocks of 31 rows are dealt to so many folds.
+        Number of folds, to which contiguous blocks of 31 rows are assigned.
     one_split : bool, default=True
         Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
     validation : float or None, default=None
-        A share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832).
+        Share of the rows, the last ones, held out instead of folds (the paper: 832 of 1,832).
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated.
     """
@@ -232,13 +231,11 @@ class BackwardElimination(HeldOutSelector):
 
 @SELECTORS.register("cost_aware")
 class CostAware(Selector):
-    """Forward selection by gain per cost.
+    """Forward selection by gain per cost; selects the cheapest set close to the best.
 
-    From its Pareto front, it takes the cheapest set close to the best.
-
-    The greedy order is run twice, by gain per cost and by gain alone; the front is of both. At least one
-    feature stays, even beyond the budget. After fit: `front_` (sets, 3): cost, metric (higher is better),
-    number of features, by rising cost; `front_subsets_` (sets, k).
+    The greedy search runs twice, by gain per cost and by gain alone, and the Pareto front covers both. At
+    least one feature stays, even over budget. After fit: `front_` (sets, 3): cost, metric (higher is better),
+    number of features, by increasing cost; `front_subsets_` (sets, k).
 
     Raises InputError if `costs` are given and the features have no names, or a cost is negative.
 
@@ -249,13 +246,13 @@ class CostAware(Selector):
         first pattern that matches counts, a column without one costs `default_cost`. None: every feature
         costs 1, so that cost is the number of features.
     default_cost : float, default=1.0
-        Of a column that no pattern matches.
+        Cost of a column that no pattern matches.
     budget : float or None, default=None
-        Sets that cost more are not considered; None: no limit.
+        Maximum cost of a set; None: no limit.
     tolerance : float, default=0.002
-        The cheapest set whose metric is within this (in units of the metric) of the best is taken.
+        Maximum distance from the best metric, in units of the metric, of the selected set.
     max_features : int or None, default=60
-        The most features that a set may have; None: no limit.
+        Maximum number of features in a set; None: no limit.
     metric, folds, label_sign : str, int, int
         As in forward selection; the models are least squares.
     """
@@ -326,7 +323,7 @@ class CostAware(Selector):
         cheapest = max(float(prices[prices > 0].min()) if (prices > 0).any() else 1.0, 1e-300)
         while taken.sum() < min(self.max_features or X.shape[1], X.shape[1]):
             gains = np.where(taken, -np.inf, judge.scores(path.candidates()) - current)
-            # A feature of a family already paid for is nearly free, not infinitely better.
+            # A feature of a family already paid for has a small cost, which avoids infinite gain per cost.
             added = np.where(paid[families], 0.0, prices[families]) + 0.1 * cheapest
             best = (
                 int((gains / added if per_cost else gains).argmax())

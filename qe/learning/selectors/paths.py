@@ -1,4 +1,4 @@
-"""Adding or dropping one feature at a time: each candidate's held-out predictions."""
+"""Held-out predictions of candidate feature sets, one feature added or dropped at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from qe.learning.learner import LEARNERS
 Rows = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
-MOST_ROWS = 4000  # of training: a kernel has 128 MB then as the solver takes it, and each thread has its own
+MOST_ROWS = 4000  # maximum training rows: the solver's kernel then has 128 MB in each thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def kernel_predictions(
     machines: list[BaseEstimator],
     selected: BoolArray,
 ) -> FloatArray:
-    """(n, machines) predictions for the held-out rows of all parts by the features taken."""
+    """Predictions (n, machines) for the held-out rows of all parts from the selected features."""
 
     def predict(part: tuple[Rows, Rows]) -> FloatArray:
         made = _Part.make(X, y, *part, selected)
@@ -81,17 +81,17 @@ def _gamma(machine: Any, train: FloatArray, selected: BoolArray) -> float:
 
 Parts = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
-_SPANNED = 1e-9  # share of its squared norm below which a column lies in the span of those taken
-_RIDGE = 1e-6  # of the mean diagonal: backward steps start from all features, which may be collinear
+_SPANNED = 1e-9  # share of its squared norm below which a column is in the span of the selected ones
+_RIDGE = 1e-6  # share of the mean diagonal; backward steps start from all features, which may be collinear
 
 
 class Path(Protocol):
-    """A set of features with `predictions` (n,) for pooled held-out rows; candidates are one change away."""
+    """A feature set with `predictions` (n,) for pooled held-out rows; candidates differ in one feature."""
 
     predictions: FloatArray
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
-        """(n, k) predictions after changing feature j; those that are not wanted hold any finite values."""
+        """Predictions (n, k) after changing feature j; unwanted columns contain arbitrary finite values."""
         ...
 
     def change(self, feature: int) -> None:
@@ -100,12 +100,12 @@ class Path(Protocol):
 
 
 def forward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
-    """From no feature upward; `learner` None: least squares."""
+    """Path that starts without features; `learner` None: least squares."""
     return _LinearForward(X, y, parts) if learner is None else _refit(X, y, parts, learner, False)
 
 
 def backward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
-    """From all features downward; `learner` None: least squares."""
+    """Path that starts from all features; `learner` None: least squares."""
     return _LinearBackward(X, y, parts) if learner is None else _refit(X, y, parts, learner, True)
 
 
@@ -126,7 +126,7 @@ def _by_kernel(estimator: BaseEstimator, parts: Parts) -> bool:
 def predictions_of(
     learners: Sequence[Mapping[str, Any]], X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
-    """(n, learners) held-out predictions of all parts by the one or more features taken."""
+    """Held-out predictions (n, learners) of all parts from one or more selected features."""
     estimators = [estimator_of(learner) for learner in learners]
     if all(_by_kernel(estimator, parts) for estimator in estimators):
         return kernel_predictions(X, y, parts, estimators, selected)
@@ -216,7 +216,7 @@ def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
 def held_out_predictions(
     estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, selected: BoolArray
 ) -> FloatArray:
-    """(n,) held-out predictions of all parts by the features taken; the mean without any."""
+    """Held-out predictions (n,) of all parts from the selected features, or the mean without any."""
     predicted = []
     for train, test in parts:
         if selected.any():
@@ -259,7 +259,7 @@ class _Refit:
 
 
 class KernelRefit(_Refit):
-    """`Path` by an SVR whose kernel is `rbf`; without features it predicts the mean."""
+    """`Path` for an SVR with kernel `rbf`; without features it predicts the mean."""
 
     def _take(self, selected: BoolArray) -> None:
         self.selected = selected

@@ -1,1 +1,1 @@
-"""The guard: how unlike the training translations a row is, and what that does to its score."""
+"""Guard: out-of-distribution scores of rows, and their effect on quality scores."""

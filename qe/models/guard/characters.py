@@ -18,11 +18,11 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, eq=False)
 class Characters:
-    """The characters of n texts, one text after the other, without blanks.
+    """Characters of n concatenated texts, without whitespace.
 
-    alphabet  distinct characters; `ids` are places in it
-    rows   the text that each character belongs to
-    begins  whether a character follows a blank, or begins its text
+    alphabet  distinct characters; `ids` index into it
+    rows      index of each character's text
+    begins    whether a character begins a text or follows whitespace
     """
 
     alphabet: tuple[str, ...]
@@ -43,35 +43,35 @@ class Characters:
         return cls(alphabet, ids[~blank], rows[~blank], before[~blank], len(texts))
 
     def count(self, mask: NDArray[np.bool_]) -> FloatArray:
-        """(n,) how many of the characters of each text the mask chooses (by place)."""
+        """Number (n,) of characters per text that the mask over characters selects."""
         return np.bincount(self.rows[mask], minlength=self.n).astype(np.float64)
 
     def share(self, mask: NDArray[np.bool_]) -> FloatArray:
-        """(n,) the share of those that the mask chooses; NaN for a text without characters."""
+        """Share (n,) of characters that the mask selects; NaN for a text without characters."""
         return ratio(self.count(mask), np.bincount(self.rows, minlength=self.n))
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """Unicode's general category of each known character."""
+        """Unicode general category of each character of the alphabet."""
         return tuple(unicodedata.category(c) for c in self.alphabet)
 
     def of_category(self, *begins: str) -> NDArray[np.bool_]:
-        """Which characters are of categories that begin so."""
+        """Mask of characters whose category begins with one of the given prefixes."""
         return np.array([c.startswith(begins) for c in self.categories], np.bool_)[self.ids]
 
     @cached_property
     def symbols(self) -> NDArray[np.bool_]:
-        """Which characters are emoji, control characters, or signs of failed decoding."""
+        """Mask of emoji, control characters and signs of failed decoding."""
         strange = np.array([c == _REPLACEMENT for c in self.alphabet], np.bool_)[self.ids]
         return strange | self.of_category(*_SYMBOLS)
 
     def outside(self, letters: str) -> NDArray[np.bool_]:
-        """Which characters are letters that are not among `letters` (lower case)."""
+        """Mask of letters that are not among `letters` (lower case)."""
         known = set(letters)
         return np.array([c.isalpha() and c.lower() not in known for c in self.alphabet], np.bool_)[self.ids]
 
     def longest_run(self) -> FloatArray:
-        """(n,) the longest run of one mark or symbol, blanks between them passed over."""
+        """Length (n,) of the longest run of one mark or symbol, ignoring whitespace."""
         marks = self.of_category("P", "S")
         same = np.zeros(len(self.ids), np.bool_)
         same[1:] = (self.ids[1:] == self.ids[:-1]) & (self.rows[1:] == self.rows[:-1])
@@ -83,7 +83,7 @@ class Characters:
         return longest
 
     def longest_word(self) -> FloatArray:
-        """(n,) characters of the longest stretch without a blank."""
+        """Characters (n,) in the longest stretch without whitespace."""
         starts = np.flatnonzero(self.begins)
         lengths = np.diff(np.append(starts, len(self.ids)))
         longest = np.zeros(self.n)
@@ -91,7 +91,7 @@ class Characters:
         return longest
 
     def capitals_inside(self) -> FloatArray:
-        """(n,) capitals directly behind a small letter."""
+        """Number (n,) of capital letters directly after a lower-case letter."""
         small, capital = self.of_category("Ll"), self.of_category("Lu")
         inside = np.zeros(len(self.ids), np.bool_)
         inside[1:] = small[:-1] & capital[1:] & ~self.begins[1:]

@@ -1,4 +1,4 @@
-"""Columns of the guard: signs of rubbish (larger is worse), with words for people."""
+"""Columns of the guard: signs of corrupted translations (larger is worse), with phrases for people."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from qe.models.guard.characters import Characters
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
 from qe.models.language_profile import trigram_overlap
 
-_MIXED = 0.9  # of the lexicon, the rest of the word's frequency
-_TRANSLATED = 0.05  # t(source word | target word) from which a source word counts as translated
-_LONG = 4  # letters of a word that is hardly the same in two languages by chance
+_MIXED = 0.9  # weight of the lexicon; the rest is the word's frequency
+_TRANSLATED = 0.05  # minimum t(source word | target word) of a translated source word
+_LONG = 4  # minimum letters of a word that two languages rarely share by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def _marks(text: Characters) -> FloatArray:
 
 @dataclass(frozen=True)
 class Column:
-    """One sign: its name, what makes it (larger is worse), and a phrase for translators."""
+    """A sign of corruption: name, function (larger is worse), and phrase for translators."""
 
     name: str
     value: Callable[[_Row], FloatArray]
@@ -211,7 +211,7 @@ COLUMNS: Final = (
 
 
 def columns(segments: Segments, knowledge: Knowledge) -> FloatArray:
-    """(n, columns) the signs of each row. A sign that a row has nothing for is 0, as in an ordinary row."""
+    """Signs (n, columns) of each row; 0, as in an ordinary row, if a sign is undefined."""
     row = _Row(segments, knowledge)
     values = [column.value(row) for column in COLUMNS]
     return np.nan_to_num(np.column_stack(values)) if len(segments) else np.empty((0, len(COLUMNS)))

@@ -9,13 +9,14 @@ from rapidfuzz.distance import Levenshtein
 from features.basics.array_types import FloatArray
 from features.core.segments import Segments
 
-_MARKERS = ("@@", "\u0120", "\u2581")  # BPE, GPT's and SentencePiece's: no part of the text
+_MARKERS = ("@@", "\u0120", "\u2581")  # subword markers of BPE, GPT and SentencePiece
 
 
 def mismatch(segments: Segments) -> FloatArray:
-    """(n,) share of letters and digits that differ between subwords and translation.
+    """Share (n,) of letters and digits that differ between subwords and translation.
 
-    0 without subwords. Case, blanks, marks, HTML entities and the markers of subwords do not count.
+    The share is 0 without subwords. Case, whitespace, punctuation, HTML entities and subword markers are
+    ignored.
     """
     if segments.subwords is None:
         return np.zeros(len(segments))

@@ -1,7 +1,4 @@
-"""Detector: boosted trees that tell rubbish from translations.
-
-Their signs can only speak against a row.
-"""
+"""Detector: boosted trees that distinguish corrupted translations from real ones."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,19 +17,19 @@ _ROUNDS: Final = 150
 _SETTINGS: Final = {
     "objective": "binary", "num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 10, "max_bin": 127,
     "feature_fraction": 0.5, "verbose": -1, "deterministic": True, "force_row_wise": True,
-    "num_threads": 1,  # the fits of several parts stand side by side
+    "num_threads": 1,  # several fits run in parallel
 }  # fmt: skip
 _REFERENCE_ROWS: Final = 2_000
-_EXTREME: Final = 3  # signs that are added up, the most unusual ones
+_EXTREME: Final = 3  # number of most unusual signs that are added up
 _USUAL: Final = 0.99
 
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """Boosted trees that tell rubbish from translations by their signs.
+    """Boosted trees that classify rows as real or corrupted by their signs.
 
     trees      LightGBM's text
-    reference  (columns, m) signs of translations that the knowledge had not seen, ascending
+    reference  (columns, m) signs of translations unseen by the knowledge, ascending
     """
 
     trees: str
@@ -40,7 +37,7 @@ class Detector:
 
     @classmethod
     def fit(cls, real: FloatArray, rubbish: FloatArray, seed: int) -> Self:
-        """From (n, columns) signs of translations and (m, columns) of rubbish, weighted alike."""
+        """Fits (n, columns) signs of real and (m, columns) of corrupted translations, weighted equally."""
         import lightgbm
 
         reference = _subsample(np.sort(real, axis=0)).T.copy()
@@ -55,9 +52,9 @@ class Detector:
         return cls(booster.model_to_string(), reference)
 
     def inputs(self, signs: FloatArray) -> FloatArray:
-        """(n, columns + 2): the signs, the worst sign's excess, the most unusual together.
+        """Inputs (n, columns + 2): the signs, the worst sign's excess, the sum of the most unusual signs.
 
-        The last two let signs speak that no example of rubbish had.
+        The last two cover signs that no corrupted training example had.
         """
         unusual = self.unusual(signs)
         beyond = np.maximum((signs - self._usual) / self._spread, 0).max(axis=1, initial=0)
@@ -65,7 +62,7 @@ class Detector:
         return np.column_stack([signs, beyond, together])
 
     def unusual(self, signs: FloatArray) -> FloatArray:
-        """(n, columns) -log10 of the share of translations whose sign is at least as large."""
+        """-log10 (n, columns) of the share of translations whose sign is at least as large."""
         m = self.reference.shape[1]
         columns = zip(self.reference, signs.T, strict=True)
         larger = [m - np.searchsorted(known, values, side="left") for known, values in columns]
@@ -84,11 +81,11 @@ class Detector:
         return TreeWalks.from_text(self.trees)
 
     def decide(self, signs: FloatArray) -> FloatArray:
-        """(n,) log-odds that rows are rubbish rather than translations, both as frequent."""
+        """Log-odds (n,) of corrupted against real translations, at equal base rates."""
         return self.walks.sums(self.inputs(signs).astype(np.float32))
 
     def check_arrays(self) -> None:
-        """Raises Damaged for trees or numbers that are none of ours."""
+        """Raises Damaged for invalid trees or arrays."""
         check_trees(self.trees)
         typed("reference", self.reference, np.float64, len(COLUMNS), None)
         if self.walks.width != len(COLUMNS) + 2 or not self.reference.shape[1]:

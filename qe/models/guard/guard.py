@@ -1,4 +1,4 @@
-"""Guard: measures how unusual a row is, and moves scores of rubbish to the worst."""
+"""Guard: computes out-of-distribution scores, and gives corrupted translations the worst score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,35 +21,35 @@ from qe.models.guard.decoder_text import mismatch
 from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 
-FEWEST: Final = 20  # training rows below which there is no guard
-_MOST: Final = 10_000  # training rows that it is learned from
+FEWEST: Final = 20  # minimum number of training rows
+_MOST: Final = 10_000  # maximum number of training rows
 _FOLDS: Final = 5
-_KIND: Final = 500  # rows of each kind of rubbish, at most
-_POINTS: Final = 2_001  # of the held-out distribution
+_KIND: Final = 500  # maximum rows of each kind of corruption
+_POINTS: Final = 2_001  # quantiles of the held-out distribution
 MARKED: Final = 0.99
-# From the median of held-out translations to the last, scores lose so many of their standard deviations,
-# or of those of the labels if that is more (less if few rows taught the guard): scores of a weak model hardly
-# differ. Beyond what held-out translations reach they go to the worst score. Chosen on held-out translations
-# of five models.
+# Score loss from the median held-out translation to the most unusual one, in standard deviations of the
+# scores, or at least _LEAST_SLOPE of the labels, because scores of a weak model hardly differ. Few training
+# rows reduce it. Rows more unusual than all held-out translations get the worst score. Chosen on held-out
+# translations of five models.
 _SLOPE: Final = 0.3
-_LEAST_SLOPE: Final = 0.1  # of the labels' standard deviations
-_SHRUNK: Final = 100  # training rows with which the slope is half as steep
-_SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
-_OUTLIERS: Final = 2  # held-out rows that may lie beyond it even where few rows make the quantile unsure
-_REACH: Final = 0.2  # how far beyond it scores are the worst, in parts of the way from median to maximum
+_LEAST_SLOPE: Final = 0.1  # in standard deviations of the labels
+_SHRUNK: Final = 100  # number of training rows at which the slope is halved
+_SURE: Final = 1.64  # standard errors added to the quantile from which scores are the worst
+_OUTLIERS: Final = 2  # held-out rows beyond it, at most, however uncertain the quantile
+_REACH: Final = 0.2  # distance beyond it at which scores are the worst, as a share of maximum - median
 _BEND: Final = 0.7
 _DECODER: Final = "the decoder's subwords make another text"
-_ANOTHER: Final = 0.1  # letters beyond what training rows have, from which the score is the worst
+_ANOTHER: Final = 0.1  # excess share of letters over training rows from which the score is the worst
 
 
 @dataclass(frozen=True, eq=False)
 class GuardResult:
-    """What the guard says of a batch.
+    """The guard's result for a batch.
 
-    decided  (n,) the detector's log-odds
-    outside  (n,) the share of held-out translations that lie closer to the training rows
-    unusual  (n, columns) how unusual each sign is
-    mismatched  (n,) which rows have subwords of another text
+    decided     (n,) the detector's log-odds
+    outside     (n,) share of held-out translations with smaller log-odds
+    unusual     (n, columns) -log10 of the tail share of each sign
+    mismatched  (n,) whether the subwords belong to another text
     """
 
     decided: FloatArray
@@ -59,11 +59,11 @@ class GuardResult:
 
     @property
     def marked(self) -> NDArray[np.bool_]:
-        """(n,) which rows lie outside."""
+        """Whether each row is out of distribution (n,)."""
         return self.outside >= MARKED
 
     def reasons(self, max_signs: int = 2) -> list[str]:
-        """The most unusual signs of each row that is marked, the most unusual first; nothing for others."""
+        """The most unusual signs of each marked row, most unusual first; empty for other rows."""
         order = np.argsort(-self.unusual, axis=1, kind="stable")
         return [
             "; ".join([*[_DECODER] * is_mismatched, *(COLUMNS[i].phrase for i in row.tolist())][:max_signs])
@@ -75,15 +75,15 @@ class GuardResult:
 
 @dataclass(frozen=True, eq=False)
 class Guard(Artifact):
-    """The guard, learned from the texts of the training rows and rubbish made of them.
+    """Out-of-distribution detector trained on the training texts and corrupted copies of them.
 
-    No label is used, but for how widely labels are spread.
+    Labels are not used, except for their standard deviation.
 
-    held_out_log_odds  the detector's log-odds of translations that it had not seen, ascending quantiles
-    rows      training rows that it was learned from
-    differs   the share of letters in which a decoder's subwords differ from training translations, at most
-    worst     the worst score of a training row by a model that has not seen it
-    slope     how much scores lose from the median of translations to the last one
+    held_out_log_odds  ascending quantiles of the detector's log-odds of held-out translations
+    rows      number of training rows
+    differs   maximum share of letters in which decoder subwords differ from training translations
+    worst     worst out-of-fold score of a training row
+    slope     score loss from the median held-out translation to the most unusual one
     sign      1 if higher scores are better, else -1
     """
 
@@ -101,7 +101,7 @@ class Guard(Artifact):
 
     @classmethod
     def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
-        """The guard of training rows, and (n,) log-odds of each by a guard that has not seen it.
+        """Returns the guard of training rows, and cross-fitted log-odds (n,) of its rows.
 
         Raises InputError for texts without words.
         """
@@ -124,7 +124,7 @@ class Guard(Artifact):
         def detector_without(fold: int) -> Detector:
             return Detector.fit(real[folds != fold], wrong[part != fold], seed)
 
-        *apart, detector = side_by_side(detector_without, range(_FOLDS + 1))  # the last one has all
+        *apart, detector = side_by_side(detector_without, range(_FOLDS + 1))  # the last one uses all rows
         decided = np.empty(len(chosen))
         for fold, unaware in enumerate(apart):
             decided[folds == fold] = unaware.decide(real[folds == fold])
@@ -139,7 +139,7 @@ class Guard(Artifact):
         return guard, unseen
 
     def see(self, segments: Segments) -> GuardResult:
-        """The result for a batch; a row's values do not depend on other rows."""
+        """The guard's result for a batch; a row's values do not depend on other rows."""
         signs = columns(segments, self.knowledge)
         beyond = mismatch(segments) - self.differs
         decided = np.maximum(self.detector.decide(signs), self._decided_of(beyond))
@@ -152,15 +152,15 @@ class Guard(Artifact):
         return np.where(excess > 0, first + share * (worst - first), -np.inf)
 
     def outside(self, decided: FloatArray) -> FloatArray:
-        """(n,) the share of held-out translations with smaller log-odds."""
+        """Share (n,) of held-out translations with smaller log-odds."""
         return np.asarray(
             np.interp(decided, self.held_out_log_odds, np.linspace(0, 1, len(self.held_out_log_odds)))
         )
 
     def for_scores(self, scores: FloatArray, scale: LabelScale, labels: FloatArray) -> Self:
-        """The guard for models with these (n,) scores of unseen rows.
+        """The guard adapted to a model with (n,) out-of-fold scores.
 
-        labels  of the rows that the models learned from; their standard deviation alone is used
+        labels  training labels, used for their standard deviation only
         """
         worst = scores.min() if scale.higher_is_better else scores.max()
         slope = max(_SLOPE * float(scores.std()), _LEAST_SLOPE * float(labels.std()))
@@ -175,13 +175,13 @@ class Guard(Artifact):
         scale: LabelScale,
         labels: FloatArray,
     ) -> FloatArray:
-        """(n,) out-of-fold scores lowered as a model's are.
+        """Out-of-fold scores (n,) lowered as in the final model, without leaking labels.
 
-        Each fold is lowered by its own scores and the deviation of the labels that it learned from.
-        So the label of a row reaches its prediction by no way, not even by models of the other folds.
+        Each fold uses its own scores and the standard deviation of its training labels, so that a row's label
+        does not affect its prediction, not even through models of other folds.
 
-        unseen  (n,) log-odds of the rows by a guard that had not seen them
-        folds   the rows that each learns from, and those that it holds out
+        unseen  (n,) cross-fitted log-odds of the rows
+        folds   training rows and held-out rows of each fold
         labels  (n,)
         """
         lowered = scores.copy()
@@ -194,13 +194,13 @@ class Guard(Artifact):
         return np.clip(2 * self.outside(decided) - 1, 0, 1)
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
-        """(n,) scores, lowered by log-odds.
+        """Scores (n,) lowered by log-odds.
 
-        The further outside a row is, the nearer its score is to the worst. None gets better than it was by
-        more than the mean loss of translations.
+        The larger the log-odds, the nearer a score is to the worst. No score improves by more than the mean
+        loss of translations.
         """
         quality, worst = scores * self.sign, self.worst * self.sign
-        quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: its mean over translations
+        quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: mean ramp of translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
         share = min(share, 1 - _OUTLIERS / self.rows)
         first, middle, last = np.quantile(self.held_out_log_odds, [share, 0.5, 1])
@@ -218,12 +218,12 @@ class Guard(Artifact):
 
 def _with_tokens(segments: Segments) -> Segments:
     fresh = replace(segments)
-    _ = fresh.source_tokens, fresh.target_tokens  # kept by what is taken of the rows
+    _ = fresh.source_tokens, fresh.target_tokens  # cached, so that selected rows share them
     return fresh
 
 
 def rubbish_of(segments: Segments, seed: int, max_rows: int) -> Sequence[Segments]:
-    """Each kind of rubbish, made of at most `max_rows` rows."""
+    """Corrupted copies of at most `max_rows` rows, one set per kind of corruption."""
     rng = np.random.default_rng(seed)
     kinds = names("destroying")
     rows = [np.sort(rng.permutation(len(segments))[:max_rows]).tolist() for _ in kinds]

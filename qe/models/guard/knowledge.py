@@ -1,4 +1,4 @@
-"""Knowledge: words, word order and translations in the texts of the training rows."""
+"""Knowledge: vocabulary, word order and translations in the texts of the training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
-_FREQUENT = 400  # words that are their own class; others are told apart by their last two letters
-_FEWEST = 3  # times that a letter is seen before it belongs to the language
+_FREQUENT = 400  # words with their own class; the class of other words is their last two letters
+_FEWEST = 3  # minimum count of a letter that belongs to the language
 _BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
 
 
@@ -28,11 +28,11 @@ _BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
 class WordOrder:
     """A bigram model of word classes.
 
-    The most frequent words are classes of their own; others are classed by ending.
+    The most frequent words have their own class; others are classed by ending.
 
-    classes  the names of the classes; 0 and 1 are the beginning and the end, 2 what was never seen
-    keys     ascending `before * len(classes) + class` of the pairs that were seen
-    counts   how often each was
+    classes  class names; 0 and 1 are the beginning and the end, 2 unknown endings
+    keys     ascending `before * len(classes) + class` of observed pairs
+    counts   count of each pair
     """
 
     classes: tuple[str, ...]
@@ -41,7 +41,7 @@ class WordOrder:
 
     @classmethod
     def make(cls, tokens: Tokens) -> Self:
-        """From lower-cased tokens."""
+        """Builds the model from lower-cased tokens."""
         counts = np.bincount(tokens.ids, minlength=len(tokens.types))
         frequent = {tokens.types[i] for i in np.argsort(-counts, kind="stable")[:_FREQUENT].tolist()}
         names = dict.fromkeys(["<s>", "</s>", "<unk>"])
@@ -52,10 +52,7 @@ class WordOrder:
         return cls(tuple(names), keys, seen)
 
     def gain(self, tokens: Tokens) -> FloatArray:
-        """(n,) mean log ratio of p(class given the class before) to p(class) (Witten-Bell).
-
-        It is what the order of words says.
-        """
+        """Mean log ratio (n,) of p(class given previous class) to p(class) (Witten-Bell)."""
         size = len(self.classes)
         before, after = self._pairs(tokens)
         seen = np.bincount(self.keys % size, weights=self.counts, minlength=size)
@@ -100,15 +97,13 @@ def _class(word: str, frequent: "set[str] | frozenset[str]") -> str:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Knowledge of single texts: words, letters, language profiles, usual lengths.
+    """Monolingual knowledge: words, letters, language profiles, usual lengths.
 
-    Letters are those of the target; profiles are of both languages.
-
-    words, counts    of the target, lower-cased, with how often each was seen (aligned to the vocabulary)
-    source_words, source_counts   the same of the source
+    words, counts    target words, lower-cased, with their counts (aligned to the vocabulary)
+    source_words, source_counts   the same for the source
     letters          lower-case letters of the target, in one string
     target_costs, source_costs    costs of `LanguageProfile`
-    lengths          median and deviation of the logarithm of target to source words, and of characters
+    lengths          median and deviation of the log ratio of target to source, in words and in characters
     """
 
     words: Vocabulary
@@ -140,7 +135,7 @@ class Texts:
         return WordOrder(self.classes, self.keys, self.key_counts)
 
     def check_arrays(self) -> None:
-        """Raises Damaged where an array does not go with the others."""
+        """Raises Damaged if the arrays do not match each other."""
         typed("counts", self.counts, np.int64, len(self.words))
         typed("source_counts", self.source_counts, np.int64, len(self.source_words))
         for name, costs in (("target_costs", self.target_costs), ("source_costs", self.source_costs)):
@@ -152,7 +147,7 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Everything that the guard's columns are computed with; no label is used.
+    """All inputs of the guard's columns; no label is used.
 
     forward   t(target word | source word), IBM Model 1 of the training rows
     backward  t(source word | target word)
@@ -164,7 +159,7 @@ class Knowledge:
 
     @classmethod
     def learn(cls, segments: Segments) -> Self:
-        """From the texts of training rows. Raises InputError for texts without words."""
+        """Learns from the texts of training rows; raises InputError for texts without words."""
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
         source_texts, target_texts = plain(segments.source), plain(segments.target)
         forward, backward = Lexicon.from_tokens(source, target), Lexicon.from_tokens(target, source)
@@ -183,23 +178,23 @@ class Knowledge:
         return cls(forward, backward, texts)
 
     def check_arrays(self) -> None:
-        """Raises Damaged where compiled code would read outside of an array."""
+        """Raises Damaged if compiled code would read outside an array."""
         for part in (self.forward, self.backward, self.texts):
             part.check_arrays()
 
 
 def plain(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts with plain marks, and no spaces before marks or at the ends. The meaning is the same."""
+    """Normalises punctuation and removes spaces before punctuation and at the ends."""
     return tuple(_BLANK.sub("", normalise(text)) for text in texts)
 
 
 def log_ratio(target: NDArray[np.int64], source: NDArray[np.int64]) -> FloatArray:
-    """(n,) natural logarithm of (target + 1) / (source + 1)."""
+    """Natural logarithm (n,) of (target + 1) / (source + 1)."""
     return np.asarray(np.log((target + 1.0) / (source + 1.0)))
 
 
 def characters(texts: Sequence[str]) -> NDArray[np.int64]:
-    """(n,) characters of each text."""
+    """Number of characters (n,) of each text."""
     return np.array([len(text) for text in texts], np.int64)
 
 

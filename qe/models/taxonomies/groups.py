@@ -1,4 +1,4 @@
-"""Groups of segments by a column, by their labels, and by their predicted scores."""
+"""Groups of segments by a column, by label, and by predicted score."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -14,7 +14,7 @@ from qe.models.taxonomy import TAXONOMIES, UNKNOWN, Column, Grouping, Taxonomy, 
 class ByColumn(Taxonomy):
     """One group for each of the `values` of a column, such as systems or documents.
 
-    A row of another value has no interval (NaN).
+    A row with another value has no interval (NaN).
     """
 
     options: ClassVar[frozenset[str]] = frozenset({"column"})
@@ -24,7 +24,7 @@ class ByColumn(Taxonomy):
 
     @classmethod
     def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
-        assert grouping.column is not None  # the experiment's schema has checked
+        assert grouping.column is not None  # checked by the experiment's schema
         return cls(grouping.column, sorted({*column}))
 
     @property
@@ -52,8 +52,6 @@ class ByColumn(Taxonomy):
 
 @dataclass(frozen=True)
 class _Bands(Taxonomy):
-    """Bands from one of `cuts` to the next: `bands` of about one size, or bands up to `edges`."""
-
     options: ClassVar[frozenset[str]] = frozenset({"bands", "edges"})
 
     cuts: list[float]
@@ -66,13 +64,13 @@ class _Bands(Taxonomy):
 @TAXONOMIES.register("label")
 @dataclass(frozen=True)
 class Label(_Bands):
-    """Bands of labels: every band, bad ones too, gets its coverage.
+    """Bands of labels, each with its own coverage, also bands of poor translations.
 
-    A new segment's label is not known. A label is possible if it is within the reach of its band, and the
-    interval goes from the lowest possible label to the highest: it holds a share of every band that is at
-    least the level, for exchangeable segments, and is wider than others for that. If no label is possible,
-    the interval is the prediction itself. Source: label-conditional conformal prediction (Vovk, Gammerman and
-    Shafer 2005, 4.5), its set filled up to an interval.
+    A new segment's label is unknown, so a label is possible if it is within the reach of its band, and the
+    interval spans all possible labels. It contains at least a share `level` of every band for exchangeable
+    segments, and is wider than other intervals. If no label is possible, the interval is the prediction
+    itself. Source: label-conditional conformal prediction (Vovk, Gammerman and Shafer 2005, 4.5), its set
+    filled up to an interval.
     """
 
     @classmethod

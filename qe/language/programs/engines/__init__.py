@@ -1,1 +1,1 @@
-"""Translation engines, one per file; a file's name is the engine's."""
+"""Translation engines, one per module of the same name."""

@@ -17,9 +17,9 @@ from features.text.tokenizer import batches, normalise
 from qe.language.engine import Engine
 from qe.language.programs.apertium import MODES, apertium_code, call, paragraphs, pipeline
 
-CHUNK = 2500  # lines per process: starting the ten programs of a pipeline costs as much as some 150 lines
+CHUNK = 2500  # lines per process: starting the ten programs of a pipeline takes as long as about 150 lines
 
-# What Apertium's stream format uses; the programs escape it, but not everywhere. `~` is left: it survives.
+# Special characters of Apertium's stream format, which its programs do not always escape. `~` is safe.
 _STREAM_SIGNS = "^$/<>{}[]\\@|*"
 _CLEAN: Final = {ord(sign): " " for sign in _STREAM_SIGNS}
 
@@ -28,25 +28,25 @@ _CLEAN: Final = {ord(sign): " " for sign in _STREAM_SIGNS}
 class Apertium(Engine):
     """The Apertium program (Forcada et al. 2011), as Debian packages it.
 
-    Lines are normalised (`features.text.tokenizer.normalise`) and freed of the signs of Apertium's stream
-    format; white space at the ends is dropped, unknown words stay unchanged, without a mark. A line with
-    nothing left gives an empty line. Every other line is a separate paragraph, and is tagged alone if the
-    tagger meets new ambiguities in it: a line's translation does not depend on the batch. Raises InputError
-    if the program or the language pair is not installed, and if the program fails or gives another number of
-    lines even for one line alone.
+    Lines are normalised (`features.text.tokenizer.normalise`) and stripped of whitespace at the ends and
+    special characters of Apertium's stream format; an empty result gives an empty line. Unknown words stay
+    unchanged, without a mark. Each line is a separate paragraph, and is tagged alone if the tagger meets new
+    ambiguities in it, so that its translation does not depend on the batch. Raises InputError if the program
+    or the language pair is not installed, if the program fails, or if even a single line gives another number
+    of lines.
     """
 
     source_language: str
     target_language: str
     program: str = "apertium"
-    workers: int = 0  # processes at a time; 0: one per core
+    workers: int = 0  # parallel processes; 0: one per core
     folder: Path = MODES
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
-        """One line out per line in, in order; chunks are translated in parallel, a few ahead."""
+        """Translates chunks in parallel, a few ahead of the consumer; keeps the order of lines."""
         workers = self.workers or cores()
         ahead: deque[Future[list[str]]] = deque()
-        mode = self.mode  # refuses before any work is done
+        mode = self.mode  # raises InputError early
         with pipeline(self._path, self.folder, mode) as stages, ThreadPoolExecutor(workers) as pool:
             run = self._run_mode if stages is None else stages.run
             try:
@@ -116,9 +116,7 @@ class Apertium(Engine):
 
 
 def clean(line: str) -> str:
-    """Plain text for Apertium: quotes and dashes normalised, stream signs removed.
-
-    Control characters are removed, too.
+    """Plain text for Apertium: quotes and dashes normalised, special and control characters removed.
 
     >>> clean(" a*b “c” \\x00[1/2] ")
     'a b "c" 1 2'
@@ -128,7 +126,7 @@ def clean(line: str) -> str:
 
 
 def split_paragraphs(text: str, n: int) -> list[str] | None:
-    """The n paragraphs of one line each that `text` consists of, or None if it does not.
+    """The n one-line paragraphs of `text`, or None if it has another form.
 
     >>> split_paragraphs("one \\n\\ntwo\\n\\n", 2), split_paragraphs("one\\ntwo\\n\\n\\n", 2)
     (['one', 'two'], None)
