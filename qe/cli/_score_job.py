@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from features.basics.errors import InputError
-from features.storage.files import atomic_file
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
 from qe.cli._log import JsonLog, Log, log_of
@@ -21,6 +20,7 @@ from qe.cli._score_options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, on_spark, registered
 from qe.data.translation_files.kinds import translation_kind
 from qe.display import output_schemas
+from qe.display.files import write_json
 from qe.display.numbers import percent
 from qe.display.terminal import show
 from qe.evaluation.word_level import check_threshold_metric
@@ -72,8 +72,8 @@ class ScoreJob:
         self._check_kinds()
         if self.options.triage is not None and not self._on_spark:
             check_output(self.destination, [self.options.triage])
-        self.thresholds = self._thresholds()
-        self.scorers = self._scorer_options()
+        self.thresholds = list(map(self._thresholds, self.models))
+        self.scorers = list(map(self._scorer_options, self.models, self.thresholds))
         self.headers = self.options.headers
         self.layout = self.options.layout(languages=self.options.languages)
         if self._on_spark:
@@ -147,26 +147,24 @@ class ScoreJob:
             names = "tokens keep safe_cells resume workers documents reuse_scores"
             self._check_unused(names, "is for tables", remedy)
 
-    def _thresholds(self) -> list[Thresholds | None]:
+    def _thresholds(self, model: ScoringModel) -> Thresholds | None:
         path = self.options.triage
         if path is None:
-            return [None] * len(self.models)
+            return None
         if self.options.models is not None and path.suffix.lower() == ".json":
             remedy = "give a cost table (.yaml)"
             raise InputError("holds thresholds of one model", location=path, remedy=remedy)
-        return [_thresholds_of(path, model) for model in self.models]
+        with description.one_model(model.folder, model.identity):
+            return Thresholds.from_file(path, model.folder, description.read(model.folder).scale)
 
-    def _scorer_options(self) -> list[Options]:
+    def _scorer_options(self, model: ScoringModel, thresholds: Thresholds | None) -> Options:
         options = self.options
         cache = CACHE_WITH_TOKENS if options.tokens else CACHE
-        common = Options(
+        return Options(
             options.interval, options.explain, options.tokens, cache=cache if options.cache else 0,
             flags=options.flags, outside=options.outside, tag_by=options.tags or "f1_mult",
+            triage=thresholds, with_model=model.label if options.with_model else "",
         )  # fmt: skip
-        return [
-            replace(common, triage=thresholds, with_model=model.label if options.with_model else "")
-            for thresholds, model in zip(self.thresholds, self.models, strict=True)
-        ]
 
     def _check_profiles(self) -> None:
         if self.options.drift is not None or any(condition.maximum is None for condition in self.conditions):
@@ -278,20 +276,17 @@ class ScoreJob:
         return Routes(self.options.models, list(map(Destination, self.routes, self.models, self.scorers)))
 
     def _job(self) -> JobSummary:
-        named = str if self.piped is None else self.piped.display_path
-        return JobSummary(
-            self._routed or self.models[0], self._sources or self.inputs, self.destination, self._listed(),
-            self.begun, self._summary, named, len(self.inputs) == 2,
-        )  # fmt: skip
-
-    def _listed(self) -> dict[str, object]:
-        values = {name: value for name, value in vars(self.options).items() if name not in _UNLISTED}
-        values["cache"] = None if self.options.cache else "no"
-        return {
+        values = {**vars(self.options), "cache": None if self.options.cache else "no"}
+        listed = {
             name.replace("_", "-"): str(value) if isinstance(value, Path) else value
             for name, value in values.items()
-            if value
+            if value and name not in _UNLISTED
         }
+        named = str if self.piped is None else self.piped.display_path
+        return JobSummary(
+            self._routed or self.models[0], self._sources or self.inputs, self.destination, listed,
+            self.begun, self._summary, named, len(self.inputs) == 2,
+        )  # fmt: skip
 
     def _score_in_place(self, job: JobSummary) -> ScoredFile:
         options, model = self.options, self.models[0]
@@ -362,15 +357,6 @@ class ScoreJob:
             raise typer.Exit(1)
 
 
-def _thresholds_of(path: Path, model: ScoringModel) -> Thresholds:
-    with description.one_model(model.folder, model.identity):
-        return Thresholds.from_file(path, model.folder, description.read(model.folder).scale)
-
-
-if TYPE_CHECKING:
-    from qe.scoring.spark.scoring import ScoredTable
-
-
 def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, str]) -> None:
     """On stderr: what was not looked for, and how the input differs from the training data."""
     for kind, reason in not_checked.items():
@@ -395,10 +381,10 @@ def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
             f"{output} is finished: the same job made it, so there is nothing to do (--overwrite repeats it)"
         )
     print(f"{completed.scored:,} of {completed.rows:,} rows scored: {output}")
-    if repeated := getattr(completed, "repeated", 0):
-        print(f"  {repeated:,} ({percent(repeated / completed.scored)}) reused the score of an equal segment")
-    if reused := getattr(completed, "reused", 0):
-        print(f"  {reused:,} ({percent(reused / completed.scored)}) reused the score of an earlier job")
+    origins = {"repeated": "an equal segment", "reused": "an earlier job"}
+    for kind, origin in origins.items():
+        if rows := getattr(completed, kind, 0):
+            print(f"  {rows:,} ({percent(rows / completed.scored)}) reused the score of {origin}")
     for name, route in getattr(completed, "routes", {}).items():
         print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
     for kind, count in sorted(getattr(completed, "flagged", {}).items()):
@@ -409,6 +395,4 @@ def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
 
 def write_drift(path: Path, report: DriftReport | None) -> None:
     """The drift report as JSON; `null` where no row could be scored."""
-    content = None if report is None else report.to_json()
-    with atomic_file(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_json(path, None if report is None else report.to_json())
