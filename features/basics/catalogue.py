@@ -76,6 +76,10 @@ class Catalogue(Generic[T]):
             return False
         return True
 
+    def spelled(self, name: str) -> str:
+        """The name as the catalogue writes it, whatever its case; an unknown name as it is."""
+        return {known.casefold(): known for known in self.names}.get(name.casefold(), name)
+
     def unknown(self, name: object) -> InputError:
         """The error for a name that is not in the catalogue."""
         if self._plugins and is_foreign(name):

@@ -10,6 +10,9 @@ from features.basics.passwords import without_passwords
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models` lists those registered"
+
+
 class InputError(ValueError):
     """Bad input: the broken rule, the value seen, where, and the way out, in one message.
 

@@ -14,31 +14,34 @@ from features.basics.errors import InputError
 
 # Codes that dictionaries and programs use though the standard prefers others (fil, sr-Latn).
 _IN_USE: Final = frozenset({"tl", "sh", "hbs"})
+_TAG: Final = re.compile("[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 _SAME: Final = 4  # of `tag_distance`, in hundredths: no and nb (1); hr and bs have 8, da and nb 12
 
 
-def check_language(code: str) -> None:
-    """Refuses what is no code by which rules, dictionaries and programs know a language. Codes are those of
-    languages alone in the IANA registry, in lower case: of ISO 639, with two letters where there are two.
-    Raises InputError with the code of the language that was probably meant, if there is one.
+def language_code(tag: str) -> str:
+    """The code by which rules, dictionaries and programs know the language of a tag (BCP 47): script and
+    region are left out. Codes are those of the IANA registry: of ISO 639, with two letters where there are
+    two. Raises InputError with the code of the language that was probably meant, if there is one.
 
-    >>> check_language("en"), check_language("ast")
-    (None, None)
-    >>> check_language("English")
+    >>> language_code("ast"), language_code("en-US"), language_code("zh-Hant")
+    ('ast', 'en', 'zh')
+    >>> language_code("English")
     Traceback (most recent call last):
     features.basics.errors.InputError: unknown language code 'English'; ...; did you mean 'en' (English)?
     """
-    if not isinstance(code, str):
+    if not isinstance(tag, str):
         raise InputError(
-            f"unknown language code {code!r}", remedy="put it in quotes: YAML reads `no` as false"
+            f"unknown language code {tag!r}", remedy="put it in quotes: YAML reads `no` as false"
         )
+    code = re.split("[-_]", tag)[0].lower() if _TAG.fullmatch(tag) and is_language_tag(tag) else tag
     if code in _IN_USE or _language(code) == code or _has_only_three_letters(code):
-        return
-    meant = _code_of(code.lower())
+        return code
+    meant = _code_of(tag.lower())
     hint = f"; did you mean '{meant}' ({_names()[meant]})?" if meant else ""
     raise InputError(
-        f"unknown language code '{code}'",
-        remedy=f"use the one of ISO 639, in lower case, with two letters where there are two{hint}",
+        f"unknown language code '{tag}'",
+        remedy="use the one of ISO 639, with two letters where there are two, and a script or a region if "
+        f"you like (en-US, zh-Hant){hint}",
     )
 
 
@@ -53,7 +56,7 @@ def speaks(tag: str, wanted: str) -> bool:
     wanted  a language, with a script or a region if these matter: they are compared where `wanted` has them
 
     Codes of the same language are one (ISO 639-1, 639-2 and 639-3, withdrawn ones, `cmn` and `zh`); the
-    script of a tag is the usual one where it names none.
+    script of a tag is the usual one where it names none, and a tag without a region is of any.
 
     >>> speaks("en_US", "en"), speaks("eng", "en"), speaks("zh-TW", "zh-Hant"), speaks("es-MX", "es-ES")
     (True, True, True, False)
@@ -65,7 +68,7 @@ def speaks(tag: str, wanted: str) -> bool:
         return False
     if asked.script and text.maximize().script != asked.script:
         return False
-    return not asked.territory or text.territory == asked.territory
+    return not asked.territory or text.territory in (None, asked.territory)
 
 
 def tag_of(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from features.basics.errors import InputError, unknown_name
 from features.text._moses import ChunkTokenizer, moses_2012_rules, moses_rules
-from features.text.languages import check_language
+from features.text.languages import language_code
 from features.text.scripts import characters, without_blanks
 from features.text.segmenter import SEGMENTERS, Segmenter
 from features.text.tokens import Tokens, TokensBuilder
@@ -63,7 +63,7 @@ class Tokenizer:
     Parameters
     ----------
     language : str, default='en'
-        As `features.text.languages.check_language` takes it; else InputError.
+        A tag (BCP 47), kept as the code of `features.text.languages.language_code`; else InputError.
     kind : str, default='moses'
         `moses` (as sacremoses `MosesTokenizer(language)`, escape=False), `moses-2012` (as the organisers
         of the WMT 2012 task tokenized: for features comparable with theirs) or `whitespace`.
@@ -80,7 +80,8 @@ class Tokenizer:
     segmenter: str = ""
 
     def __post_init__(self) -> None:
-        check_language(self.language)  # another code would silently get the rules of no language
+        # Another code would silently get the rules of no language.
+        object.__setattr__(self, "language", language_code(self.language))
         if self.segmenter and self.language not in (known := SEGMENTERS.get(self.segmenter).languages):
             raise InputError(
                 f"the segmenter '{self.segmenter}' splits {' and '.join(known)}, not {self.language}"

@@ -16,7 +16,7 @@ from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory, atomic_file, digest
 from features.storage.outputs import locked_folder
 from features.text.annotation import Layer
-from features.text.languages import check_language
+from features.text.languages import language_code
 from features.text.tokenizer import batches
 from features.text.tokens import Tokens
 from qe_treebanks.annotator import ANNOTATORS, Annotator, Batch, Files, Settings
@@ -136,7 +136,7 @@ def train(
     Raises InputError for an unknown task, a file that cannot be read, or a folder of another language or of
     something else.
     """
-    check_language(language)
+    language = language_code(language)
     kind = ANNOTATORS.get(task)
     _check_folder(output, language)
     for file in files:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.arguments import checked
+from features.basics.errors import NO_MODEL, InputError
 from qe.data.frames import AnyFrame, as_pandas, convert_like
 from qe.display.summary import summarised
 from qe.display.table import Table
-from qe.models.description import one_model
+from qe.models.description import NAME, SIGNATURE, one_model
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of, names_of
 from qe.scoring.scorer import Options, Scorer
@@ -104,7 +105,7 @@ def load_model(model: str | Path, *, require_signature: Path | None = None) -> L
     Parameters
     ----------
     model : str or Path
-        A folder, or a URI such as `models:/NAME@champion`.
+        The folder of a model or of its run, or a URI such as `models:/NAME@champion`.
     require_signature : Path, default=None
         Public key (Ed25519, PEM) of the signature that the model must have (`qe models sign`).
 
@@ -123,7 +124,7 @@ def load_model(model: str | Path, *, require_signature: Path | None = None) -> L
 
 
 def model_folder(model: str, require_signature: Path | None = None) -> tuple[Path, str]:
-    """The model directory of a path or an MLflow URI, and the model's identity.
+    """The model directory of a path (its own, or that of its run) or an MLflow URI, and its identity.
 
     The identity is that of the model in the folder; what is loaded afterwards must have the same.
 
@@ -134,13 +135,21 @@ def model_folder(model: str, require_signature: Path | None = None) -> tuple[Pat
 
         folder = model_directory(model)
     else:
-        folder = Path(model)
+        folder = _local_folder(model)
     with one_model(folder) as identity:
         if require_signature is not None:
             from qe.models.signatures import verify
 
             verify(folder, require_signature)
     return folder, identity
+
+
+def _local_folder(model: str) -> Path:
+    """A model's own folder, or that in the folder of its run."""
+    for folder in (Path(model), Path(model, "model")):
+        if (folder / NAME).is_file():
+            return folder
+    raise InputError(f"is not a model directory (no {NAME})", location=Path(model), remedy=NO_MODEL)
 
 
 def is_current(model: str, registered: str, fingerprint: str) -> bool:
@@ -156,7 +165,7 @@ def is_current(model: str, registered: str, fingerprint: str) -> bool:
 
         now = registered_now(model)
         return now is None or "/".join(now) == registered
-    with one_model(Path(model)) as identity:
+    with one_model(_local_folder(model)) as identity:
         return identity == fingerprint
 
 
@@ -170,7 +179,6 @@ def sign_model(model: str, key: Path) -> tuple[Path, str]:
 
     Raises InputError as `qe.models.signatures.sign`.
     """
-    from qe.models.description import NAME, SIGNATURE
     from qe.models.signatures import sign
 
     folder, _ = model_folder(model)

@@ -13,7 +13,7 @@ Options of several verbs are described in CommonOptions.
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
@@ -103,6 +103,7 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
         for above in reversed(kind.__mro__[:-1]):
             entries = described_options(above.__doc__ or "")[1] | entries
     parameters = [_typed(one, _shared() | entries) for one in _flat(given)]
+    given_names = {one.name for one in parameters}
     outputs = [] if path in OWN_CHECK else [one.name for one in parameters if _names_output(one)]
     checks = bool(outputs) and all(one.name != "overwrite" for one in parameters)
     if checks:
@@ -112,7 +113,10 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
             _typed(_option("threads", Annotated[int | None, typer.Option(min=1)], None), _shared())
         )
 
+    inputs_of_model = [one.name for one in parameters if _names_input(one)] if "model" in given_names else []
+
     def command(**values: Any) -> None:
+        check_existence([path for name in inputs_of_model for path in _paths(values[name])])
         if threads:
             use_threads(values.pop("threads"))
         overwrite = values.pop("overwrite") if checks else values.get("overwrite")
@@ -160,9 +164,31 @@ def _typed(parameter: Parameter, entries: dict[str, Entry]) -> Parameter:
     return parameter.replace(annotation=Annotated[kind, info])
 
 
-def _names_output(parameter: Parameter) -> bool:
+def _panel_of_path(parameter: Parameter) -> str:
+    """The panel of an option or argument that is a path; empty for others."""
     kind, *more = get_args(parameter.annotation) or (parameter.annotation,)
-    return "Path" in str(kind) and any(getattr(info, "rich_help_panel", "") == OUTPUT for info in more)
+    titles = [getattr(info, "rich_help_panel", "") for info in more]
+    return next(filter(None, titles), "") if "Path" in str(kind) else ""
+
+
+def _names_output(parameter: Parameter) -> bool:
+    return _panel_of_path(parameter) == OUTPUT
+
+
+def _names_input(parameter: Parameter) -> bool:
+    made = ("cache_dir", "data_root", "model")  # made if it is absent, or told by what reads it
+    return _panel_of_path(parameter) not in ("", OUTPUT) and parameter.name not in made
+
+
+def check_existence(paths: Iterable[Path]) -> None:
+    """Raises InputError for a path that is not there, with the nearest name; `-` and patterns are fine."""
+    from features.basics.errors import did_you_mean
+
+    for path in paths:
+        if not path.exists() and not re.search(r"[*?\[]", path.name) and str(path) != "-":
+            names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+            remedy = f"check the path{did_you_mean(path.name, names)}"
+            raise InputError("no such file", location=path, remedy=remedy)
 
 
 def _paths(value: Any) -> list[Path]:

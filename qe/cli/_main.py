@@ -3,6 +3,7 @@
 Bad input becomes one message and exit code 2.
 """
 
+import shlex
 import sys
 import warnings
 from contextlib import suppress
@@ -13,7 +14,7 @@ from features.basics.errors import InputError
 from qe.cli._help import line_width, listed
 from qe.cli._log import event, is_json
 from qe.cli._process import Stopped, process_environment, standard_streams, stopped_by_signals, store_named
-from qe.cli._verbs import command, groups, is_verb, purpose
+from qe.cli._verbs import command, groups, is_verb, loaded_options, purpose
 
 _format_warning = warnings.formatwarning  # Python's own
 
@@ -45,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
 
         refuse(f"{name}: {missing(error.name)}", 2)
     except Stopped as stopped:
-        refuse(f"{name}: {stopped}", stopped.code)
+        refuse(f"{name}: {stopped}{_continuation(verb, arguments)}", stopped.code)
     except MemoryError:
         refuse(f"{name}: not enough memory; use a smaller input, or fewer --threads", 2)
     except RuntimeError as error:
@@ -58,6 +59,15 @@ def main(arguments: list[str] | None = None) -> None:
         reason = error.strerror or str(error)
         what = f"cannot read or write ({reason})" if error.filename is None else f"{error.filename}: {reason}"
         refuse(f"{name}: {what}", 2)
+
+
+def _continuation(verb: str, arguments: list[str]) -> str:
+    """How to go on, if the verb can resume and was at work already."""
+    options = {option for one in loaded_options(verb) for option in one.opts}
+    if "--resume" not in options or "-" in arguments:
+        return ""
+    words = [word for word in arguments if word not in ("--resume", "--overwrite")]
+    return f"; to continue: {shlex.join(['qe', *words, '--resume'])}"
 
 
 def _notice(name: str, message: Warning | str, category: type[Warning], *rest: Any) -> str:

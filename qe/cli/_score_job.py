@@ -15,6 +15,7 @@ import typer
 from features.basics.errors import InputError
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
+from qe.cli._commands import check_existence
 from qe.cli._log import JsonLog, Log, log_of
 from qe.cli._score_options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, on_spark, registered
@@ -112,6 +113,8 @@ class ScoreJob:
 
     def _paths(self) -> tuple[list[Path], Path]:
         names, output, piped = self.options.input_, self.options.output, self.piped
+        if not self._on_spark:
+            check_existence(map(Path, names))
         if piped is None:
             return [Path(name) for name in names], Path(output)
         inputs = [piped.read(sys.stdin.buffer) if name == "-" else Path(name) for name in names]

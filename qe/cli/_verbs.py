@@ -102,6 +102,11 @@ def command(verb: str) -> Any:
     return get_command(application)
 
 
+def loaded_options(verb: str) -> list[Any]:
+    """The options of a verb of one command whose module is loaded; else none."""
+    return list(command(verb).params) if is_verb(verb) and _module(verb) in sys.modules else []
+
+
 def commands(verb: str) -> Iterator[tuple[str, Any]]:
     """A verb and the commands below it, by their whole names; a default command has the verb's."""
     root = command(verb)

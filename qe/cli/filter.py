@@ -73,6 +73,7 @@ def filter_(
     """
     from features.basics.errors import InputError
     from features.storage.outputs import check_output
+    from features.text.languages import language_code
     from qe.scoring.checks import Knowledge
     from qe.scoring.filtering import filter_checks, filter_files, parse_settings
 
@@ -84,7 +85,7 @@ def filter_(
     scorer = None if threshold is None else threshold.scorer
     lexicon = None if scorer is None else Knowledge.from_model(scorer.model).lexicon
     checks = filter_checks(
-        Knowledge((languages[0], languages[1]), lexicon),
+        Knowledge((language_code(languages[0]), language_code(languages[1])), lexicon),
         additional=added_checks or (),
         excluded=excluded_checks or (),
         settings=parse_settings(overrides or ()),

@@ -56,15 +56,9 @@ def init(
       --name NAME  Name of the experiment and its model. (default: that of the experiment file)
       -o, --output FILE  The experiment file. (default: the name of the data, with .yaml)
     """
-    from features.basics.errors import InputError
     from qe.getting_started.init.experiment import begin
     from qe.getting_started.init.table import Wishes, parse_columns
 
-    if source_language is None or target_language is None:
-        raise InputError(
-            "the languages of the data are not known",
-            remedy="give --source-language and --target-language, codes of ISO 639 such as en and de",
-        )
     wishes = Wishes(
         languages=(source_language, target_language),
         columns=parse_columns(table.columns or ()),

@@ -46,6 +46,7 @@ def labels(
     """
     from features.basics.errors import InputError
     from features.storage.outputs import check_no_overlap
+    from features.text.languages import language_code
     from features.text.stems import has_base_forms
     from qe.data.labels import check_output
     from qe.data.report_tables import edit_rates_table
@@ -63,9 +64,10 @@ def labels(
             remedy="give --target, --post-edit and --target-language, or --judges",
         )
     files = {"source": source, "target": target, "post_edit": post_edit}
-    corpus = _from_post_edits(files, target_language, output, quiet)
-    note = f"no base forms for the language '{target_language}': classes of errors are undefined"
-    notes = [] if has_base_forms(target_language) else [note]
+    language = language_code(target_language)
+    corpus = _from_post_edits(files, language, output, quiet)
+    note = f"no base forms for the language '{language}': classes of errors are undefined"
+    notes = [] if has_base_forms(language) else [note]
     emit("labels", {"corpus": corpus}, json, edit_rates_table(corpus), *notes, *location)
 
 

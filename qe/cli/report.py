@@ -51,7 +51,7 @@ def report(
     output:
       -o, --output FILE  The page. (default: report.html in the run, or the name of the scores with .html)
     """
-    from features.basics.errors import InputError
+    from features.basics.errors import NO_MODEL, InputError
     from features.storage.files import atomic_file
     from features.storage.outputs import check_output
 
@@ -71,9 +71,8 @@ def report(
         page = run_page(target)
     else:
         if model is None:
-            raise InputError(
-                "a scored file needs --model", location=target, remedy="the model that scored it"
-            )
+            remedy = f"give the model that scored it; {NO_MODEL}"
+            raise InputError("a scored file needs --model", location=target, remedy=remedy)
         from qe.api.models import model_folder
         from qe.reports.scored import scored_page
 

@@ -60,6 +60,7 @@ def _auto_or_positive(value: Any) -> Any:
 
 # Written without its password, wherever settings are written.
 Address = Annotated[str, PlainSerializer(without_passwords)]
+MetricName = Annotated[str, AfterValidator(str.lower)]
 AuxiliaryWeight = Annotated[Literal["auto"] | float, BeforeValidator(_auto_or_positive)]
 
 
@@ -291,7 +292,7 @@ class SearchSection(Section):
     trials: int | None = Field(None, ge=1)
     time: Duration | None = None
     without_gain: int | None = Field(None, ge=1)
-    objective: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("mae",)
+    objective: Annotated[tuple[MetricName, ...], BeforeValidator(_as_list)] = ("mae",)
     seed: Seed = 0
     storage: Address | None = Field(None, repr=False)
     warm_start: tuple[Path, ...] = ()
@@ -311,7 +312,7 @@ class EvaluationSection(Section):
     `robustness: false` leaves out the scores of perturbed translations (`qe robustness`).
     """
 
-    metric: str = "mae"
+    metric: MetricName = "mae"
     robustness: bool = True
     samples: int | None = Field(None, ge=100, le=1_000_000)
     seed: Seed = 0

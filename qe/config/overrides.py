@@ -9,6 +9,7 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 
 _LONGEST: Final = 30  # characters; a list of runs shows no more
+STRATEGIES: Final = ("learner", "selector")  # a name alone is that of the kind
 # Settings that leave the model what it is, or are names.
 _OTHER: Final = (
     "search", "split", "evaluation", "tracking", "name", "description", "published", "intervals", "absent",
@@ -19,9 +20,9 @@ def override(content: dict[str, Any], text: str) -> None:
     """Sets one `key.key=value` in nested settings, the value read as YAML; numbers index lists.
 
     >>> content = {"features": [{"kind": "surface"}]}
-    >>> for text in ("label.low=1", "features.0.kind=lm"): override(content, text)
+    >>> for text in ("label.low=1", "features.0.kind=lm", "learner=ridge"): override(content, text)
     >>> content
-    {'features': [{'kind': 'lm'}], 'label': {'low': 1}}
+    {'features': [{'kind': 'lm'}], 'label': {'low': 1}, 'learner': {'kind': 'ridge'}}
 
     Raises InputError for another form, entries that a list lacks, and what is no section.
     """
@@ -40,6 +41,8 @@ def override(content: dict[str, Any], text: str) -> None:
             raise InputError(f"--set {text}: '{part}' is not a section, but {here!r}")
     if isinstance(here, list):
         here[_index(last, here, ".".join(parents), text)] = value
+    elif key in STRATEGIES and isinstance(value, str):
+        here[last] = {"kind": value}
     else:
         here[last] = value
 
@@ -79,7 +82,7 @@ def _label(key: str, text: str) -> str:
     if section == "features" and isinstance(value, dict):
         signs = [("+", value.get("add")), ("-", value.get("remove"))]
         return ", ".join(f"{sign}{_short(entry)}" for sign, entries in signs for entry in entries or ())
-    return _short(value) if last in ("kind", "features") else f"{last}={_short(value)}"
+    return _short(value) if last in ("kind", "features", *STRATEGIES) else f"{last}={_short(value)}"
 
 
 def _short(value: Any) -> str:

@@ -261,6 +261,7 @@ def evaluate(
     if not metrics:
         raise InputError("no metrics to evaluate")
     gold, predictions = _checked(gold, predictions)
+    metrics = [METRICS.spelled(name) for name in metrics]
     kinds = {name: METRICS.get(name)() for name in metrics}
     for name in baselines:
         known_name("baseline", name, predictions)

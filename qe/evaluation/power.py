@@ -183,7 +183,8 @@ def power(
     """
     settings = settings or PowerSettings()
     gains = gains or {}
-    chosen = {name: METRICS.get(name)() for name in metrics}
+    chosen = {name: METRICS.get(name)() for name in map(METRICS.spelled, metrics)}
+    gains = {METRICS.spelled(name): gain for name, gain in gains.items()}
     strangers = sorted(set(gains) - set(chosen))
     if strangers:
         raise InputError(f"a gain is given for '{strangers[0]}'", remedy=f"metrics: {', '.join(chosen)}")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from features.basics.catalogue import Catalogue
+from features.text.languages import language_code
 
 
 class Engine(ABC):
@@ -26,4 +27,4 @@ ENGINES: Catalogue[Engine] = Catalogue("qe.language.programs.engines", Engine, "
 def engine(name: str, source_language: str, target_language: str) -> Engine:
     """The engine `name` for a language pair; raises InputError for an unknown name."""
     make: Any = ENGINES.get(name)
-    return cast(Engine, make(source_language, target_language))
+    return cast(Engine, make(language_code(source_language), language_code(target_language)))

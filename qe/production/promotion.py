@@ -123,6 +123,7 @@ def promote(
     """
     _check(margin, level, samples)
     check_seed(seed)
+    metric = METRICS.spelled(metric)
     version, champion = _contenders(name, challenger)
     versions = [version] if champion is None else [version, champion]
     unseen, silent = _unseen(name, versions, data)

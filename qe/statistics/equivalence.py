@@ -120,7 +120,9 @@ def margins(options: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
 
     Raises InputError for unknown metrics and for margins that are not above 0.
     """
-    by_metric = numbers(options, "METRIC=MARGIN", "--margin", above=0)
+    spelled = {metric.casefold(): metric for metric in metrics}
+    by_name = numbers(options, "METRIC=MARGIN", "--margin", above=0)
+    by_metric = {spelled.get(name.casefold(), name): margin for name, margin in by_name.items()}
     for metric in by_metric:
         if metric not in metrics:
             raise InputError(

@@ -126,7 +126,7 @@ def metric(text: str, defaults: Mapping[str, Any] | None = None) -> TextMetric:
 def metrics_for(
     names: Sequence[str], tokenize: str | None, language: str | None, texts: Sequence[str]
 ) -> dict[str, TextMetric]:
-    """The metrics that `names` say, by name.
+    """The metrics that `names` say, in any case, by name.
 
     tokenize  of TOKENIZATIONS, for every metric of tokens; None: what each takes for the language
     language  None: one with blanks between words
@@ -134,6 +134,8 @@ def metrics_for(
 
     Raises InputError for unknown names, and where no tokenization suits the language.
     """
+    heads = {name: name.partition(":")[0] for name in names}
+    names = [name.replace(head, MT_METRICS.spelled(head), 1) for name, head in heads.items()]
     if tokenize is not None:
         if tokenize not in TOKENIZATIONS:
             raise unknown_name("tokenization", tokenize, TOKENIZATIONS)

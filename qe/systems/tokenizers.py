@@ -9,7 +9,7 @@ from typing import Any, Final
 import regex
 
 from features.basics.errors import InputError
-from features.text.languages import check_language
+from features.text.languages import language_code
 from features.text.scripts import seems_without_blanks, without_blanks
 
 _PACKAGES = {
@@ -82,8 +82,7 @@ def language_of(language: str | None, texts: Sequence[str]) -> str:
     Raises InputError for an unknown language, and for texts without blanks whose language nobody says.
     """
     if language is not None:
-        check_language(language)
-        return language
+        return language_code(language)
     if seems_without_blanks(list(texts[:_LOOKED_AT])):
         raise InputError(
             "the texts have no blanks between words, and no language is given",

@@ -141,7 +141,7 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
     assert done.stderr == "qe labels: none: no such file; check the path\n"
 
 
-@pytest.mark.parametrize("language", ["english", "EN", "xx"])
+@pytest.mark.parametrize("language", ["english", "eng", "xx"])
 def test_wrong_language_codes(language: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verbs = {
         "labels": [*LABELS, "--target-language", language, "--output", "x.tsv"],

@@ -116,14 +116,14 @@ def _texts(
     progress: "Progress",
 ) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
     from features.basics.errors import InputError
-    from features.text.languages import check_language
+    from features.text.languages import language_code
     from qe.data.reading import Reading, equal_lengths
     from qe.data.table_files import texts_of
     from qe.language.programs.taggers import tagger as make_tagger
     from qe.resources.cache import default_cache
     from qe_human.effort.texts import is_conllu, read_conllu, tagged_texts
 
-    check_language(language)
+    language, counterpart = language_code(language), counterpart and language_code(counterpart)
     if is_conllu(target) != is_conllu(post_edit):
         raise InputError(
             "one side is CoNLL-U, the other plain text",

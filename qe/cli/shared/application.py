@@ -11,7 +11,7 @@ from typing import Any, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from features.basics.errors import InputError
+from features.basics.errors import NO_MODEL, InputError
 from features.basics.numerals import integer, real
 from qe.cli._commands import typed_command
 from qe.cli._help import help_text
@@ -150,9 +150,14 @@ class _Group(_Verb, TyperGroup):
 def _refused(error: typer.TyperException, arguments: Sequence[str], name: str) -> InputError:
     message = " ".join(error.format_message().split()).removesuffix(".")
     problem = _NOISE.sub("", message[:1].lower() + message[1:])
-    value = _value(arguments, getattr(getattr(error, "param", None), "opts", ()))
+    parameter = getattr(error, "param", None)
+    value = _value(arguments, getattr(parameter, "opts", ()))
     if value is not None and f"'{value}'" not in problem:
         problem += f", but got '{value}'"
+    if near := getattr(error, "possibilities", None):
+        problem = f"{problem.partition(' (')[0]}; did you mean '{near[0]}'?"
+    if value is None and getattr(parameter, "name", "") == "model":
+        problem += f"; {NO_MODEL}"
     context: Any = getattr(error, "ctx", None)
     path = name if context is None else " ".join(context.command_path.split())
     return InputError(problem, remedy=f"see `{path} --help`")

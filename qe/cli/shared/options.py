@@ -27,8 +27,8 @@ class CommonOptions:
       --gold-column NAME  Column of the gold labels, for a table.
       --column NAME  Column of the predictions, for a table.
       --lower-is-better  Lower labels are better, as for HTER.
-      --source-language CODE  ISO 639 code of the sources, such as en.
-      --target-language CODE  ISO 639 code of the translations, such as de.
+      --source-language CODE  Language of the sources (BCP 47): en, en-US, zh-Hant.
+      --target-language CODE  Language of the translations (BCP 47).
 
     table format, if detection fails:
       --delimiter CHAR  Tab, comma, semicolon, pipe, or a character.

@@ -122,7 +122,7 @@ def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
 
     Raises InputError unless one of `--model` and `--models` is given.
     """
-    from features.basics.errors import InputError
+    from features.basics.errors import NO_MODEL, InputError
     from qe.scoring.routes import Route, read_routes
 
     if models is not None and model is not None:
@@ -130,7 +130,7 @@ def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
     if models is not None:
         return read_routes(models)
     if model is None:
-        raise InputError("no model is given", remedy="give --model MODEL, or --models ROUTES")
+        raise InputError("no model is given", remedy=f"give --model MODEL, or --models ROUTES; {NO_MODEL}")
     return [Route({}, model)]
 
 

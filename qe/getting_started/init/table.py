@@ -1,18 +1,22 @@
 """A labelled table of the user's: columns, label and size."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, combined_error, unknown_name
+from features.text.languages import language_code
 from qe.data.classes import Pair, classes_of, unknown_pair
 from qe.data.dataset import Dataset, Split
 from qe.data.format import make_format
-from qe.data.headers import HEADERS, header_of, higher_is_better, is_rate
+from qe.data.headers import HEADERS, header_of, higher_is_better, is_rate, key_of
 from qe.data.reading import Column, Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
+from qe.data.translation_files.kinds import translation_kind
 from qe.scoring.naming import name_pairs
 
 _OPTION = "--columns"
@@ -39,29 +43,66 @@ def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: ob
     >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
     {'source': 'SRC', 'target': 'mt', 'scores': 'z_mean'}
 
-    Raises InputError if source, target or label is not there, if several headers could be the same role, and
-    for a given header that the table lacks.
+    Raises InputError for all that is wrong: source, target or label is not there, several headers could be
+    the same role, a given header is not one of the table's.
     """
-    roles = {role: _header(role, headers, assigned, location) for role in HEADERS}
-    chosen = {role: header for role, header in roles.items() if header}
-    has = f"the table has {', '.join(headers)}; the first line must be the header"
-    for role in ("source", "target"):
-        if role not in chosen:
-            raise InputError(
-                f"no column is known as the {role}",
-                location=location,
-                remedy=f"name it: {_OPTION} {role}=HEADER; {has}",
-            )
-    if not {"scores", "post_edit"} & chosen.keys():
-        raise InputError(
-            "no column is known as the score, and none as the post-edit",
-            location=location,
-            remedy=f"name it: {_OPTION} scores=HEADER; {has}; without labels: `qe unsupervised`",
-        )
-    twice = {header for header in chosen.values() if list(chosen.values()).count(header) > 1}
-    if twice:
-        raise InputError(f"the column '{min(twice)}' has two roles", location=_OPTION)
+    mistakes = list[InputError]()
+    chosen = _roles(headers, assigned, location, mistakes)
+    _raise_all(mistakes, location)
     return chosen
+
+
+def _roles(
+    headers: Sequence[str], assigned: Mapping[str, str], location: object, mistakes: list[InputError]
+) -> dict[str, str]:
+    chosen, doubtful = dict[str, str](), set[str]()
+    for role in HEADERS:
+        doubtful.add(role)
+        with _noted(mistakes):
+            chosen |= {role: header} if (header := _header(role, headers, assigned, location)) else {}
+            doubtful.remove(role)
+    absent = {role: f"the {role}" for role in ("source", "target") if role not in {*chosen, *doubtful}}
+    if not {"scores", "post_edit"} & {*chosen, *doubtful}:
+        absent["scores"] = "the score, and none as the post-edit"
+    if absent:
+        unused = [header for header in headers if header not in chosen.values()]
+        named = ",".join(f"{role}={_nearest_header(role, unused)}" for role in absent)
+        without = "; without labels: `qe unsupervised`" if "scores" in absent else ""
+        has = f"the table has {', '.join(headers)}; the first line must be the header{without}"
+        problem = f"no column is known as {', none as '.join(absent.values())}"
+        mistakes.append(InputError(problem, location=location, remedy=f"name it: {_OPTION} {named}; {has}"))
+    for header in sorted({header for header in chosen.values() if list(chosen.values()).count(header) > 1}):
+        mistakes.append(InputError(f"the column '{header}' has two roles", location=_OPTION))
+    return chosen
+
+
+def _nearest_header(role: str, headers: Sequence[str]) -> str:
+    """A header that was probably meant as one in use for a role, such as `sorce`; else `HEADER`."""
+    near = [header for header in headers if difflib.get_close_matches(key_of(header), HEADERS[role], n=1)]
+    return near[0] if near else "HEADER"
+
+
+@contextmanager
+def _noted(mistakes: list[InputError]) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        mistakes.append(error)
+
+
+def _raise_all(mistakes: Sequence[InputError], location: object) -> None:
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise combined_error([str(_without_location(error, location)) for error in mistakes], location)
+
+
+def _without_location(error: InputError, location: object) -> InputError:
+    return InputError(
+        error.problem,
+        location=None if error.location == location else error.location,
+        remedy=error.remedy,
+    )
 
 
 def _header(role: str, headers: Sequence[str], assigned: Mapping[str, str], location: object) -> str:
@@ -80,16 +121,27 @@ FEWEST = 20  # rows: folds of four
 class Wishes:
     """What the user states about a table.
 
-    languages         of source and target, ISO 639
+    languages         of source and target (BCP 47); a table cannot be learned from without them
     columns           role -> header, where the headers do not say it (`qe.getting_started.init.table`)
     higher_is_better  the direction of the score, where its header does not say it
     layout            the format of the file
     """
 
-    languages: tuple[str, str]
+    languages: tuple[str | None, str | None]
     columns: Mapping[str, str] = field(default_factory=dict)
     higher_is_better: bool | None = None
     layout: Layout = field(default_factory=Layout)
+
+    def known_languages(self) -> tuple[str, str]:
+        """The languages. Raises InputError for one that is not given, and for what is no language."""
+        source, target = self.languages
+        if source is None or target is None:
+            raise InputError(
+                "the languages of the data are not known",
+                remedy="give --source-language and --target-language, such as en, en-US, zh-Hant (BCP 47)",
+            )
+        language_code(source), language_code(target)
+        return source, target
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +166,17 @@ class LabelledTable:
 def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     """The table at `path`.
 
-    Raises InputError for columns in doubt, mistakes that the format finds, fewer than 20 rows, and labels
-    that are all the same.
+    Raises InputError for all that is missing or in doubt (languages, columns, direction of the label), for
+    mistakes that the format finds, fewer than 20 rows, and labels that are all the same.
     """
-    columns = read_table(Reading(path), path, replace(wishes.layout, languages=wishes.languages))
-    roles, notes = recognised(list(columns), wishes.columns, path), list[str]()
+    mistakes, options = list[InputError](), dict[str, Any]()
+    languages: tuple[str, str] | None = None
+    with _noted(mistakes):
+        languages = wishes.known_languages()
+    if languages is None and translation_kind(path) in ("xliff", "tmx"):
+        raise mistakes[0]
+    columns = read_table(Reading(path), path, replace(wishes.layout, languages=languages))
+    roles, notes = _roles(list(columns), wishes.columns, path, mistakes), list[str]()
     if "id" in roles and "id" not in wishes.columns:
         ids = [text.rstrip() for text in columns[roles["id"]].texts]
         if len({*ids}) < len(ids) or "" in ids:
@@ -126,7 +184,9 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
                 f"the column '{roles['id']}' names no segment: values repeat, or are missing; left out"
             )
             del roles["id"]
-    options = _options(roles, wishes, columns)
+    with _noted(mistakes):
+        options = _options(roles, wishes, columns)
+    _raise_all(mistakes, path)
     if "classes" in options["label"]:
         notes.append(f"the label is of two classes: {' and '.join(options['label']['classes'])}")
     dataset = make_format("table", options).read(path)

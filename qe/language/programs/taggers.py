@@ -19,6 +19,7 @@ from features.basics.threads import cores
 from features.storage.cache_folder import cache_entry
 from features.storage.files import atomic_file, digest, read_lines, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
+from features.text.languages import language_code
 from features.text.tokenizer import batches
 from features.text.tokens import Tokens
 from qe.language.programs.apertium import MODES, apertium_code, call, unseen
@@ -203,6 +204,7 @@ def tagger(name: str, language: str, other_language: str, texts_per_process: int
 
     Raises InputError for an unknown name, or annotators of another language.
     """
+    language, other_language = language_code(language), language_code(other_language)
     first, *added = _parts(name)
     if first in ADDED:
         first, added = "", [first, *added]
