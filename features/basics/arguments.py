@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from features.basics.errors import InputError, quoted, unknown_name
+from features.basics.errors import InputError, keep_known_options, name_parameters, quoted, unknown_name
 from features.basics.hints import PLAIN, described, fits
 
 P = ParamSpec("P")
@@ -27,7 +27,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     features.basics.errors.InputError: twice: unknown argument 'times'; known: text, n
 
     It raises InputError for an unknown name, and for a value of another type. Hints that only a type checker
-    can resolve are not compared.
+    can resolve are not compared. Messages of the function name its parameters, not options of `qe`.
     """
     signature, name = inspect.signature(function), function.__name__
     named = [key for key, one in signature.parameters.items() if one.kind != inspect.Parameter.VAR_KEYWORD]
@@ -44,7 +44,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for key, value in signature.bind(*args, **kwargs).arguments.items():
             if key in hints and key in named and not accepts(hints[key], value):
                 raise _refused(key, value, hints[key], name)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except InputError as error:
+            if not open_ended:
+                keep_known_options(error, {key.replace("_", "-") for key in named})
+            name_parameters(error)
+            raise
 
     return called
 

@@ -30,6 +30,31 @@ class InputError(ValueError):
         super().__init__(visible(without_passwords(f"{message}; {remedy}" if remedy else message)))
 
 
+_OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
+
+
+def options_in(text: str) -> set[str]:
+    """Options of the command line that a message names, those of other commands in backquotes aside.
+
+    >>> sorted(options_in("give --data-root, or --keep; `qe data check --set`"))
+    ['data-root', 'keep']
+    """
+    return {match[1] for part in text.split("`")[::2] for match in _OPTION.finditer(part)}
+
+
+def keep_known_options(error: InputError, known: Collection[str]) -> None:
+    """Drops the ways out that name an option which the caller does not have."""
+    ways = [way for way in error.remedy.split("; ") if options_in(way) <= set(known)]
+    InputError.__init__(error, error.problem, location=error.location, remedy="; ".join(ways))
+
+
+def name_parameters(error: InputError) -> None:
+    """Writes options as the parameters of a Python function: `data_root`, not `--data-root`."""
+    parts = str(error).split("`")
+    parts[::2] = [_OPTION.sub(lambda match: match[1].replace("-", "_"), part) for part in parts[::2]]
+    error.args = ("`".join(parts),)
+
+
 def visible(text: str) -> str:
     r"""Text of unknown origin as it may be shown: characters that nobody sees are spelled out.
 

@@ -23,7 +23,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, keep_known_options
 from qe.cli._process import use_threads
 from qe.cli.shared.options import CommonOptions
 
@@ -103,17 +103,17 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
         for above in reversed(kind.__mro__[:-1]):
             entries = described_options(above.__doc__ or "")[1] | entries
     parameters = [_typed(one, _shared() | entries) for one in _flat(given)]
-    given_names = {one.name for one in parameters}
     outputs = [] if path in OWN_CHECK else [one.name for one in parameters if _names_output(one)]
     checks = bool(outputs) and all(one.name != "overwrite" for one in parameters)
     if checks:
         parameters.append(_typed(_option("overwrite", bool, False), _shared()))
     if threads := verb not in NOTHING_COMPUTED and parameters:
-        parameters.append(
-            _typed(_option("threads", Annotated[int | None, typer.Option(min=1)], None), _shared())
-        )
+        number = Annotated[int | None, typer.Option(min=1)]
+        parameters.append(_typed(_option("threads", number, None), _shared()))
 
-    inputs_of_model = [one.name for one in parameters if _names_input(one)] if "model" in given_names else []
+    known_options = {option.strip("-") for one in parameters for option in _written(one)}
+    reads_model = any(one.name == "model" for one in parameters)
+    inputs_of_model = [one.name for one in parameters if reads_model and _names_input(one)]
 
     def command(**values: Any) -> None:
         check_existence([path for name in inputs_of_model for path in _paths(values[name])])
@@ -127,7 +127,11 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
                 _check_absent(one / part, verb, inputs)
         for key, kind in groups.items():
             values[key] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-        function(**values)
+        try:
+            function(**values)
+        except InputError as error:
+            keep_known_options(error, known_options)
+            raise
 
     command.__doc__, command.__name__ = text, function.__name__
     setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
@@ -162,6 +166,12 @@ def _typed(parameter: Parameter, entries: dict[str, Entry]) -> Parameter:
     info.help, info.metavar, info.rich_help_panel = entry.text, entry.metavar or info.metavar, entry.title
     info.param_decls = entry.names
     return parameter.replace(annotation=Annotated[kind, info])
+
+
+def _written(parameter: Parameter) -> list[str]:
+    """The names of an option, such as `-q`, `--quiet`; none of an argument."""
+    infos = get_args(parameter.annotation)[1:]
+    return [option for info in infos for name in info.param_decls or () for option in name.split("/")]
 
 
 def _panel_of_path(parameter: Parameter) -> str:

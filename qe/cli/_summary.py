@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.cli.shared.printing import print_json
+from qe.cli.shared.printing import emit
 from qe.display.numbers import estimate, general, number, p_value, settings, signed
 from qe.display.terminal import say, show
 from qe.evaluation.evaluate import json_name
@@ -99,10 +99,8 @@ def _title(report: Mapping[str, Any]) -> str:
 def print_reports(outcomes: Sequence[Outcome]) -> None:
     """The report as JSON, or the reports of several."""
     reports = [outcome.report for outcome in outcomes]
-    if len(reports) == 1:
-        print_json("report", reports[0])
-    else:
-        print_json("train-runs", {"reports": reports})
+    single = len(reports) == 1
+    emit("report" if single else "train-runs", reports[0] if single else {"reports": reports}, True)
 
 
 def print_comparisons(report: Mapping[str, Any]) -> None:

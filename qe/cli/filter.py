@@ -96,15 +96,9 @@ def filter_(
         check_output(path, input_)
     with progress_bar(quiet or json) as progress:
         summary = filter_files(
-            input_,
-            output,
-            checks,
-            threshold=threshold,
-            columns=table.headers,
-            layout=table.layout(),
-            rejected=rejected,
-            progress=progress,
-        )
+            input_, output, checks, threshold=threshold, columns=table.headers, layout=table.layout(),
+            rejected=rejected, progress=progress,
+        )  # fmt: skip
     share = f" ({percent(summary.passing / summary.pairs)})" if summary.pairs else ""
     counts = sorted(summary.refused.items(), key=lambda item: -item[1])
     emit(

@@ -153,12 +153,8 @@ def build(
             bundle = _built(all_, parts, shown, inputs.requested, build_with({}))
     if before == manifest.read_bytes():
         tell_made("resources build", output)
-    emit(
-        "resources-build",
-        bundle.manifest,
-        json,
-        *([] if quiet else [bundle_table(str(output), bundle.manifest)]),
-    )
+    tables = [] if quiet else [bundle_table(str(output), bundle.manifest)]
+    emit("resources-build", bundle.manifest, json, *tables)
 
 
 @app.command("list")

@@ -88,14 +88,9 @@ def serve(
         folder, identity = model_folder(name, require_signature)
         version = registered(name, folder)
         return Service.load(
-            folder,
-            limits,
-            identity=identity,
-            level=interval,
-            triage=triage,
-            registered=version,
+            folder, limits, identity=identity, level=interval, triage=triage, registered=version,
             drift_rows=drift_rows,
-        )
+        )  # fmt: skip
 
     def load() -> "Service":
         from qe.production.server.service import RoutedService
@@ -103,9 +98,8 @@ def serve(
         if models is None:
             return service_of(routes[0].model)
         services = {name: service_of(name) for name in dict.fromkeys(route.model for route in routes)}
-        return RoutedService.from_routes(
-            models.name, routes, [services[route.model] for route in routes], limits
-        )
+        chosen = [services[route.model] for route in routes]
+        return RoutedService.from_routes(models.name, routes, chosen, limits)
 
     def is_loaded(service: "Service") -> bool:
         from qe.api.models import is_current
@@ -125,12 +119,7 @@ def serve(
             with suppress(OSError):  # a full disk ends no server
                 print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
 
+        renewal = Renewal(load, is_loaded, refresh)
         answer_requests(
-            Renewal(load, is_loaded, refresh),
-            held,
-            limits,
-            hosts=hosts,
-            trusted_proxies=trusted,
-            quiet=quiet,
-            loaded=loaded,
+            renewal, held, limits, hosts=hosts, trusted_proxies=trusted, quiet=quiet, loaded=loaded
         )

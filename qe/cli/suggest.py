@@ -54,13 +54,11 @@ def suggest(
         chosen = run(loaded, pool.columns, count, cache=settings.cache, seed=seed, progress=progress)
         write_suggestions(output, pool, chosen)
     tell_refused("suggest", pool.refused, input_)
-    content: dict[str, Any] = {
-        "suggested": count,
-        "candidates": chosen.candidates,
-        "labelled": chosen.labelled,
-    }
+    content = {
+        "suggested": count, "candidates": chosen.candidates, "labelled": chosen.labelled,
+        "refused": dict(pool.refused), "output": output,
+    }  # fmt: skip
     shown = f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}"
-    content |= {"refused": dict(pool.refused), "output": output}
     emit("suggest", content, json, *([] if quiet else [shown]))
 
 

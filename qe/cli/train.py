@@ -87,11 +87,9 @@ def train(
     if sweep and len(experiments) > 1:
         raise InputError("--each changes one experiment", remedy="give one file")
     root, overrides = settings.data_root, settings.overrides or ()
-    runs = (
-        plans_of(experiments[0], sweep, data_root=root, overrides=overrides, max_runs=max_runs)
-        if sweep
-        else []
-    )
+    runs = []
+    if sweep:
+        runs = plans_of(experiments[0], sweep, data_root=root, overrides=overrides, max_runs=max_runs)
     plans = [plan for _, plan in runs] or _checked(experiments, root, overrides)
     if without_missing:
         plans = _without_missing(plans)

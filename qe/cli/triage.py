@@ -45,7 +45,7 @@ def triage(
       -g, --gold FILE  True labels: one per line, or a column of a table.
       -p, --predictions FILE  Predictions for the same segments.
       --costs FILE  The cost table.
-      --model MODEL  Take the range and direction of the label from the model; scores of other models are
+      -m, --model MODEL  Take the range and direction of the label from the model; scores of other models are
           refused.
       --scale-low X  Lowest label. (default: that of the model, or 1 of 1 to 5)
       --scale-high X  Highest label. (default: that of the model, or 5 of 1 to 5)

@@ -9,7 +9,7 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 
 _LONGEST: Final = 30  # characters; a list of runs shows no more
-STRATEGIES: Final = ("learner", "selector")  # a name alone is that of the kind
+STRATEGIES: Final = ("learner", "selection")  # a name alone is that of the kind
 # Settings that leave the model what it is, or are names.
 _OTHER: Final = (
     "search", "split", "evaluation", "tracking", "name", "description", "published", "intervals", "absent",

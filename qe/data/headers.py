@@ -87,7 +87,7 @@ def rows_of_pair(
         raise InputError(
             f"no row has the language pair {'-'.join(languages)}; the table has {shown}",
             location=location,
-            remedy="name the languages of the table (--source-language, --target-language)",
+            remedy="give the languages of the table; --source-language and --target-language name them",
         )
     note = f"{others.total():,} rows of other language pairs are left out ({shown})" if others else ""
     return rows, note

@@ -150,7 +150,7 @@ def cost_table(gold: FloatArray, costs: ActionCosts, scale: LabelScale) -> Float
     """
     if scale.low is None or scale.high is None:
         raise InputError(f"the cost of post-editing needs the ends of the label '{scale.name}'",
-                         remedy="give --scale-low and --scale-high, or --model")  # fmt: skip
+                         remedy="give a range; --scale-low and --scale-high, or --model")  # fmt: skip
     if not scale.low <= costs.good <= scale.high:
         raise InputError(
             f"good: {costs.good:g} is outside of the label '{scale.name}', {scale.low:g} to {scale.high:g}",

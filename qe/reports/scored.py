@@ -234,8 +234,6 @@ def _shifts(drift: Mapping[str, Any], model: Model) -> Table:
 
 
 def _drift(path: Path) -> Mapping[str, Any] | None:
-    if not path.exists():
-        raise InputError("no such file", location=path, remedy="give what `qe score --drift` writes")
     content = read_json("the drift report", path, "write it again with `qe score --drift`")
     missing = {"n", "shifts", "warnings"} - set(content)
     if missing:

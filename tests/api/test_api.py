@@ -60,10 +60,23 @@ def test_a_loaded_model_scores_as_the_command_line_does(
     pd.testing.assert_frame_equal(model.predict(renamed), model.predict(rows.head(3)))
 
 
+def test_a_model_is_named_by_its_run(demo_model: Path) -> None:
+    assert qe.load_model(demo_model.parent).folder == qe.load_model(demo_model).folder == demo_model
+
+
+def test_messages_name_parameters_that_the_function_has(demo_model: Path) -> None:
+    model, rows = qe.load_model(demo_model), pd.DataFrame({"source": ["a"], "target": ["b"]})
+    with pytest.raises(qe.InputError, match="^interval lies between 0 and 1"):
+        model.predict(rows, interval=2.0)
+    with pytest.raises(qe.InputError) as raised:
+        model.predict(rows[["source"]])
+    assert "--" not in str(raised.value) and "columns NAME=HEADER" not in str(raised.value)
+
+
 def test_what_is_missing_is_named(demo_model: Path, tmp_path: Path) -> None:
     with pytest.raises(qe.InputError, match="needs the column 'target'"):
         qe.load_model(demo_model).predict(pd.DataFrame({"source": ["a"]}))
-    with pytest.raises(qe.InputError, match="no model"):
+    with pytest.raises(qe.InputError, match=r"is not a model directory \(no model.json\); `qe demo`"):
         qe.load_model(tmp_path)
     with pytest.raises(qe.InputError, match="names no dataset"):
         mapping = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}

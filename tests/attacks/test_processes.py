@@ -6,6 +6,7 @@ Time limits are far beyond what a busy machine needs: they end a test that hangs
 import json
 import os
 import pty
+import shlex
 import shutil
 import signal
 import socket
@@ -101,16 +102,12 @@ def test_a_signal_to_the_parent_alone_ends_its_workers(
     assert process.returncode == code
     stages = ("scoring (segments): ", "joining (segments): ")  # progress
     told = [line for line in errors.splitlines() if not line.startswith(stages)]
-    assert told == ([f"qe score: {said}"] if said else [])
+    again = score(demo_model, rows, output, "--resume")
+    continued = shlex.join(["qe", *again[len(QE) :]])
+    assert told == ([f"qe score: {said}; to continue: {continued}"] if said else [])
     assert not output.exists() and (tmp_path / "out.tsv.partial" / "job.json").is_file()
     assert name == "SIGKILL" or not (tmp_path / ".out.tsv.lock").exists()
-    done = subprocess.run(
-        score(demo_model, rows, output, "--resume"),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run(again, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     count = len(rows.read_text("utf-8").splitlines())
     assert len(output.read_text("utf-8").splitlines()) == count
@@ -200,11 +197,13 @@ def test_a_training_that_is_terminated_goes_on(
 ) -> None:
     output = tmp_path / "run"
     space = "learner={kind: ridge, space: {alpha: {low: 0.1, high: 10.0}}}"
-    run = started(train(demo_model, output, space, "search.trials=400"), environment)
+    command = train(demo_model, output, space, "search.trials=400")
+    run = started(command, environment)
     until(lambda: (output / "study.journal").exists() or run.poll() is not None, "a study")
     run.send_signal(signal.SIGTERM)
     _, errors = run.communicate(timeout=PATIENCE)
-    assert (run.returncode, errors) == (143, "qe train: terminated\n")
+    continued = shlex.join(["qe", *command[len(QE) :], "--resume"])
+    assert (run.returncode, errors) == (143, f"qe train: terminated; to continue: {continued}\n")
     assert not list(output.glob(".*.lock")) and not (output / "report.json").exists()
     command = [*train(demo_model, output, space, "search.trials=3"), "--resume"]
     again = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

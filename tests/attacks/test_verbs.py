@@ -19,6 +19,7 @@
 Every folder has the files of `COMMON`.
 """
 
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -28,9 +29,11 @@ from typing import Any
 import pytest
 import yaml
 
+from features.basics.errors import options_in
 from features.storage.outputs import locked_file, locked_folder
 from qe.cli import main
-from qe.cli._verbs import verbs
+from qe.cli._verbs import commands as all_commands
+from qe.cli._verbs import is_verb, verbs
 from qe.getting_started.demo.run import EXPERIMENT
 
 HERE = Path(__file__).parent / "verbs"
@@ -80,6 +83,26 @@ def _filled(word: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         word = word.replace(f"{{{name}}}", value)
     return word
+
+
+def strange_options(text: str, words: list[str]) -> set[str]:
+    """Options that a message names, or a command in it, which the command does not have."""
+    commands = [(words, options_in(text))]
+    for quoted in re.findall(r"`qe ([^`]+)`", text):
+        commands.append((quoted.split(), options_in(quoted)))
+    typed = {word.lstrip("-") for word in words}
+    return {option for command, named in commands for option in named - options_of(command) - typed}
+
+
+def options_of(words: list[str]) -> set[str]:
+    """The options of the command that a command line begins with."""
+    known = dict(all_commands(words[0])) if is_verb(words[0]) else {}
+    below = known.get(" ".join(words[:2])) or known.get(words[0])
+    listed = [] if below is None else [*below.params, *getattr(below, "commands", {}).values()]
+    names = {
+        name for one in listed for name in (*getattr(one, "opts", ()), *getattr(one, "secondary_opts", ()))
+    }
+    return {name.lstrip("-") for name in names} | {"help"}
 
 
 def held(case: dict[str, Any]) -> Any:
@@ -133,6 +156,7 @@ def test_attack(
         assert told.err.startswith(f"qe {command[0]}: "), told.err
         assert told.err.count("\n") == 1 + case.get("mistakes", 0), told.err
         assert told.out == case.get("prints", "")
+    assert not strange_options(told.err, command), told.err
     says = case.get("says", "")
     for text in [says] if isinstance(says, str) else says:
         assert text in told.err + told.out, told

@@ -1,6 +1,8 @@
 """`qe VERB ...`: errors of the system are one message and exit code 2; a closed pipe is silent."""
 
+import importlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from qe.cli import main
+from qe.cli._process import Stopped
 from qe.cli._verbs import commands, verbs
 from qe.getting_started.demo.generation import generate
 
@@ -153,6 +156,44 @@ def test_wrong_language_codes(language: str, texts: Path, capsys: pytest.Capture
         assert run(*arguments) == 2
         assert capsys.readouterr().err.startswith(f"qe {verb}: unknown language code '{language}'; use ")
     assert sorted(texts.rglob("*")) == before
+
+
+NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models` lists those registered"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("score -i t -o o.tsv", f"no model is given; give --model MODEL, or --models ROUTES; {NO_MODEL}"),
+        ("distill -i t -o out", f"missing option '-m' / '--model'; {NO_MODEL}; see `qe distill --help`"),
+        ("score -m none -i t -o o.tsv", f"none: is not a model directory (no model.json); {NO_MODEL}"),
+        ("score -m none -i tt -o o.tsv", "tt: no such file; check the path; did you mean 't'?"),
+        ("triage -m none -g tt -p t --costs p", "tt: no such file; check the path; did you mean 't'?"),
+        ("report t --model none --drift tt", "tt: no such file; check the path; did you mean 't'?"),
+        ("score --modle m", "no such option: --modle; did you mean '--model'?; see `qe score --help`"),
+    ],
+)
+def test_the_way_out_is_told(
+    command: str, message: str, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*command.split()) == 2
+    assert capsys.readouterr().err == f"qe {command.split()[0]}: {message}\n"
+
+
+def test_an_interrupted_job_tells_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    importlib.import_module("qe.cli.score")
+
+    def stopped(verb: str, arguments: list[str]) -> None:
+        raise Stopped(signal.SIGINT)
+
+    monkeypatch.setattr("qe.cli._main._run", stopped)
+    assert run("score", "-m", "my model", "-i", "a.tsv", "-o", "b.tsv", "--overwrite") == 130
+    command = "qe score -m 'my model' -i a.tsv -o b.tsv --resume"
+    assert capsys.readouterr().err == f"qe score: interrupted; to continue: {command}\n"
+    assert run("score", "-m", "m", "-i", "-", "-o", "b.tsv") == 130
+    assert capsys.readouterr().err == "qe score: interrupted\n"
 
 
 def test_a_corpus_that_is_not_there(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:

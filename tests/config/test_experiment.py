@@ -29,6 +29,18 @@ def minimal(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_strategy_is_set_by_its_name(minimal: Path) -> None:
+    loaded = load(minimal, overrides=["learner=svr_rbf", "selection=forward"])
+    assert [one.kind for one in (*loaded.learner, *loaded.selection)] == ["svr_rbf", "forward"]
+    assert loaded == load(minimal, overrides=["learner.kind=svr_rbf", "selection={kind: forward}"])
+    assert loaded.run_name == "svr_rbf, forward"
+
+
+def test_metrics_are_named_in_any_case(minimal: Path) -> None:
+    loaded = load(minimal, overrides=["search.objective=[MAE, Spearman]", "evaluation.metric=Pearson"])
+    assert loaded.search.objective == ("mae", "spearman") and loaded.evaluation.metric == "pearson"
+
+
 def test_defaults_and_short_forms(minimal: Path) -> None:
     loaded = load(minimal)
     assert loaded.features == ({"kind": "baseline17"},)

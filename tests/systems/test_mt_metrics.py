@@ -13,11 +13,12 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from features.basics.errors import InputError
 from features.storage.files import read_lines
+from qe.statistics.equivalence import margins
 from qe.systems.mt_metrics.edits import CharacterEditRate, Ter, TokenEditRate
 from qe.systems.mt_metrics.meteor import Meteor
 from qe.systems.mt_metrics.ngrams import Bleu, Chrf, Length, Nist
 from qe.systems.mt_metrics.table import Table
-from qe.systems.text_metric import MT_METRICS, TextMetric, metric
+from qe.systems.text_metric import MT_METRICS, TextMetric, metric, metrics_for
 from qe.systems.texts import TOKENIZATIONS, Texts
 
 FOLDER = "golden/multeval"
@@ -220,6 +221,11 @@ def test_metrics_as_written_on_the_command_line() -> None:
     assert metric("chrf:word_order=2,beta=1") == Chrf(word_order=2, beta=1.0)
     assert metric("bleu:lowercase=true", {"tokenize": "13a"}) == Bleu(tokenize="13a", lowercase=True)
     assert metric("chrf", {"tokenize": "13a"}) == Chrf()
+
+
+def test_metrics_are_named_in_any_case() -> None:
+    assert list(metrics_for(["BLEU", "chrF:word_order=2"], None, "en", [])) == ["bleu", "chrf:word_order=2"]
+    assert margins(["ChrF=1"], ["bleu", "chrf"]) == {"chrf": 1.0}
 
 
 @pytest.mark.parametrize(

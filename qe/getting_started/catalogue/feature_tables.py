@@ -32,11 +32,8 @@ def extract(
     before any work, if the name of `output` does not end in `.parquet`.
     """
     if output.suffix != ".parquet":
-        raise InputError(
-            "feature tables are Parquet, but this is the name of something else",
-            location=output,
-            remedy="let it end in .parquet",
-        )
+        problem = "feature tables are Parquet, but this is the name of something else"
+        raise InputError(problem, location=output, remedy="let it end in .parquet")
     check_output(output, experiment.inputs())
     data = prepare(check(experiment), cache, progress)
     check_no_overlap(output, data.dataset.files(experiment.dataset.path))

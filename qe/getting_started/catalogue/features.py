@@ -2,14 +2,14 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from features.basics.errors import InputError, did_you_mean
 from features.basics.plugins import own_entries
 from features.core.bundle import resource_parameters
 from features.core.configured import Configured
-from features.core.extractor import Extractor, Feature
+from features.core.extractor import Feature
 from features.core.feature_set import (
     EXTRACTORS,
     FeatureSet,
@@ -106,7 +106,8 @@ def _family(name: str, costs: FeatureCosts) -> Family:
     documentation = inspect.getdoc(family) or ""
     entries = fields(family) if is_dataclass(family) else ()
     resources = resource_parameters(family)
-    needed = tuple(p.name for p in entries if p.name not in resources and _is_required(p))
+    required = [p for p in entries if p.init and p.default is MISSING and p.default_factory is MISSING]
+    needed = tuple(p.name for p in required if p.name not in resources)
     config = {"kind": kind} if needed else from_variant(name)
     parts = tuple(dict.fromkeys(taken.part for taken in configured(config).parts()))
     columns = () if needed else _bare(configured(config)).requires()
@@ -123,14 +124,8 @@ def _summary(documentation: str) -> str:
 def _set(name: str, costs: FeatureCosts) -> Set:
     content = set_content(name)
     kinds = [variant(config) for config in expand([{"set": name}])]
-    return Set(
-        name,
-        content["description"],
-        content["origin"],
-        tuple(dict.fromkeys(kinds)),
-        tuple(content["absent"]),
-        costs.cost_of(kinds),
-    )
+    families, absent = tuple(dict.fromkeys(kinds)), tuple(content["absent"])
+    return Set(name, content["description"], content["origin"], families, absent, costs.cost_of(kinds))
 
 
 def columns_of(
@@ -141,7 +136,7 @@ def columns_of(
     `settings` are those of parts of resources.
     """
     extractors = [_bare(configured(config)) for config in configs]
-    unnamed = [i for i, extractor in enumerate(extractors) if not _names_itself(extractor)]
+    unnamed = [i for i, extractor in enumerate(extractors) if not getattr(extractor, "features", ())]
     if not unnamed:
         return FeatureSet(tuple(configs), tuple(extractors)).features
     from qe.getting_started.catalogue.measurement import demo_world  # all of training comes with it
@@ -151,13 +146,6 @@ def columns_of(
         for i, extractor in zip(unnamed, data.extraction.feature_set.extractors, strict=True):
             extractors[i] = extractor
         return FeatureSet(tuple(configs), tuple(extractors)).features
-
-
-def _names_itself(extractor: Extractor) -> bool:
-    try:
-        return bool(extractor.features)
-    except AttributeError:
-        return False
 
 
 def _bare(config: Configured) -> Any:
@@ -173,10 +161,6 @@ def _bare(config: Configured) -> Any:
     for name in resource_parameters(config.kind):
         vars(made).pop(name, None)
     return made
-
-
-def _is_required(entry: Field[Any]) -> bool:
-    return entry.init and entry.default is MISSING and entry.default_factory is MISSING
 
 
 _COST = Column("µs per segment", "microseconds")

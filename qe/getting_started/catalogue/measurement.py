@@ -71,9 +71,8 @@ def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
     def run_on(batch: Segments) -> _Run:
         return partial(copy.deepcopy(extractor, dict(resources)).extract, batch)
 
-    run_on(
-        _fresh(segments).take(range(min(_WARM_UP, len(segments))))
-    )()  # kernels differ for arrays not mapped
+    warm_up = run_on(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))
+    warm_up()  # kernels differ for arrays not mapped
     return _fastest(lambda: run_on(_fresh(segments)), len(segments), repeats)
 
 
@@ -113,11 +112,8 @@ def demo_world(
         columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
         overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
         overrides += [f"resources.settings={json.dumps(dict(settings))}"] if settings else []
-        experiment = load(
-            EXPERIMENT,
-            data_root=Path(folder),
-            overrides=[*overrides, f"features={json.dumps(list(families))}"],
-        )
+        overrides.append(f"features={json.dumps(list(families))}")
+        experiment = load(EXPERIMENT, data_root=Path(folder), overrides=overrides)
         yield prepare(check(experiment), Path(folder) / "cache", progress)
 
 
@@ -158,11 +154,7 @@ def _tokenization(segments: Segments, repeats: int) -> float:
 def _fastest(make: Callable[[], _Run], n: int, repeats: int) -> float:
     times: list[float] = []
     while len(times) < repeats and sum(times) < _ENOUGH:
-        times.append(_seconds(make()))
+        run, started = make(), time.process_time()
+        run()
+        times.append(time.process_time() - started)
     return 1e6 * min(times) / n
-
-
-def _seconds(run: _Run) -> float:
-    started = time.process_time()
-    run()
-    return time.process_time() - started

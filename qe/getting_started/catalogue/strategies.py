@@ -131,25 +131,21 @@ def listing(catalogue: Catalogue[Any]) -> Table:
 
     Also what is searched, and what a fit takes.
     """
-    columns = [
+    titles = (
         Column(catalogue.noun),
         Column("what it is"),
         Column("searched", drop=2),
         Column("fit, s", drop=1),
-    ]
-    rows = [
-        [one.name, one.about, ", ".join(p.name for p in one.parameters if p.space), _seconds(one)]
-        for one in strategies(catalogue)
-    ]
+    )
+    rows = []
+    for one in strategies(catalogue):
+        searched = ", ".join(p.name for p in one.parameters if p.space)
+        rows.append([one.name, one.about, searched, number(one.measured.seconds[0]) if one.measured else ""])
     notes = [
         f"To try first: {', '.join(first(catalogue.noun))}.",
         "fit, s: CPU seconds for 1,466 rows of 17 features (docs/results/learners.md).",
     ]
-    return Table("", columns, rows, notes)
-
-
-def _seconds(entry: Strategy) -> str:
-    return number(entry.measured.seconds[0]) if entry.measured else ""
+    return Table("", titles, rows, notes)
 
 
 def parameters_table(entry: Strategy) -> Table:

@@ -32,17 +32,12 @@ class Step:
     reached: Mapping[str, float]
 
     def __str__(self) -> str:
-        gains = (
-            f"{pair} {fixed(WITHOUT[pair], 2)} -> {fixed(pearson, 2)}"
-            for pair, pearson in self.reached.items()
-        )
+        pairs = self.reached.items()
+        gains = (f"{pair} {fixed(WITHOUT[pair], 2)} -> {fixed(pearson, 2)}" for pair, pearson in pairs)
         return f"{self.command} (Pearson correlation on MLQE-PE: {', '.join(gains)})"
 
 
-PARALLEL = Step(
-    "parallel text, by --parallel SOURCE TARGET",
-    {"ro-en": 0.670},
-)
+PARALLEL = Step("parallel text, by --parallel SOURCE TARGET", {"ro-en": 0.670})
 ENCODER = Step(
     "a sentence encoder, by qe encoders make multilingual-e5-small and qe init again",
     {"ro-en": 0.716, "en-de": 0.122},

@@ -1,8 +1,7 @@
 """A labelled table of the user's: columns, label and size."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,28 @@ def parse_columns(options: Iterable[str]) -> dict[str, str]:
     return roles
 
 
+class _Mistakes(list[InputError]):
+    """What is missing or in doubt: `with mistakes:` keeps an InputError of its block."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        self.append(error)
+        return True
+
+    def raise_all(self, location: object) -> None:
+        if len(self) == 1:
+            raise self[0]
+        if self:
+            told = []
+            for error in self:
+                place = None if error.location == location else error.location
+                told.append(str(InputError(error.problem, location=place, remedy=error.remedy)))
+            raise combined_error(told, location)
+
+
 def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: object) -> dict[str, str]:
     """Role -> header, of the roles that the table has.
 
@@ -46,19 +67,19 @@ def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: ob
     Raises InputError for all that is wrong: source, target or label is not there, several headers could be
     the same role, a given header is not one of the table's.
     """
-    mistakes = list[InputError]()
+    mistakes = _Mistakes()
     chosen = _roles(headers, assigned, location, mistakes)
-    _raise_all(mistakes, location)
+    mistakes.raise_all(location)
     return chosen
 
 
 def _roles(
-    headers: Sequence[str], assigned: Mapping[str, str], location: object, mistakes: list[InputError]
+    headers: Sequence[str], assigned: Mapping[str, str], location: object, mistakes: _Mistakes
 ) -> dict[str, str]:
     chosen, doubtful = dict[str, str](), set[str]()
     for role in HEADERS:
         doubtful.add(role)
-        with _noted(mistakes):
+        with mistakes:
             chosen |= {role: header} if (header := _header(role, headers, assigned, location)) else {}
             doubtful.remove(role)
     absent = {role: f"the {role}" for role in ("source", "target") if role not in {*chosen, *doubtful}}
@@ -80,29 +101,6 @@ def _nearest_header(role: str, headers: Sequence[str]) -> str:
     """A header that was probably meant as one in use for a role, such as `sorce`; else `HEADER`."""
     near = [header for header in headers if difflib.get_close_matches(key_of(header), HEADERS[role], n=1)]
     return near[0] if near else "HEADER"
-
-
-@contextmanager
-def _noted(mistakes: list[InputError]) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        mistakes.append(error)
-
-
-def _raise_all(mistakes: Sequence[InputError], location: object) -> None:
-    if len(mistakes) == 1:
-        raise mistakes[0]
-    if mistakes:
-        raise combined_error([str(_without_location(error, location)) for error in mistakes], location)
-
-
-def _without_location(error: InputError, location: object) -> InputError:
-    return InputError(
-        error.problem,
-        location=None if error.location == location else error.location,
-        remedy=error.remedy,
-    )
 
 
 def _header(role: str, headers: Sequence[str], assigned: Mapping[str, str], location: object) -> str:
@@ -169,9 +167,9 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     Raises InputError for all that is missing or in doubt (languages, columns, direction of the label), for
     mistakes that the format finds, fewer than 20 rows, and labels that are all the same.
     """
-    mistakes, options = list[InputError](), dict[str, Any]()
+    mistakes, options = _Mistakes(), dict[str, Any]()
     languages: tuple[str, str] | None = None
-    with _noted(mistakes):
+    with mistakes:
         languages = wishes.known_languages()
     if languages is None and translation_kind(path) in ("xliff", "tmx"):
         raise mistakes[0]
@@ -184,9 +182,9 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
                 f"the column '{roles['id']}' names no segment: values repeat, or are missing; left out"
             )
             del roles["id"]
-    with _noted(mistakes):
+    with mistakes:
         options = _options(roles, wishes, columns)
-    _raise_all(mistakes, path)
+    mistakes.raise_all(path)
     if "classes" in options["label"]:
         notes.append(f"the label is of two classes: {' and '.join(options['label']['classes'])}")
     dataset = make_format("table", options).read(path)
@@ -196,24 +194,15 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
 
 def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Column]) -> dict[str, Any]:
     source, target = wishes.languages
-    options: dict[str, Any] = {"source_language": source, "target_language": target}
-    options |= wishes.layout.settings
-    if "scores" in roles:
-        header = roles["scores"]
-        classes = classes_of(columns[header].texts)
-        if classes is not None:
-            options["label"] = _of_classes(header, *classes, wishes)
-            return {**options, "columns": dict(roles)}
-        _check_words(header, columns[header])
-        up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
-        low = 0 if is_rate(header) else None
-        options["label"] = {"name": header, "low": low, "high": None, "higher_is_better": up}
-    else:
-        options["label"] = "hter"
-    return {**options, "columns": dict(roles)}
+    label = _label(roles["scores"], columns[roles["scores"]], wishes) if "scores" in roles else "hter"
+    languages = {"source_language": source, "target_language": target}
+    return {**languages, **wishes.layout.settings, "label": label, "columns": dict(roles)}
 
 
-def _check_words(header: str, column: Column) -> None:
+def _label(header: str, column: Column, wishes: Wishes) -> dict[str, Any]:
+    classes = classes_of(column.texts)
+    if classes is not None:
+        return _of_classes(header, *classes, wishes)
     pair = unknown_pair(column.texts)
     if pair is not None:
         raise InputError(
@@ -221,6 +210,8 @@ def _check_words(header: str, column: Column) -> None:
             location=column.location(0),
             remedy="write OK for the good one and BAD for the other",
         )
+    up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
+    return {"name": header, "low": 0 if is_rate(header) else None, "high": None, "higher_is_better": up}
 
 
 def _of_classes(header: str, classes: Pair, upwards: bool | None, wishes: Wishes) -> dict[str, Any]:

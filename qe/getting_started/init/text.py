@@ -143,11 +143,8 @@ def _resources(choices: Choices) -> list[str]:
 
 
 def _features(choices: Choices) -> list[str]:
-    names: tuple[str, ...] = WITHOUT
-    if choices.parallel is not None:
-        names = WITH_PARALLEL
-    elif choices.own_corpus:
-        names = WITH_OWN
+    without: tuple[str, ...] = WITH_OWN if choices.own_corpus else WITHOUT
+    names = without if choices.parallel is None else WITH_PARALLEL
     costs = FeatureCosts.load().families
     width = max(map(len, names))
     lines = [f"  - {name:<{width}}  # {count(costs[name])} us: {_GAINS[name]}" for name in names]

@@ -13,7 +13,7 @@ from qe.config.experiment import Experiment
 from qe.data.headers import HEADERS, LOWER, UNSTATED, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
-from qe.getting_started.init.table import Wishes, parse_columns, recognised
+from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
 from qe.training.check import load
 
 PAGE = Path(__file__).parents[3] / "docs/init.md"
@@ -82,6 +82,22 @@ def test_a_column_that_has_a_role_is_no_candidate_for_another() -> None:
     headers = ["source", "target", "mt", "hter"]  # `target` is a reference here
     roles = recognised(headers, {"target": "mt", "reference": "target"}, "a.tsv")
     assert roles == {"source": "source", "target": "mt", "scores": "hter", "reference": "target"}
+
+
+def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("sorce\tmt\tscore\na\tb\t1\n")
+    with pytest.raises(InputError) as raised:
+        read_labelled(path, Wishes(languages=(None, "de")))
+    first, languages, columns, direction = str(raised.value).splitlines()
+    assert first == f"{path}: 3 mistakes:" and "the languages of the data are not known" in languages
+    assert "no column is known as the source; name it: --columns source=sorce;" in columns
+    assert "the direction of the label 'score' is not known" in direction
+
+
+def test_languages_are_tags(tmp_path: Path, table: pd.DataFrame) -> None:
+    made = begun(tmp_path, table, Wishes(languages=("en-US", "zh-Hant"), higher_is_better=True))
+    assert [one.language for one in made.table.dataset.tokenizers] == ["en", "zh"]
 
 
 def test_a_third_of_the_rows_can_be_the_corpus(tmp_path: Path, table: pd.DataFrame) -> None:
