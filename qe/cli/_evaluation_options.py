@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from features.basics.errors import InputError, known_name
+from features.basics.errors import InputError, did_you_mean, known_name
 from qe.cli.shared.options import Resamples, Seed
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class BucketOptions:
             return buckets.by_quality(predictions, "predictions", count)
         if not kind or not files:
             shown, name = kind or f"={files}", kind or "NAME"
-            raise InputError(f"--bucket {shown} names no file", remedy=f"give --bucket {name}=FILE")
+            near = did_you_mean(kind, (buckets.LENGTH, buckets.RARE, buckets.QUALITY))
+            raise InputError(f"--bucket {shown} names no file", remedy=f"give --bucket {name}=FILE{near}")
         if kind == buckets.QUALITY:
             return buckets.read_quality([Path(path) for path in files.split(",")], count)
         return buckets.read_column(kind, Path(files), count)

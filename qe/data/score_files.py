@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, did_you_mean
 from features.basics.numerals import integer, is_real, real
 from features.storage.files import atomic_file, read_lines
 from qe.data.classes import Pair, classes_of, numbers_of
@@ -224,7 +224,7 @@ def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -
         raise InputError(
             f"no column '{column}'" if column else "which column holds the scores?",
             location=path,
-            remedy=f"name one of {', '.join(table)}",
+            remedy=f"name one of {', '.join(table)}{did_you_mean(column or '', table)}",
         )
     return table[names[0]]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, did_you_mean
 from features.basics.numerals import finite_or_none
 from features.storage.files import digest
 from qe.config.experiment import Experiment
@@ -223,7 +223,8 @@ def from_table(path: Path, label: str) -> Labelled:
         if reason:
             raise InputError(reason, location=location)
         if label not in columns:
-            raise InputError(f"no column '{label}'", location=location, remedy=f"it has {', '.join(columns)}")
+            remedy = f"it has {', '.join(columns)}{did_you_mean(label, columns)}"
+            raise InputError(f"no column '{label}'", location=location, remedy=remedy)
         try:
             gold[number] = float(columns[label])
         except (TypeError, ValueError):

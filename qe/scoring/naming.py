@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from features.basics.assignments import assignments
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, did_you_mean, unknown_name
 from qe.data.headers import header_of, known_headers
 from qe.data.reading import with_points
 from qe.data.table_rows import Row, unusable_id
@@ -98,12 +98,12 @@ class Names:
             if declared is None or header in declared:
                 continue
             noun = "header" if name in self.headers else "column"
+            needs = f"{reader} needs the {noun} '{header}'"
+            has = f"the input has {', '.join(declared)}{did_you_mean(header, declared)}"
             raise InputError(
-                f"{reader} needs the {noun} '{header}'"
-                if name in needed
-                else f"there is no column '{header}'",
+                needs if name in needed else f"there is no column '{header}'",
                 location=location,
-                remedy=f"the input has {', '.join(declared)}; --columns {name}=HEADER names another",
+                remedy=f"{has}; --columns {name}=HEADER names another",
             )
 
     def view(self, row: Row) -> Row:

@@ -1,0 +1,91 @@
+"""Messages name options that there are: those of the verb at hand, or of a command that is quoted."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from features.basics.errors import InputError, keep_known_options, options_in
+from qe.cli._verbs import commands, verbs
+from tests.shown import ROOT
+
+PACKAGES = [ROOT / name for name in ("qe", "features", "plugins")]
+# Options of other programs, and old names that still work.
+FOREIGN = {"verify", "force-reinstall", "version", "to_json", "by", "held-out", "known"}
+
+
+def options_of(verb: str) -> set[str]:
+    """The options of all commands of a verb."""
+    known = [one for _, command in commands(verb) for one in getattr(command, "params", ())]
+    names = {name.lstrip("-") for one in known for name in (*one.opts, *one.secondary_opts)}
+    return names | {"help"}
+
+
+OPTIONS = {verb: options_of(verb) for verb in verbs()}
+ANY = set().union(*OPTIONS.values()) | FOREIGN
+
+
+def messages(path: Path) -> Iterator[str]:
+    """The strings of a module but for its docstrings; what is put into an f-string is left out."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+    }
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in node.values)
+        elif isinstance(node, ast.Constant) and id(node) not in docs | parts:
+            yield str(node.value)
+
+
+def modules() -> list[Path]:
+    return [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
+
+
+def test_every_option_that_a_message_names_is_one_of_a_verb() -> None:
+    strange = {
+        (path.relative_to(ROOT).as_posix(), option)
+        for path in modules()
+        for text in messages(path)
+        for option in options_in(text) - ANY
+        if "X" not in option
+    }
+    assert not strange
+
+
+def test_commands_that_a_message_quotes_have_its_options() -> None:
+    quoted = [
+        (path.relative_to(ROOT).as_posix(), command)
+        for path in modules()
+        for text in messages(path)
+        for command in re.findall(r"(?:`|^)qe ([a-z][^`]*)", text)
+    ]
+    assert len(quoted) > 20
+    wrong = [(path, c) for path, c in quoted if options_in(c) - OPTIONS.get(c.split()[0], set())]
+    assert not wrong
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_a_verb_names_its_own_options(verb: str) -> None:
+    paths = [path for path in modules() if path.stem == verb and path.parent.name == "cli"]
+    assert paths
+    named = {
+        option
+        for path in paths
+        for text in messages(path)
+        for option in options_in(text)
+        if text[:3] != "qe "
+    }
+    assert named <= OPTIONS[verb] | FOREIGN
+
+
+def test_a_way_out_by_an_option_of_others_is_dropped() -> None:
+    error = InputError("bad", location="x", remedy="give --keep; check it; use --no-such; `qe score --flags`")
+    keep_known_options(error, {"keep"})
+    assert str(error) == "x: bad; give --keep; check it; `qe score --flags`"
