@@ -32,7 +32,8 @@ def minimal(tmp_path: Path) -> Path:
 def test_a_strategy_is_set_by_its_name(minimal: Path) -> None:
     loaded = load(minimal, overrides=["learner=svr_rbf", "selection=forward"])
     assert [one.kind for one in (*loaded.learner, *loaded.selection)] == ["svr_rbf", "forward"]
-    assert loaded == load(minimal, overrides=["learner.kind=svr_rbf", "selection={kind: forward}"])
+    same = load(minimal, overrides=["learner.kind=svr_rbf", "selection={kind: forward}"])
+    assert (loaded.learner, loaded.selection) == (same.learner, same.selection)
     assert loaded.run_name == "svr_rbf, forward"
 
 

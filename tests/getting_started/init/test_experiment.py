@@ -97,7 +97,8 @@ def test_all_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
 
 def test_languages_are_tags(tmp_path: Path, table: pd.DataFrame) -> None:
     made = begun(tmp_path, table, Wishes(languages=("en-US", "zh-Hant"), higher_is_better=True))
-    assert [one.language for one in made.table.dataset.tokenizers] == ["en", "zh"]
+    segments = made.table.split.segments
+    assert (segments.source_tokenizer.language, segments.target_tokenizer.language) == ("en", "zh")
 
 
 def test_a_third_of_the_rows_can_be_the_corpus(tmp_path: Path, table: pd.DataFrame) -> None:
