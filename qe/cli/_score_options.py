@@ -16,7 +16,7 @@ class ScoreOptions(RowOptions):
     input:
       -i, --input FILE  Table, XLIFF, TMX, XLSX; folder or pattern of tables; - (stdin); or twice: source and
           target.
-      -m, --model MODEL  Model folder, or models:/NAME@champion.
+      -m, --model MODEL  Folder of a model or its run, or models:/NAME@champion.
       --models ROUTES  YAML: columns of a row choose its model.
       --reuse-scores PREVIOUS  Reuse the scores of an earlier output of the same model.
 

@@ -30,7 +30,7 @@ def distill(
         qe distill --model output/demo/model --input output/demo/data/new.tsv --output output/student
 
     input:
-      -m, --model MODEL  The teacher: model folder, or models:/NAME@champion.
+      -m, --model MODEL  The teacher: folder of a model or its run, or models:/NAME@champion.
       -i, --input FILE  Translations without labels: a table, XLSX, XLIFF or TMX.
       --student words|surface|FILE  words: with word-level models; surface: without resources; or your own
           experiment, whose dataset is not read. (default: words, if the teacher scores words and has

@@ -63,7 +63,7 @@ def filter_(
 
     quality:
       --worst X  The worst score that passes: by --model, otherwise in --score-column. (default: no threshold)
-      -m, --model MODEL  Model folder, or models:/NAME@champion.
+      -m, --model MODEL  Folder of a model or its run, or models:/NAME@champion.
       --score-column NAME  Column of scores that the input already has.
       --lower-is-better  Lower scores in that column are better (HTER and other error rates).
 

@@ -119,7 +119,7 @@ def sign(model: str, key: Path, json: bool = False) -> None:
         qe models sign output/demo/model --key key.pem
 
     arguments:
-      model  Model folder, or models:/NAME@champion.
+      model  Folder of a model or its run, or models:/NAME@champion.
 
     options:
       --key FILE  Private key (Ed25519, PEM).
@@ -140,7 +140,7 @@ def verify(model: str, key: Path, json: bool = False) -> None:
         qe models verify output/demo/model --key key.pub
 
     arguments:
-      model  Model folder, or models:/NAME@champion.
+      model  Folder of a model or its run, or models:/NAME@champion.
 
     options:
       --key FILE  Public key (Ed25519, PEM).

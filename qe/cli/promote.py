@@ -57,6 +57,7 @@ def promote(
       --rollback  Return the alias champion to the previous version.
     """
     from features.basics.errors import InputError
+    from qe.config.experiment import load
     from qe.production import promotion
 
     if rollback:
@@ -68,7 +69,7 @@ def promote(
     if data is None:
         raise InputError("--data is needed to compare on", remedy="an experiment file or a labelled table")
     if data.suffix.lower() in (".yaml", ".yml"):
-        labelled = promotion.from_experiment(data, split, data_root)
+        labelled = promotion.of_experiment(load(data, data_root=data_root), split)
     else:
         labelled = promotion.from_table(data, label)
     decision = promotion.promote(

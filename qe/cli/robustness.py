@@ -32,7 +32,7 @@ def robustness(
         qe robustness --model output/demo/model --input output/demo/data/new.tsv --rows 100
 
     input:
-      -m, --model MODEL  Model folder, or models:/NAME@champion.
+      -m, --model MODEL  Folder of a model or its run, or models:/NAME@champion.
       -i, --input FILE  Translations that the model was not trained on.
 
     options:

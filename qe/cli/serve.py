@@ -46,7 +46,7 @@ def serve(
         qe serve --model models:/qe-demo@champion --port 5002
 
     options:
-      -m, --model MODEL  Model folder, or models:/NAME@champion.
+      -m, --model MODEL  Folder of a model or its run, or models:/NAME@champion.
       --models ROUTES  YAML: which model scores which rows, as in `qe score`.
       --host ADDRESS  Address to listen on. (default: 127.0.0.1, this machine only)
       --port N  Port to listen on.

@@ -234,16 +234,6 @@ def from_table(path: Path, label: str) -> Labelled:
     return Labelled(path.name, rows, gold)
 
 
-def from_experiment(path: Path, split: str | None, data_root: Path | None) -> Labelled:
-    """The labelled split of an experiment's dataset (default: its test split).
-
-    Raises InputError for a split that is unknown or has no labels.
-    """
-    from qe.config import experiment
-
-    return of_experiment(experiment.load(path, data_root=data_root), split)
-
-
 def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
     """The labelled split of an experiment's dataset (default: its test split).
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from features.basics.errors import InputError
 from qe.cli import main
+from qe.config.experiment import load
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
@@ -52,7 +53,7 @@ def register(
 
 @pytest.fixture(scope="module")
 def labelled(demo_run: Any) -> promotion.Labelled:
-    return promotion.from_experiment(EXPERIMENT, "test", demo_run.output)
+    return promotion.of_experiment(load(EXPERIMENT, data_root=demo_run.output), "test")
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_segments_that_were_learned_from_do_not_judge(
 ) -> None:
     """The demo's model (version 2) knows its training rows; version 1 of this test does not say."""
     experiment = EXPERIMENT
-    learned = promotion.from_experiment(experiment, "train", demo_run.output)
+    learned = promotion.of_experiment(load(experiment, data_root=demo_run.output), "train")
     both = promotion.Labelled(
         "both", [*labelled.rows, *learned.rows], np.concatenate([labelled.gold, learned.gold])
     )

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
 from features.basics.packages import version
+from qe.display.page import render
 from qe.production.server.answers import Limits
 from qe.production.server.parsing import Extras
 
@@ -40,11 +39,7 @@ def document(about: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
 
 def page(content: Mapping[str, Any]) -> str:
     """The document as HTML, all of it escaped; no script, and nothing from another address."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("qe.production.server", "."), PackageLoader("qe.display", ".")]),
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    return environment.get_template("page.html").render(api=content, policy=POLICY)
+    return render("qe.production.server", "page.html", {}, api=content, policy=POLICY)
 
 
 def _invocations(columns: list[str], limits: Limits) -> dict[str, Any]:
