@@ -77,7 +77,7 @@ class Catalogue(Generic[T]):
         return True
 
     def spelled(self, name: str) -> str:
-        """The name as the catalogue writes it, whatever its case; an unknown name as it is."""
+        """The name as the catalogue writes it, if only its case differs; an unknown name as it is."""
         return {known.casefold(): known for known in self.names}.get(name.casefold(), name)
 
     def unknown(self, name: object) -> InputError:

@@ -42,9 +42,9 @@ def options_in(text: str) -> set[str]:
     return {match[1] for part in text.split("`")[::2] for match in _OPTION.finditer(part)}
 
 
-def keep_known_options(error: InputError, known: Collection[str]) -> None:
+def keep_known_options(error: InputError, options: Collection[str]) -> None:
     """Drops the ways out that name an option which the caller does not have."""
-    ways = [way for way in error.remedy.split("; ") if options_in(way) <= set(known)]
+    ways = [way for way in error.remedy.split("; ") if options_in(way) <= set(options)]
     InputError.__init__(error, error.problem, location=error.location, remedy="; ".join(ways))
 
 

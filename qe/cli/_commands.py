@@ -111,7 +111,7 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
         number = Annotated[int | None, typer.Option(min=1)]
         parameters.append(_typed(_option("threads", number, None), _shared()))
 
-    known_options = {option.strip("-") for one in parameters for option in _written(one)}
+    known_options = {option.strip("-") for one in parameters for option in _option_names(one)}
     reads_model = any(one.name == "model" for one in parameters)
     inputs_of_model = [one.name for one in parameters if reads_model and _names_input(one)]
 
@@ -168,7 +168,7 @@ def _typed(parameter: Parameter, entries: dict[str, Entry]) -> Parameter:
     return parameter.replace(annotation=Annotated[kind, info])
 
 
-def _written(parameter: Parameter) -> list[str]:
+def _option_names(parameter: Parameter) -> list[str]:
     """The names of an option, such as `-q`, `--quiet`; none of an argument."""
     infos = get_args(parameter.annotation)[1:]
     return [option for info in infos for name in info.param_decls or () for option in name.split("/")]
