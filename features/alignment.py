@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import natural
+from features.basics.ragged import row_index
 from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.segments import Segments
 from features.decoder_output.statistics import longest_run
@@ -103,7 +104,7 @@ class _Batch:
 
     @cached_property
     def segment_of_link(self) -> Counts:
-        return np.repeat(np.arange(len(self.links)), np.diff(self.links.offsets))
+        return row_index(self.links.offsets)
 
     @cached_property
     def source(self) -> _Words:

@@ -13,11 +13,13 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
+from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.word_level.aggregates import AGGREGATES, JudgedWords, aggregate
+from features.word_level.columns import concatenated
 from features.word_level.knowledge import Knowing, judgements, stem
 from features.word_level.labels import (
     Bad,
@@ -31,7 +33,7 @@ from features.word_level.labels import (
 from features.word_level.memory import remembered
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.places import Kind, Places, WordLevelExtractor
-from features.word_level.tokens import TokenTable, joined
+from features.word_level.tokens import TokenTable
 from features.word_level.training_text import OPTIONAL, Extension, Extras, load_used, save_used
 
 KINDS = ("word", "gap")
@@ -171,7 +173,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         settings = {name: getattr(self, name) for name in names}
 
         def model(part: Inputs, flags: Bad, starts: NDArray[np.int64]) -> TokenModel:
-            return TokenModel.fit(part, flags, _segment(starts), **settings)
+            return TokenModel.fit(part, flags, row_index(starts), **settings)
 
         with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
             models = tuple(side_by_side(model, inputs, (bad.words, bad.gaps), offsets))
@@ -241,13 +243,9 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         groups = self._groups(segments)
         table = in_groups(
-            groups, segments, lambda resources, part, _: remembered(resources, part, used), joined
+            groups, segments, lambda resources, part, _: remembered(resources, part, used), concatenated
         )
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
         table = self._extension.extended(table, segments, self.aligner, is_training=self._learning)
         return self._with_knowledge(table, segments, is_training=self._learning)
-
-
-def _segment(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

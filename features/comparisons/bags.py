@@ -13,6 +13,7 @@ from scipy.sparse.linalg import lsqr
 
 from features.basics.array_types import FloatArray
 from features.basics.distinct import find
+from features.basics.ragged import offsets_of, row_index, rows_of
 from features.storage.arrays import finite, number, typed
 from features.text.tokens import Tokens
 
@@ -43,7 +44,7 @@ class Bag:
     def counts(self, columns: Longs, width: int) -> Any:
         """(n, width) sparse counts; n-gram k counts in `columns[k]`, nowhere where that is negative."""
         place = columns[self.ids]
-        text = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[place >= 0]
+        text = row_index(self.offsets)[place >= 0]
         place = place[place >= 0]
         # Duplicates are summed by the conversion.
         return sparse.coo_array((np.ones(len(place)), (text, place)), (len(self.offsets) - 1, width)).tocsr()
@@ -65,7 +66,7 @@ def words(tokens: Tokens) -> Bag:
     text = np.concatenate((tokens.text_index, pair_text))
     order = np.argsort(text, kind="stable")
     keys, ids = np.unique(np.concatenate((hashes, pairs))[order], return_inverse=True)
-    return Bag(keys, ids, _offsets(2 * tokens.lengths + 1))
+    return Bag(keys, ids, offsets_of(2 * tokens.lengths + 1))
 
 
 def characters(tokens: Tokens, longest: int = 4) -> Bag:
@@ -75,11 +76,9 @@ def characters(tokens: Tokens, longest: int = 4) -> Bag:
     lengths = np.diff(starts)
     counts = sum(np.maximum(lengths - k + 1, 0) for k in range(2, longest + 1))
     counts = np.asarray(counts, np.int64)
-    by_type = _offsets(counts)
+    by_type = offsets_of(counts)
     keys, ranks = np.unique(_gram_hashes(points, starts, longest, by_type), return_inverse=True)
-    sizes = counts[lowered.ids] if len(counts) else np.zeros(0, np.int64)
-    ends = _offsets(sizes)
-    items = np.arange(ends[-1]) + np.repeat(by_type[lowered.ids] - ends[:-1], sizes)
+    ends, items = rows_of(by_type, lowered.ids)
     return Bag(keys, ranks[items], ends[tokens.offsets])
 
 
@@ -115,10 +114,6 @@ def _gram_hashes(points: Any, starts: Any, longest: int, places: Any) -> Any:
                 result[place] = _hash(points[first : first + k])
                 place += 1
     return result
-
-
-def _offsets(lengths: Longs) -> Longs:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
 @dataclass(frozen=True, eq=False)

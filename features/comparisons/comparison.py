@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.ragged import rows_of
 from features.core.columns import Column, block, features_of, without_empty
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
@@ -145,9 +146,7 @@ def _matches(
 def _characters(tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     points = np.frombuffer("".join(tokens.types).encode("utf-32-le", "surrogatepass"), np.int32)
     starts = np.cumsum([0, *map(len, tokens.types)], dtype=np.int64)
-    sizes = np.diff(starts)[tokens.ids] if len(tokens.types) else np.zeros(0, np.int64)
-    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    index = np.arange(ends[-1]) + np.repeat(starts[tokens.ids] - ends[:-1], sizes)
+    ends, index = rows_of(starts, tokens.ids)
     return points[index], ends[tokens.offsets]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.ragged import row_index
 from features.text.tokens import ratio, segment_mean, segment_sum
 
 Longs = NDArray[np.int64]
@@ -27,7 +28,7 @@ def deviation(values: FloatArray, offsets: Longs) -> FloatArray:
 
 def ascending(values: FloatArray, offsets: Longs) -> FloatArray:
     """(n_tokens,) the values of each text in rising order."""
-    text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    text = row_index(offsets)
     return np.asarray(values[np.lexsort((values, text))])
 
 

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.ragged import row_index
 from features.edits.ter import (
     BEAM_WIDTH,
     DELETION,
@@ -77,7 +78,7 @@ def reversed_alignment(
     [-1, 0]
     """
     result = np.full(int(second_offsets[-1]), _NONE, np.int32)
-    text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    text = row_index(offsets)
     rows = np.flatnonzero(partners >= 0)
     result[second_offsets[text[rows]] + partners[rows]] = rows - offsets[text[rows]]
     return result

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
+from features.basics.ragged import row_index
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
@@ -411,7 +412,7 @@ def _cosines(states: _States) -> Columns:
 
 
 def _text_mean(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    segment = row_index(offsets)
     defined = np.isfinite(values)
     counts = np.bincount(segment[defined], minlength=len(offsets) - 1)
     sums = np.bincount(segment[defined], weights=values[defined], minlength=len(offsets) - 1)

@@ -15,6 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, prefixed, silent
+from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
@@ -28,7 +29,6 @@ from features.word_level.pooling import Beginnings, SyntheticExamples
 from features.word_level.synthetic import (
     Examples,
     examples,
-    segment_of,
     selected_columns,
     shared_columns,
     shared_keys,
@@ -72,7 +72,7 @@ class SyntheticWordQualityBuilder(Builder):
             _inputs(table.words, table.word_names, columns[0], table.word_keys, shared_keys(table.word_keys)),
             _inputs(table.gaps, table.gap_names, columns[1], table.gap_keys, shared_keys(table.gap_keys)),
         )
-        flags, segment = (bad.words, bad.gaps), (segment_of(table.offsets), segment_of(table.gap_offsets))
+        flags, segment = (bad.words, bad.gaps), (row_index(table.offsets), row_index(table.gap_offsets))
         options = {"rounds": self.rounds, "seed": self.seed, **_TREES}
 
         def model(i: int) -> TokenModel:

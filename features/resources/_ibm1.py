@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.ragged import offsets_of
 from features.basics.threads import apply_to_each
 from features.resources._hmm import WordPairs
 
@@ -33,7 +34,7 @@ class SparseTable(NamedTuple):
     def pruned(self, minimum: float) -> "SparseTable":
         """Without the entries below `minimum`; what is left is not renormalised."""
         kept = self.values >= minimum
-        before = np.concatenate(([0], np.cumsum(kept)))
+        before = offsets_of(kept)
         return SparseTable(before[self.offsets], self.columns[kept], self.values[kept])
 
 
@@ -80,7 +81,7 @@ def _postings(given_words: Encoded, null: int) -> _Postings:
     n = len(given_words.offsets) - 1
     counts = np.bincount(given_words.ids, minlength=given_words.size)
     counts[null] += n
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    offsets = offsets_of(counts)
     sentences = np.empty(offsets[-1], np.int32)
     _fill_postings(given_words, offsets[:-1].copy(), sentences, null)
     return _Postings(offsets, sentences)
@@ -98,7 +99,7 @@ def _fill_postings(text: Any, free: Any, sentences: Any, null: int) -> None:
 
 
 def _balanced(postings: _Postings, lengths: Longs) -> list[tuple[int, int]]:
-    work = np.concatenate(([0], np.cumsum(lengths[postings.sentences])))[postings.offsets]
+    work = offsets_of(lengths[postings.sentences])[postings.offsets]
     cuts = np.searchsorted(work, np.linspace(0, work[-1], _RANGES + 1)[1:-1])
     edges = [0, *cuts.tolist(), len(postings.offsets) - 1]
     return list(pairwise(edges))
@@ -107,7 +108,7 @@ def _balanced(postings: _Postings, lengths: Longs) -> list[tuple[int, int]]:
 def _empty_table(postings: _Postings, words: Encoded, ranges: list[tuple[int, int]]) -> SparseTable:
     sizes = np.zeros(len(postings.offsets) - 1, np.int64)
     apply_to_each(lambda rows: _count_row_sizes(rows, postings, words, sizes), ranges)
-    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    offsets = offsets_of(sizes)
     columns = np.empty(offsets[-1], np.int32)
     apply_to_each(lambda rows: _fill_rows(rows, postings, words, offsets, columns), ranges)
     return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
@@ -216,7 +217,7 @@ class PairTable:
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
     def filtered(self, keep: NDArray[np.bool_]) -> "PairTable":
-        before = np.concatenate(([0], np.cumsum(keep)))
+        before = offsets_of(keep)
         entries = {name: getattr(self, name)[keep] for name in ("columns", "forward", "backward")}
         return replace(self, offsets=before[self.offsets], **entries)
 
@@ -226,7 +227,7 @@ class PairTable:
         array once per batch, so that a cell costs one read.
         """
         sizes = np.diff(source.offsets) * np.diff(target.offsets)
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        offsets = offsets_of(sizes)
         cells = np.empty(offsets[-1], np.int32)
         order = np.argsort(source.ids, kind="stable")
         sentence = np.repeat(np.arange(len(sizes)), np.diff(source.offsets))

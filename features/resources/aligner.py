@@ -16,6 +16,7 @@ from scipy.special import digamma
 from features.basics.errors import unknown_name
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.basics.ragged import offsets_of
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources import _ibm1
@@ -342,7 +343,7 @@ def _iterate(
 
 
 def _chunks(source: _ibm1.Encoded, target: _ibm1.Encoded) -> Iterator[tuple[int, int]]:
-    done = np.concatenate(([0], np.cumsum(np.diff(source.offsets) * np.diff(target.offsets))))
+    done = offsets_of(np.diff(source.offsets) * np.diff(target.offsets))
     number = max(_THREADS, int(-(-done[-1] // _CHUNK_CELLS)))
     edges = np.unique(np.searchsorted(done, np.linspace(0, done[-1], number + 1))).tolist()
     yield from pairwise(edges)

@@ -15,6 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.basics.ragged import offsets_of
 from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources._ibm1 import Encoded, train
 from features.resources._units import SAMPLE
@@ -265,7 +266,7 @@ class Lexicon(Resource):
         by_row = np.lexsort((columns, rows))
         values = np.fromiter(entries.values(), np.float32, len(entries))[by_row]
         counts = np.bincount(rows, minlength=len(source))
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        offsets = offsets_of(counts)
         fingerprint = digest(columns.tobytes(), rows.tobytes(), values.tobytes(), source.fingerprint)
         settings = {"read_from": path.name, "order": order, "entries": len(entries)}
         return cls(

@@ -15,6 +15,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.packages import install
 from features.basics.progress import Progress, silent
+from features.basics.ragged import offsets_of
 from features.core.resource import Builder, Parts, Resource
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
@@ -133,10 +134,10 @@ def expanded(tokens: Tokens, parts: Sequence[tuple[str, ...]]) -> Tokens:
     index: dict[str, int] = {}
     flat = np.array([index.setdefault(part, len(index)) for group in parts for part in group], np.int32)
     sizes = np.array([len(group) for group in parts], np.int64)
-    firsts = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+    firsts = offsets_of(sizes)[:-1]
     ids = np.asarray(tokens.ids)
     lengths = sizes[ids] if len(parts) else np.empty(0, np.int64)
-    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    ends = offsets_of(lengths)
     starts = firsts[ids] if len(parts) else lengths
     places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
     return Tokens(tuple(index), flat[places], ends[np.asarray(tokens.offsets)])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.basics.ragged import offsets_of
 from features.core.resource import Builder, Parts, Resource
 from features.resources._units import SideBuilder
 from features.storage.arrays import within
@@ -156,7 +157,7 @@ class NgramCounts(Resource):
         there = _position(offsets) >= order - 1
         counts = np.where(nodes >= 0, gather(self.occurrences, nodes), 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
-        return counts[there], np.concatenate(([0], np.cumsum(n_ngrams))).astype(np.int64)
+        return counts[there], offsets_of(n_ngrams)
 
     def types(self, order: int) -> NDArray[np.int32]:
         """(distinct n-grams,) their counts. Raises InputError for an order that was not counted."""

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.ragged import offsets_of
 from features.storage.compact import read_at
 
 Ints = NDArray[np.int32]
@@ -30,7 +31,7 @@ def pair_values(
     (left_ids, left_offsets), right = row_texts, (column_texts[0], np.asarray(column_texts[1]))
     sizes = np.diff(left_offsets) * np.diff(right[1])
     for first, last in _blocks(sizes):
-        offsets = np.concatenate(([0], np.cumsum(sizes[first:last]))).astype(np.int64)
+        offsets = offsets_of(sizes[first:last])
         start, end = left_offsets[first], left_offsets[last]
         here = np.ascontiguousarray(left_ids[start:end]), np.asarray(left_offsets) - start
         order = np.argsort(here[0], kind="stable")
@@ -41,7 +42,7 @@ def pair_values(
 
 
 def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
-    before = np.concatenate(([0], np.cumsum(sizes)))
+    before = offsets_of(sizes)
     edges = np.searchsorted(before, np.arange(0, before[-1] + _CELLS, _CELLS))
     edges[-1] = len(sizes)
     yield from pairwise(np.unique(np.concatenate(([0], edges))).tolist())

@@ -13,6 +13,7 @@ from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.basics.ragged import offsets_of
 from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
 from features.resources.annotation import Annotation
@@ -277,6 +278,6 @@ def _mean_shares(ids: Any, links: Any, starts: Any, size: int, link_counts: Any,
 
 
 def _words_of(phrases: TargetPhrases, tokens: Tokens) -> tuple[Longs, Ints]:
-    starts = np.concatenate(([0], np.cumsum(phrases.lengths))).astype(np.int64)
+    starts = offsets_of(phrases.lengths)
     index = np.arange(starts[-1]) + np.repeat(phrases.places - starts[:-1], phrases.lengths)
     return starts, tokens.ids[index]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.distinct import find
 from features.basics.progress import Progress
+from features.basics.ragged import offsets_of
 from features.basics.threads import apply_to_each, side_by_side
 
 Ints = NDArray[np.int32]
@@ -420,7 +421,7 @@ def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, 
     table: dict[str, NDArray[Any]] = {
         "source_keys": keys,
         "target_keys": targets,
-        "offsets": np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        "offsets": offsets_of(sizes),
         "target": np.empty(ends[-1], np.int32),
         "counts": np.empty(ends[-1], np.int32),
     }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.basics.ragged import offsets_of
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources.pair_values import pair_values
@@ -73,7 +74,7 @@ class WordLexiconBuilder(Builder):
             trained.append(trained_rows)
             progress("word lexicon", block[1], len(target))
         sizes, columns, values, intercepts = (np.concatenate(column) for column in zip(*trained, strict=True))
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        offsets = offsets_of(sizes)
         settings = {**self.settings, "minimum": minimum, "source_minimum": source_minimum}
         return WordLexicon(
             source,

@@ -7,6 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.ragged import offsets_of
 from features.text.tokens import Tokens
 from features.text.vocabulary import UNK, Vocabulary
 
@@ -34,7 +35,7 @@ class WordSets:
         ids, counts, lengths, sizes = _distinct(
             np.asarray(lowered.ids), np.asarray(lowered.offsets), vocabulary_ids
         )
-        return cls(ids, counts, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64), sizes)
+        return cls(ids, counts, offsets_of(lengths), sizes)
 
 
 def segments_with(tokens: Tokens) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.distinct import distinct
+from features.basics.ragged import offsets_of, row_index
 from features.text.annotation import OUTSIDE
 from features.text.links import Links
 from features.text.stems import base_form_tokens, truncated
@@ -58,7 +59,7 @@ def labelled(tokens: Tokens, labels: NDArray[np.int64], names: Sequence[str]) ->
     first[tokens.offsets[:-1]] = True
     again = np.zeros(len(labels), bool)
     again[1:] = (labels[1:] != NONE) & (labels[1:] == labels[:-1]) & ~first[1:-1]
-    kept = np.concatenate(([0], np.cumsum(~again))).astype(np.int64)
+    kept = offsets_of(~again)
     offsets = kept[tokens.offsets]
     replaced = np.where(labels == NONE, tokens.ids, ids[labels]).astype(np.int32)
     places = kept[1:] - 1 - offsets[tokens.text_index]
@@ -72,13 +73,13 @@ def moved(links: Links, source: Labelled, target: Labelled, original: tuple[Toke
     """
     if source.places is None or target.places is None:
         return links
-    segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+    segment = row_index(links.offsets)
     left = source.places[original[0].offsets[segment] + links.source]
     right = target.places[original[1].offsets[segment] + links.target]
     wide, high = int(right.max(initial=0)) + 1, int(left.max(initial=0)) + 1
     cells = distinct((segment * high + left) * wide + right)
     counts = np.bincount(cells // (high * wide), minlength=len(links))
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    offsets = offsets_of(counts)
     return Links(offsets, (cells // wide % high).astype(np.int32), (cells % wide).astype(np.int32))
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.numerals import natural
+from features.basics.ragged import offsets_of
 from features.storage.files import digest
 from features.text.annotation import NOTHING, words_of
 from features.text.tokens import first_occurrence
@@ -154,7 +155,7 @@ class Trees:
             labels.append(mapping[batch.labels] if len(mapping) else batch.labels)
         arities = np.concatenate([np.empty(0, np.int32), *(batch.arities for batch in batches)])
         sizes = np.concatenate([np.empty(0, np.int64), *(batch.sizes for batch in batches)])
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        offsets = offsets_of(sizes)
         return cls(tuple(index), np.concatenate(labels), arities, offsets)
 
     def __len__(self) -> int:
@@ -164,7 +165,7 @@ class Trees:
         """The trees at `rows`, in that order; labels that no longer occur are dropped."""
         index = np.asarray(rows, np.int64)
         sizes = self.sizes[index]
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        offsets = offsets_of(sizes)
         nodes = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], sizes)
         order, labels = first_occurrence(self.labels[nodes], len(self.types))
         return Trees(tuple(self.types[k] for k in order), labels, self.arities[nodes], offsets)
@@ -176,7 +177,7 @@ class Trees:
     @cached_property
     def first_child(self) -> NDArray[np.int64]:
         """(m,) the node where the children of each node begin, or would."""
-        before = np.concatenate(([0], np.cumsum(self.arities, dtype=np.int64)))
+        before = offsets_of(self.arities)
         return before[:-1] + np.repeat(self.offsets[:-1] - before[self.offsets[:-1]] + 1, self.sizes)
 
     @cached_property

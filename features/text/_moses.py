@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.ragged import offsets_of, rows_of
+
 # What follows a chunk decides whether its final full stop stays: another token, one that begins with a
 # lower-case letter, one that begins with an ASCII digit, or nothing.
 OTHER, LOWER, DIGIT, END = range(4)
@@ -246,10 +248,6 @@ class ChunkTokenizer:
         return pieces
 
 
-def _offsets(lengths: Longs) -> Longs:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
-
-
 def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple[Longs, Longs]:
     if not len(odd):
         return codes, offsets
@@ -259,15 +257,12 @@ def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple
         keep[offsets[i] + 1 : offsets[i + 1]] = False
     codes[offsets[odd]] = base + np.arange(len(odd))
     lengths[odd] = 1
-    return codes[keep], _offsets(lengths)
+    return codes[keep], offsets_of(lengths)
 
 
 def _expand(
     expansions: list[tuple[str, ...]], rows: Longs, offsets: Longs
 ) -> tuple[list[str], NDArray[np.int32], Longs]:
     counts = np.fromiter(map(len, expansions), np.int64, len(expansions))
-    sizes = counts[rows]
-    ends = _offsets(sizes)
-    shift = np.repeat(_offsets(counts)[rows] - ends[:-1], sizes)
-    ids = (np.arange(ends[-1]) + shift).astype(np.int32)
-    return list(chain.from_iterable(expansions)), ids, ends[offsets]
+    ends, places = rows_of(offsets_of(counts), rows)
+    return list(chain.from_iterable(expansions)), places.astype(np.int32), ends[offsets]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError, unknown_name
+from features.basics.ragged import offsets_of, row_index, rows_of
 from features.storage.files import read_lines
 
 _LINK = re.compile(r"(\d{1,9})-(\d{1,9})")  # as far as 32 bits go
@@ -72,13 +73,13 @@ class Links:
     ) -> "Links":
         """From (l, m) masks, flattened one after the other; l of `lengths`, m of `widths`."""
         sizes = lengths * widths
-        starts = np.concatenate(([0], np.cumsum(sizes)))
+        starts = offsets_of(sizes)
         cells = np.flatnonzero(mask)
         segment = np.searchsorted(starts, cells, side="right") - 1
         inside = cells - starts[segment]
         width = widths[segment]
         counts = np.bincount(segment, minlength=len(sizes))
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        offsets = offsets_of(counts)
         return cls(offsets, (inside // width).astype(np.int32), (inside % width).astype(np.int32))
 
     @classmethod
@@ -89,7 +90,7 @@ class Links:
             np.concatenate([np.empty(0, np.int32), *(getattr(batch, side) for batch in batches)])
             for side in ("source", "target")
         )
-        return cls(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), *sides)
+        return cls(offsets_of(counts), *sides)
 
     def take(self, rows: NDArray[np.int64]) -> "Links":
         """The links of the segments at `rows`, in that order.
@@ -97,9 +98,7 @@ class Links:
         >>> list(Links.from_pharaoh(["0-0", "", "0-1 1-0"]).take(np.array([2, 0])).pharaoh())
         ['0-1 1-0', '0-0']
         """
-        counts = np.diff(self.offsets)[rows]
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        index = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
+        offsets, index = rows_of(self.offsets, rows)
         return Links(offsets, self.source[index], self.target[index])
 
     def swapped(self) -> "Links":
@@ -108,19 +107,19 @@ class Links:
         >>> list(Links.from_pharaoh(["0-1 1-0 2-0", "0-3"]).swapped().pharaoh())
         ['0-1 0-2 1-0', '3-0']
         """
-        order = np.lexsort((self.source, self.target, np.repeat(np.arange(len(self)), np.diff(self.offsets))))
+        order = np.lexsort((self.source, self.target, row_index(self.offsets)))
         return Links(self.offsets, self.target[order], self.source[order])
 
     def mask(self, lengths: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.bool_]:
-        starts = np.concatenate(([0], np.cumsum(lengths * widths))).astype(np.int64)
-        segment = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        starts = offsets_of(lengths * widths)
+        segment = row_index(self.offsets)
         mask = np.zeros(starts[-1], bool)
         mask[starts[segment] + self.source * widths[segment] + self.target] = True
         return mask
 
     def check(self, lengths: NDArray[np.int64], widths: NDArray[np.int64], location: object = None) -> None:
         """Raises InputError, naming the line, where a link points outside its segment (l, m words)."""
-        segment = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        segment = row_index(self.offsets)
         bad = np.flatnonzero((self.source >= lengths[segment]) | (self.target >= widths[segment]))
         if len(bad):
             k, first = segment[bad[0]], bad[0]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
+from features.basics.ragged import offsets_of
 from features.basics.threads import apply_to_each, even_ranges, side_by_side
 from features.storage.arrays import rising
 from features.storage.compact import Stored, check, gather, packed, read_at, stepped, unpacked
@@ -347,5 +348,5 @@ def unit_ngrams(tokens: Tokens, order: int) -> Tokens:
         names = names[pairs // max(len(types), 1)] + " " + types[pairs % max(len(types), 1)]
     inside = np.arange(len(ids)) + order <= ends
     lengths = np.maximum(tokens.lengths - order + 1, 0)
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    offsets = offsets_of(lengths)
     return Tokens(tuple(names.tolist()), numbers[inside].astype(np.int32), offsets)

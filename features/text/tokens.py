@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.ragged import row_index, rows_of
 from features.storage.arrays import rising, typed, within
 from features.storage.files import digest
 from features.text.vocabulary import Vocabulary
@@ -63,7 +64,7 @@ class Tokens:
     @cached_property
     def text_index(self) -> NDArray[np.int64]:
         """(n_tokens,) the text each token belongs to."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+        return row_index(self.offsets)
 
     def words(self, i: int) -> list[str]:
         return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]].tolist()]
@@ -161,8 +162,9 @@ def segment_sum(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> Floa
     array([3., 0., 3.])
     """
     n = len(offsets) - 1
-    index = np.repeat(np.arange(n), np.diff(offsets))
-    return np.bincount(index, weights=values.astype(np.float64), minlength=n)[:n].astype(np.float64)
+    return np.bincount(row_index(offsets), weights=values.astype(np.float64), minlength=n)[:n].astype(
+        np.float64
+    )
 
 
 def segment_mean(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
@@ -190,16 +192,3 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> F
     result = np.full(top.shape, np.nan)
     np.divide(top, bottom, out=result, where=bottom != 0)
     return result
-
-
-def rows_of(
-    offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Offsets of the texts at `rows`, if they stood alone, and which tokens they have here.
-
-    >>> [found.tolist() for found in rows_of(np.array([0, 2, 3, 6]), np.array([2, 0]))]
-    [[0, 3, 5], [3, 4, 5, 0, 1]]
-    """
-    lengths = np.diff(offsets)[rows]
-    own = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return own, np.arange(own[-1]) + np.repeat(offsets[rows] - own[:-1], lengths)

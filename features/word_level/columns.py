@@ -1,17 +1,20 @@
 """Columns: named values of a batch's tokens, moved to neighbours and across links."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
+from features.basics.ragged import offsets_of
 from features.storage.damage import REBUILD
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
+Record = TypeVar("Record")
 
 
 def shifted(values: NDArray[Any], offsets: Longs, offset: int) -> Floats:
@@ -81,14 +84,22 @@ def prefixed(prefix: str, columns: Columns) -> Columns:
     return {f"{prefix}{name}": column for name, column in columns.items()}
 
 
-def offsets_together(offsets: Sequence[Longs]) -> Longs:
-    """Offsets of the texts of several tables, one table after the other.
-
-    >>> offsets_together([np.array([0, 2, 3]), np.array([0, 4])]).tolist()
-    [0, 2, 3, 7]
+def concatenated(records: Sequence[Record]) -> Record:
+    """Records (dataclasses) of several batches of texts as one: arrays, and those in mappings, one after the
+    other; `offsets` are those of all texts. Every other field is that of the first.
     """
-    lengths = np.concatenate([np.diff(each) for each in offsets])
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+    def together(name: str) -> Any:
+        values = [getattr(record, name) for record in records]
+        if name == "offsets":
+            return offsets_of(np.concatenate([np.diff(each) for each in values]))
+        if isinstance(values[0], Mapping):
+            return {key: np.concatenate([each[key] for each in values]) for key in values[0]}
+        return np.concatenate(values) if isinstance(values[0], np.ndarray) else values[0]
+
+    first: Any = records[0]
+    joined: Record = replace(first, **{field.name: together(field.name) for field in fields(first)})
+    return joined
 
 
 def _bounds(offsets: Longs) -> tuple[Longs, Longs]:

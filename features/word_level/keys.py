@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.distinct import find
+from features.basics.ragged import row_index
 from features.core.segments import Segments
 from features.storage.arrays import finite, number, typed
 from features.text.annotation import LAYERS, Layer
@@ -108,10 +109,9 @@ def gap_sides(
     >>> left.tolist(), right.tolist()
     ([0, 1, 2, 0], [1, 2, 0, 0])
     """
-    n = len(offsets) - 1
-    size = len(values) + n
+    size = len(values) + len(offsets) - 1
     left_values, right = np.full(size, missing, values.dtype), np.full(size, missing, values.dtype)
-    place = np.arange(len(values)) + np.repeat(np.arange(n), np.diff(offsets))
+    place = np.arange(len(values)) + row_index(offsets)
     right[place] = values
     left_values[place + 1] = values
     return left_values, right
@@ -145,7 +145,7 @@ def key_at(values: Keys, index: Longs) -> Keys:
 def neighbour_keys(values: Keys, offsets: Longs, offset: int) -> Keys:
     """(n_tokens,) the values of the token before (`offset` -1) or after; `NOTHING` beyond the text."""
     left_values, right = gap_sides(values, offsets, NOTHING)
-    place = np.arange(len(values)) + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    place = np.arange(len(values)) + row_index(offsets)
     return np.asarray(left_values[place] if offset < 0 else right[place + 1], np.uint64)
 
 

@@ -1,7 +1,7 @@
 """Columns of target tokens: links, language models, lexicons, phrases, surface, other translations."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import UNCOUNTED
 from features.basics.distinct import distinct
+from features.basics.ragged import row_index
 from features.core.segments import Segments
 from features.edits.ter import common_ids
 from features.resources.aligner import Aligner
@@ -21,7 +22,17 @@ from features.resources.tuple_lm import TupleLM
 from features.text.links import Links
 from features.text.ngram_tables import child
 from features.text.tokens import Tokens, segment_mean, segment_min
-from features.word_level.columns import Columns, Floats, Longs, places, prefixed, shifted, spread, values_at
+from features.word_level.columns import (
+    Columns,
+    Floats,
+    Longs,
+    concatenated,
+    places,
+    prefixed,
+    shifted,
+    spread,
+    values_at,
+)
 from features.word_level.labels import edit_costs, trace
 
 _BATCH = 500  # segments aligned at a time: memory stays small
@@ -64,13 +75,8 @@ def aligned_links(segments: Segments, aligner: Aligner) -> TokenLinks:
     ]
     starts = np.cumsum([0, *(len(piece.source_fertility) for piece in pieces)])
     best = [np.where(p.best >= 0, p.best + start, -1) for p, start in zip(pieces, starts[:-1], strict=True)]
-    return TokenLinks(
-        np.concatenate(best),
-        np.concatenate([piece.fertility for piece in pieces]),
-        np.concatenate([piece.source_fertility for piece in pieces]),
-        Links.concatenate([piece.links for piece in pieces]),
-        {name: np.concatenate([p.posterior[name] for p in pieces]) for name in pieces[0].posterior},
-    )
+    links = Links.concatenate([piece.links for piece in pieces])
+    return replace(concatenated(pieces), best=np.concatenate(best), links=links)
 
 
 def _aligned(segments: Segments, aligner: Aligner) -> TokenLinks:
@@ -90,7 +96,7 @@ def _aligned(segments: Segments, aligner: Aligner) -> TokenLinks:
 
 def _token_links(segments: Segments, links: Links, best: Longs | None, posterior: Columns) -> TokenLinks:
     sources, targets = segments.source_tokens, segments.target_tokens
-    segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+    segment = row_index(links.offsets)
     source, target = sources.offsets[segment] + links.source, targets.offsets[segment] + links.target
     fertility = np.bincount(target, minlength=len(targets.ids))
     if best is None:
@@ -142,9 +148,8 @@ def _mean(values: Any, offsets: Longs) -> Floats:
 
 
 def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
-    n = len(offsets) - 1
-    totals = np.bincount(np.repeat(np.arange(n), np.diff(offsets)), weights=values, minlength=n)
     sizes = np.diff(offsets)
+    totals = np.bincount(row_index(offsets), weights=values, minlength=len(sizes))
     means = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
     return np.asarray(spread(means, target), np.float64)
 

@@ -8,8 +8,8 @@ from weakref import finalize
 import numpy as np
 
 from features.core.segments import Segments
-from features.word_level.columns import Longs
-from features.word_level.tokens import TokenResources, TokenTable, joined
+from features.word_level.columns import Longs, concatenated
+from features.word_level.tokens import TokenResources, TokenTable
 
 _LIMIT = 1_000_000  # tokens remembered, about 1 GB
 
@@ -116,6 +116,6 @@ def _keys(segments: Segments, use: frozenset[str]) -> list[_Key]:
 
 def _in_order(pieces: list[tuple[TokenTable, Longs]]) -> TokenTable:
     places = np.concatenate([places for _, places in pieces])
-    table = pieces[0][0] if len(pieces) == 1 else joined([table for table, _ in pieces])
+    table = pieces[0][0] if len(pieces) == 1 else concatenated([table for table, _ in pieces])
     ordered = np.array_equal(places, np.arange(len(places)))
     return table if ordered else table.take(np.argsort(places))

@@ -16,11 +16,11 @@ from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.word_level.columns import columns_in, offsets_together
+from features.word_level.columns import columns_in, concatenated
 from features.word_level.labels import TokenLabels, error_rate, post_edit_labels
 from features.word_level.lookups import PLACES, aligned_links
 from features.word_level.pooling import SyntheticExamples
-from features.word_level.tokens import TokenResources, TokenTable, describe, joined
+from features.word_level.tokens import TokenResources, TokenTable, describe
 from features.word_level.two_sides import describe_sources, link_ends, projected
 
 _CHUNK = 2000  # pairs translated and described at a time
@@ -52,17 +52,13 @@ def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progres
     """
     firsts = range(0, len(pairs), _CHUNK)
     parts = [pairs.take(np.arange(first, min(first + _CHUNK, len(pairs)))) for first in firsts]
-    tables, words, gaps, sources = [], [], [], []
+    described = []
     progress("translating held-out pairs", 0, len(pairs))
     for first, part in zip(firsts, side_by_side(lambda part: _of_pairs(part, resources), parts), strict=True):
-        table, bad, source = part
-        tables.append(table)
-        words.append(bad.words)
-        gaps.append(bad.gaps)
-        sources.append(source)
+        described.append(part)
         progress("translating held-out pairs", min(first + _CHUNK, len(pairs)), len(pairs))
-    labels = TokenLabels(np.concatenate(words), np.concatenate(gaps))
-    return Examples(joined(tables), labels, _joined_sides(sources))
+    tables, labels, sources = zip(*described, strict=True)
+    return Examples(concatenated(tables), concatenated(labels), concatenated(sources))
 
 
 def _of_pairs(
@@ -110,31 +106,14 @@ def _source_examples(
     )
 
 
-def _joined_sides(sides: list[SyntheticExamples]) -> SyntheticExamples:
-    return SyntheticExamples(
-        sides[0].names,
-        np.concatenate([examples.columns for examples in sides]),
-        np.concatenate([examples.bad for examples in sides]),
-        offsets_together([examples.offsets for examples in sides]),
-        np.concatenate([examples.rate for examples in sides]),
-    )
-
-
 def _translated(pairs: ParallelCorpus, resources: TokenResources) -> Segments:
-    tokenizers = [Tokenizer(t.language, "whitespace", normalise=False) for t in _tokenizers(pairs)]
+    languages = pairs.source_tokenizer.language, pairs.target_tokenizer.language
+    tokenizers = [Tokenizer(language, "whitespace", normalise=False) for language in languages]
     source = _texts(pairs.source)
     tokens = tokenizers[0].tokens(source)
     decoded = decode(tokens, resources.phrase_table, resources.target_lm).tokens
     return Segments.from_columns({"source": source, "target": _texts(decoded)}, *tokenizers)
 
 
-def _tokenizers(pairs: ParallelCorpus) -> tuple[Tokenizer, Tokenizer]:
-    return pairs.source_tokenizer, pairs.target_tokenizer
-
-
 def _texts(tokens: Tokens) -> list[str]:
     return [" ".join(tokens.words(i)) for i in range(len(tokens))]
-
-
-def segment_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.ragged import rows_of
 from features.basics.threads import even_ranges, side_by_side
 from features.core.configured import resources_in
 from features.core.resource import Resource
@@ -18,8 +19,7 @@ from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
 from features.resources.word_vectors import WordVectors
-from features.text.tokens import rows_of
-from features.word_level.columns import Columns, Longs, matrix, offsets_together, shifted, values_at
+from features.word_level.columns import Columns, Longs, concatenated, matrix, shifted, values_at
 from features.word_level.keys import Keys, WordClasses, annotation_keys, gap_keys, gap_sides, word_keys
 from features.word_level.labels import gap_offsets
 from features.word_level.lookups import (
@@ -166,21 +166,7 @@ def describe(
     """
     pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
     parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
-    return joined(list(side_by_side(lambda part: _described(part, resources, use, decoder), parts)))
-
-
-def joined(pieces: list[TokenTable]) -> TokenTable:
-    first = pieces[0]
-    return replace(
-        first,
-        words=np.concatenate([piece.words for piece in pieces]),
-        gaps=np.concatenate([piece.gaps for piece in pieces]),
-        word_keys={n: np.concatenate([p.word_keys[n] for p in pieces]) for n in first.word_keys},
-        gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
-        word_rows=np.concatenate([piece.word_rows for piece in pieces]),
-        gap_rows=np.concatenate([piece.gap_rows for piece in pieces]),
-        offsets=offsets_together([piece.offsets for piece in pieces]),
-    )
+    return concatenated(list(side_by_side(lambda part: _described(part, resources, use, decoder), parts)))
 
 
 def _described(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.errors import InputError
+from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core.segments import Segments, check_texts, translated
 from features.resources.aligner import Aligner
@@ -175,9 +176,8 @@ def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> To
     segments.
     """
     n = len(table.offsets) - 1
-    segment = np.repeat(np.arange(n), np.diff(table.offsets))
-    part = part_of(segment, n) if is_training else None
-    gap_part = part_of(np.repeat(np.arange(n), np.diff(table.gap_offsets)), n) if is_training else None
+    part = part_of(row_index(table.offsets), n) if is_training else None
+    gap_part = part_of(row_index(table.gap_offsets), n) if is_training else None
     words = _word_columns(table, text, part)
     gaps = _gap_columns(table, text, gap_part)
     return table.with_columns(words, gaps)

@@ -1,7 +1,7 @@
 """The source side of token tables, and what families of both sides have in common."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import unknown_name
+from features.basics.ragged import row_index, rows_of
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.decoder_output.tokens import Marker
-from features.text.tokens import rows_of, segment_mean
+from features.text.tokens import segment_mean
 from features.word_level.columns import (
     Columns,
     Floats,
     Longs,
+    concatenated,
     matrix,
-    offsets_together,
     places,
     prefixed,
     shifted,
@@ -47,7 +48,7 @@ from features.word_level.lookups import (
 )
 from features.word_level.memory import remembered
 from features.word_level.model import Inputs
-from features.word_level.tokens import TokenResources, TokenTable, joined
+from features.word_level.tokens import TokenResources, TokenTable
 from features.word_level.training_text import DECODER, OPTIONAL, Extension, Extras, load_used, save_used
 
 # Columns of target tokens of which a source token also sees the lowest among all that it is linked with ...
@@ -122,18 +123,6 @@ def describe_sources(
         np.column_stack([rows, before, after, aligned]),
         ends,
         np.asarray(source.offsets),
-    )
-
-
-def joined_sources(pieces: list[SourceTable]) -> SourceTable:
-    first = pieces[0]
-    return SourceTable(
-        first.names,
-        np.concatenate([piece.columns for piece in pieces]),
-        {name: np.concatenate([piece.keys[name] for piece in pieces]) for name in first.keys},
-        np.concatenate([piece.rows for piece in pieces]),
-        None,
-        offsets_together([piece.offsets for piece in pieces]),
     )
 
 
@@ -242,7 +231,7 @@ def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
 def link_ends(links: TokenLinks, segments: Segments) -> tuple[Longs, Longs]:
     """(n_links,) the two tokens of every link, numbered through the batch."""
     source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
-    segment = np.repeat(np.arange(len(links.links)), np.diff(links.links.offsets))
+    segment = row_index(links.links.offsets)
     return (
         np.asarray(source[segment] + links.links.source, np.int64),
         np.asarray(target[segment] + links.links.target, np.int64),
@@ -264,7 +253,7 @@ class Side:
 
     @property
     def segment(self) -> Longs:
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return row_index(self.offsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +335,10 @@ class TwoSides(Knowing, ResourceLookup):
                 subset, aligned_links(subset, resources.aligner), table.take(rows), resources
             )
 
-        sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
+        def together(pieces: list[SourceTable]) -> SourceTable:
+            return replace(concatenated(pieces), links=None)
+
+        sources = in_groups(self._groups(segments), segments, sources_of, together)
         return Sides(
             Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
         )
@@ -358,10 +350,10 @@ class TwoSides(Knowing, ResourceLookup):
         return Side(table.word_inputs(self), table.offsets, table.word_names)
 
     def _target_table(self, segments: Segments, is_training: bool) -> TokenTable:
-        groups = self._groups(segments)
-        table = in_groups(
-            groups, segments, lambda resources, subset, _: remembered(resources, subset, self._used), joined
-        )
+        def described(resources: TwoSides, subset: Segments, _: Longs) -> TokenTable:
+            return remembered(resources, subset, self._used)
+
+        table = in_groups(self._groups(segments), segments, described, concatenated)
         if self._extension is not None:
             table = self._extension.extended(table, segments, self.aligner, is_training=is_training)
         return self._with_knowledge(table, segments, is_training=is_training)

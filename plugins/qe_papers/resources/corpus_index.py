@@ -12,12 +12,13 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from features.basics.progress import Progress, silent
+from features.basics.ragged import rows_of
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.storage.arrays import rising, typed, within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import encode
-from features.text.tokens import Tokens, rows_of
+from features.text.tokens import Tokens
 from features.text.vocabulary import UNK, Vocabulary
 
 Ints = NDArray[np.int32]
