@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
-from features.comparisons.comparison import SecondTranslation
+from features.comparisons.comparison import VARIANTS, ByDecoder, SecondTranslation, WithBackTranslation
 from features.core.extractor import Extractor
 from features.core.segments import Segments
 from features.text.tokens import Tokens

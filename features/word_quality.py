@@ -30,10 +30,9 @@ from features.word_level.labels import (
     post_edit_labels,
     tag_labels,
 )
-from features.word_level.memory import remembered
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.places import Kind, Places, WordLevelExtractor
-from features.word_level.tokens import TokenTable
+from features.word_level.tokens import TokenTable, remembered
 from features.word_level.training_text import OPTIONAL, Extension, Extras, load_used, save_used
 
 KINDS = ("word", "gap")

@@ -1,6 +1,6 @@
 """`python -m qe VERB ...`, the same as `qe VERB ...`."""
 
-from features.basics.environment import leave_out_working_directory
+from features.storage.surroundings import leave_out_working_directory
 
 leave_out_working_directory()  # before anything is imported that others could have put there
 

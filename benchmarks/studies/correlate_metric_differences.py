@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from features.basics.options import configured
+from features.basics.assignments import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.human import Human
 from qe_human.metric_evaluation.comparison import Settings, compare

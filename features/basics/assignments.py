@@ -1,11 +1,13 @@
-"""`NAME=VALUE` on the command line, read in one place."""
+"""`NAME=VALUE` and strategies with options on the command line."""
 
+import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from features.basics.errors import InputError
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 
 T = TypeVar("T")
@@ -99,3 +101,36 @@ def once(pairs: Iterable[tuple[str, T]], location: object, form: str = "") -> di
             raise InputError(f"'{name}' is given twice", location=location, remedy=remedy)
         named[name] = value
     return named
+
+
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+
+
+def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
+    """The strategy that `text` names. `defaults` hold for options that the strategy has and `text` leaves
+    open. Raises InputError for unknown names, options or values, with the known ones.
+    """
+    name, _, tail = text.partition(":")
+    kind: Any = catalogue.get(name)
+    hints = get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+    options = {key: value for key, value in (defaults or {}).items() if key in known}
+    for part in filter(None, tail.split(",")):
+        key, value = assigned(part, "option=value", f"{catalogue.noun} '{name}'")
+        if key not in known:
+            raise unknown_name("option", key, known, location=f"{catalogue.noun} '{name}'")
+        options[key] = _value(value, hints[key], f"option '{key}' of {catalogue.noun} '{name}'")
+    made: T = kind(**options)
+    return made
+
+
+def _value(text: str, hint: Any, location: str) -> Any:
+    if get_origin(hint) is Literal:
+        if text in get_args(hint):
+            return text
+        raise unknown_name("value", text, get_args(hint), location=location)
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]  # float | None
+    try:
+        return _TRUTH[text.lower()] if kinds[0] is bool else kinds[0](text)
+    except (KeyError, ValueError):
+        raise InputError(f"expected {kinds[0].__name__}, but got '{text}'", location=location) from None

@@ -9,7 +9,7 @@ Longs = NDArray[np.int64]
 
 
 def offsets_of(lengths: Any) -> Longs:
-    """(n + 1,) offsets of n texts of these lengths.
+    """(n + 1,) offsets of n texts with the given lengths.
 
     >>> offsets_of([2, 0, 1]).tolist()
     [0, 2, 2, 3]

@@ -1,13 +1,10 @@
-"""Compares a text with a second one that should say the same.
-
-What both extractors of second translations share.
-"""
+"""Compares a text with a second one that should say the same, such as a back-translation."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +16,9 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
 from features.edits.ter import common_ids, ter
+from features.phrase_decoding.decoder import decode
+from features.resources.back_phrase_table import BackPhraseTable
+from features.resources.language_model import LanguageModel
 from features.text.tokens import Tokens, ratio
 
 WORD_ORDER = 4  # of BLEU (Papineni et al. 2002)
@@ -240,3 +240,38 @@ class SecondTranslation(Extractor):
         text, other_tokens = self.texts(segments)
         compared = TextComparison(text.lower(), other_tokens.lower())
         return without_empty(block(self.columns, compared), text, other_tokens)
+
+
+VARIANTS: Final[Sequence[Mapping[str, Any]]] = ({"engine": "decoder"},)
+
+
+class WithBackTranslation(Extractor):
+    """Takes the back-translations that the segments have."""
+
+    def requires(self) -> tuple[str, ...]:
+        return ("back_translation",)
+
+    def back(self, segments: Segments) -> Tokens:
+        return segments.back_translation_tokens
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByDecoder(WithBackTranslation):
+    """Makes them by our own decoder, with the sides of the corpus exchanged."""
+
+    back_phrase_table: BackPhraseTable
+    source_lm: LanguageModel
+    engine: Literal["decoder"] = "decoder"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            replace(each, name=f"decoder_{each.name}", description=f"{each.description} (by our own decoder)")
+            for each in super().features  # type: ignore[safe-super]  # of the family that this stands before
+        ]
+
+    def requires(self) -> tuple[str, ...]:
+        return ()
+
+    def back(self, segments: Segments) -> Tokens:
+        return decode(segments.target_tokens, self.back_phrase_table, self.source_lm).tokens

@@ -19,9 +19,8 @@ from features.decoder_output.statistics import ascending
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
 from features.encoding.encoded import Floats as Vectors
 from features.encoding.encoded import as_read
-from features.encoding.folder import EncoderFolder, encoder_path
+from features.encoding.folder import EncoderFolder, WordStates, encoder_path, word_states
 from features.encoding.projections import Projection, fit_pca
-from features.encoding.words import WordStates, word_states
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor

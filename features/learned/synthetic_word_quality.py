@@ -19,7 +19,7 @@ from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
-from features.learned.reduced import reduced
+from features.learned.translated_corpus import reduced
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus, split_pairs

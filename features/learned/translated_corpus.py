@@ -1,8 +1,11 @@
 """TranslatedCorpus: sentences of the corpus, references, and our own decoder's output."""
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -11,14 +14,45 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, prefixed, silent
+from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
-from features.learned.reduced import reduced
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens, TokensBuilder
+
+
+@contextmanager
+def reduced(
+    corpus: ParallelCorpus,
+    names: Sequence[str],
+    whole_corpus_resources: Mapping[str, Resource],
+    scratch: Path | None,
+    progress: Progress,
+) -> Iterator[dict[str, Any]]:
+    """Name -> the part, built from this corpus in a temporary folder in `scratch` (None: TMPDIR).
+
+    whole_corpus_resources  parts that are not built but taken from the whole corpus
+    """
+    with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
+        made = bundle.build(
+            lambda: corpus,
+            Path(folder) / "bundle",
+            names,
+            progress=progress,
+            builders={name: _reused(resource) for name, resource in whole_corpus_resources.items()},
+        )
+        yield {name: made.part(name) for name in names}
+
+
+def _reused(resource: Resource) -> Callable[..., Resource]:
+    def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
+        return resource
+
+    return make
+
 
 _TEXTS = ("source", "machine", "reference")
 _BATCH = 5000  # sentences translated at a time

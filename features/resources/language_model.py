@@ -20,7 +20,7 @@ from features.core.resource import Builder, Parts, Resource
 from features.core.resource_files import load_arrays, save_arrays
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
-from features.resources._units import SideBuilder
+from features.resources.morphemes import SideBuilder
 from features.storage.arrays import finite
 from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
 from features.storage.damage import damage_reported

@@ -18,9 +18,8 @@ from features.basics.progress import Progress, silent
 from features.basics.ragged import offsets_of
 from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources._ibm1 import Encoded, train
-from features.resources._units import SAMPLE
 from features.resources.annotation import Annotation
-from features.resources.morphemes import Morphemes
+from features.resources.morphemes import SAMPLE, Morphemes
 from features.resources.pair_values import pair_values, value
 from features.storage.arrays import finite, rising, typed, within
 from features.storage.compact import (

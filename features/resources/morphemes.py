@@ -1,4 +1,4 @@
-"""Morphemes: the words of one side of the corpus in parts, by Morfessor Baseline."""
+"""Morphemes: the words of one side of the corpus in parts, by Morfessor Baseline; units instead of words."""
 
 import importlib
 import math
@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from features.basics.hints import Count, Seed
 from features.basics.packages import install
 from features.basics.progress import Progress, silent
 from features.basics.ragged import offsets_of
-from features.core.resource import Builder, Parts, Resource
+from features.core.resource import Builder, OnlyForParts, Parts, Resource
+from features.resources.annotation import Annotation
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
+from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens
 
@@ -176,3 +178,35 @@ def _load() -> Any:
             "morphemes are learned by the package morfessor, which is not installed",
             remedy=install("morphemes"),
         ) from None
+
+
+SAMPLE: Final = 100_000  # pairs; DFKI (Popovic 2012), table 1: 97,122
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideBuilder(Builder):
+    """Builds from one side of the corpus: its words, or the units used instead of them.
+
+    layer   of `annotation`, for parts that name one
+    sample  pairs, spread over the corpus, whose words are split by `morphemes`, for parts that name these
+    """
+
+    side: Side
+    layer: Annotated[Layer, OnlyForParts("annotation")] = "xpos"
+    sample: Annotated[Count, OnlyForParts("morphemes")] = SAMPLE
+    annotation: Annotation | None = None
+    morphemes: Morphemes | None = None
+
+    def text(self, corpus: ParallelCorpus) -> Tokens:
+        if self.annotation is not None:
+            return self.annotation.layer(self.layer)
+        if self.morphemes is not None:
+            return self.morphemes.units(corpus.side(self.side).take(corpus.spread(self.sample)))
+        return corpus.side(self.side)
+
+    def units(self, text: Tokens) -> dict[str, Any]:
+        if self.annotation is not None:
+            return {"layer": self.layer, "annotation": self.annotation.fingerprint}
+        if self.morphemes is not None:
+            return {"sample": len(text), "morphemes": self.morphemes.fingerprint}
+        return {}

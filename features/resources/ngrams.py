@@ -11,7 +11,7 @@ from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.ragged import offsets_of
 from features.core.resource import Builder, Parts, Resource
-from features.resources._units import SideBuilder
+from features.resources.morphemes import SideBuilder
 from features.storage.arrays import within
 from features.storage.compact import Stored, check, counted, gather, unpacked
 from features.text.corpus import ParallelCorpus

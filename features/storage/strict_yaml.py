@@ -7,7 +7,7 @@ from typing import Any, Final
 import yaml
 
 from features.basics.errors import InputError
-from features.storage.pipes import rewindable
+from features.storage.files import rewindable
 
 MAX_BYTES: Final = 1 << 18
 MAX_DEPTH: Final = 32  # levels of keys in a setting

@@ -109,3 +109,38 @@ def _with_installed(folder: Path) -> Path:
         except OSError:  # the other one was first, or the disk is full: what is missing is compiled
             shutil.rmtree(copy, ignore_errors=True)
     return folder
+
+
+@contextmanager
+def restored(*names: str) -> Iterator[None]:
+    """Variables are as before when the block ends.
+
+    >>> with restored("QE_EXAMPLE"):
+    ...     os.environ["QE_EXAMPLE"] = "1"
+    >>> "QE_EXAMPLE" in os.environ
+    False
+    """
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+_HOME = Path(__file__).resolve().parents[2]  # of this project
+
+
+def leave_out_working_directory() -> None:
+    """Takes the working directory out of `sys.path`, unless it holds this project. An empty entry of
+    PYTHONPATH puts it there. So do relative entries, which editable installs of other packages add: what has
+    such a name in the working directory would be imported.
+    """
+    with suppress(FileNotFoundError):  # one that is gone holds no modules
+        here = Path.cwd().resolve()
+        if here != _HOME:
+            entries = (Path(entry) for entry in sys.path)
+            sys.path[:] = [str(entry) for entry in entries if entry.is_absolute() and entry.resolve() != here]

@@ -1,18 +1,38 @@
-"""Normalisation and tokenization: text -> tokens."""
+"""Normalisation, segmentation and tokenization: text -> tokens."""
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
+from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.text._moses import ChunkTokenizer, moses_2012_rules, moses_rules
 from features.text.languages import language_code
 from features.text.scripts import characters, without_blanks
-from features.text.segmenter import SEGMENTERS, Segmenter
 from features.text.tokens import Tokens, TokensBuilder
+
+
+class Segmenter(ABC):
+    """A program that splits text into words; subclasses are files of `features/text/segmenters`.
+
+    package    what pip installs
+    languages  what it splits
+    """
+
+    package: ClassVar[str]
+    languages: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def words(self, text: str) -> list[str]:
+        """The words of a text. Raises ModuleNotFoundError where the package is missing."""
+
+
+SEGMENTERS: Catalogue[Segmenter] = Catalogue("features.text.segmenters", Segmenter, "segmenter")
+
 
 _SMALL = 16  # fewer texts are faster one by one
 _BATCH = 16384  # texts at a time, so that memory stays small beside the ids

@@ -89,7 +89,7 @@ def concatenated(records: Sequence[Record]) -> Record:
     other; `offsets` are those of all texts. Every other field is that of the first.
     """
 
-    def together(name: str) -> Any:
+    def joined_field(name: str) -> Any:
         values = [getattr(record, name) for record in records]
         if name == "offsets":
             return offsets_of(np.concatenate([np.diff(each) for each in values]))
@@ -98,7 +98,7 @@ def concatenated(records: Sequence[Record]) -> Record:
         return np.concatenate(values) if isinstance(values[0], np.ndarray) else values[0]
 
     first: Any = records[0]
-    joined: Record = replace(first, **{field.name: together(field.name) for field in fields(first)})
+    joined: Record = replace(first, **{field.name: joined_field(field.name) for field in fields(first)})
     return joined
 
 

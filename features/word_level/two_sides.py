@@ -46,9 +46,8 @@ from features.word_level.lookups import (
     language_columns,
     spread_share,
 )
-from features.word_level.memory import remembered
 from features.word_level.model import Inputs
-from features.word_level.tokens import TokenResources, TokenTable
+from features.word_level.tokens import TokenResources, TokenTable, remembered
 from features.word_level.training_text import DECODER, OPTIONAL, Extension, Extras, load_used, save_used
 
 # Columns of target tokens of which a source token also sees the lowest among all that it is linked with ...
@@ -335,10 +334,10 @@ class TwoSides(Knowing, ResourceLookup):
                 subset, aligned_links(subset, resources.aligner), table.take(rows), resources
             )
 
-        def together(pieces: list[SourceTable]) -> SourceTable:
+        def joined_sources(pieces: list[SourceTable]) -> SourceTable:
             return replace(concatenated(pieces), links=None)
 
-        sources = in_groups(self._groups(segments), segments, sources_of, together)
+        sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
         return Sides(
             Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
         )

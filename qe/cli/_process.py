@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
 from typing import Any, TextIO, cast
 
-from features.basics.environment import restored
 from features.basics.errors import InputError, visible
 from features.basics.threads import THREADS, cores
+from features.storage.surroundings import restored
 
 _LIBRARIES = "OMP_NUM_THREADS"  # OpenBLAS, MKL, OpenMP, Arrow and PyTorch read it when they are loaded
 _NUMBA = "NUMBA_NUM_THREADS"

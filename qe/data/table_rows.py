@@ -22,8 +22,7 @@ import pyarrow.parquet as pq
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.text_limits import too_long
-from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines
-from features.storage.pipes import rewindable
+from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
 from qe.data.sgm import lines_of
 from qe.data.translation_files.kinds import translation_kind

@@ -16,8 +16,7 @@ from features.resources.annotation import Annotation
 from features.resources.back_phrase_table import BackPhraseTable
 from features.resources.phrase_table import PhraseTable, entities_of
 from features.resources.tuple_lm import TupleLM
-from features.storage.files import sha256
-from features.storage.pipes import is_input_file
+from features.storage.files import is_input_file, sha256
 from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links

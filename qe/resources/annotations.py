@@ -11,8 +11,7 @@ from features.basics.errors import InputError, did_you_mean
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
 from features.resources.annotation import KEPT, Annotation, Holds
-from features.storage.files import digest, read_lines, sha256
-from features.storage.pipes import is_input_file
+from features.storage.files import digest, is_input_file, read_lines, sha256
 from features.text.annotation import LAYERS, Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer

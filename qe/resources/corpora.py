@@ -12,8 +12,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.segments import Segments
-from features.storage.files import digest, sha256
-from features.storage.pipes import is_input_file
+from features.storage.files import digest, is_input_file, sha256
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens, TokensBuilder

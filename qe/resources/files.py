@@ -15,8 +15,7 @@ from features.resources.kept_words import KeptWords
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.stop_words import StopWords
-from features.storage.files import sha256
-from features.storage.pipes import is_input_file
+from features.storage.files import is_input_file, sha256
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case
 from qe.language.conllu import tags_of_texts

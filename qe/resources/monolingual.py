@@ -12,8 +12,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import RESOURCES, Builders, builder_of, plain_parts
 from features.core.resource import Resource
-from features.storage.files import digest, read_lines, sha256
-from features.storage.pipes import is_input_file
+from features.storage.files import digest, is_input_file, read_lines, sha256
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import batches
 from features.text.tokens import TokensBuilder

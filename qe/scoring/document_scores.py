@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from features.storage.files import atomic_file, read_lines
-from features.storage.pipes import is_input_file
+from features.storage.files import atomic_file, is_input_file, read_lines
 from qe.data.delimited import CsvOptions
 from qe.data.headers import header_of
 from qe.data.table_rows import Input, Layout, Unreadable, open_input

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from features.basics.errors import InputError
-from features.basics.limits import own_memory
 from features.basics.progress import Progress, silent
-from features.basics.threads import processes
+from features.basics.threads import own_memory, processes
 from features.basics.workers import WorkerDied, WorkerPool
 from features.storage.cache_folder import keep as remember
 from features.storage.cache_folder import recall

@@ -19,8 +19,8 @@ from features.basics.packages import version
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest
-from features.word_level import memory
 from features.word_level.places import judges
+from features.word_level.tokens import forget_tables
 from qe.data.table_rows import Row, unusable
 from qe.display.summary import summarised
 from qe.models.description import one_model
@@ -314,7 +314,7 @@ class Scorer:
         self._cache.update(computed)
         while len(self._cache) > self.options.cache:
             self._cache.popitem(last=False)
-        memory.forget()
+        forget_tables()
         return computed
 
     def _features(self, segments: Segments) -> pd.DataFrame:
@@ -325,7 +325,7 @@ class Scorer:
         for start in range(0, len(segments), PIECE):
             piece = np.arange(start, min(start + PIECE, len(segments)))
             tables.append(self.model.features(segments.take(piece)))
-            memory.forget()
+            forget_tables()
         return pd.concat(tables)
 
 

@@ -11,10 +11,10 @@ import mlflow
 from mlflow.telemetry import client
 from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
-from features.basics.environment import restored
 from features.basics.errors import InputError
 from features.basics.passwords import without_passwords
 from features.storage.outputs import locked_file
+from features.storage.surroundings import restored
 from qe.tracking import address
 from qe.tracking.address import check_reachable, database_file, local_path
 from qe.tracking.settings import TrackingSettings, artifact_root, load_settings, tracking_uri

@@ -21,8 +21,8 @@ from features.core.feature_set import (
     variant,
 )
 from features.core.tree_columns import make_trees
-from features.text.segmenter import SEGMENTERS
 from features.text.synonyms import english
+from features.text.tokenizer import SEGMENTERS
 from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.stores import check_study_storage

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from optuna.trial import FixedTrial, FrozenTrial, TrialState
 
 from features.basics.array_types import FloatArray
-from features.basics.environment import restored
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import THREADS, cores
 from features.basics.workers import WorkerPool
 from features.storage.files import digest
+from features.storage.surroundings import restored
 from qe.config.experiment import SearchSection, StrategySection
 from qe.data.dataset import Dataset
 from qe.display.numbers import number

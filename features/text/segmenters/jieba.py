@@ -4,7 +4,7 @@ from functools import cached_property
 from tempfile import mkdtemp
 from typing import Any
 
-from features.text.segmenter import Segmenter
+from features.text.tokenizer import Segmenter
 
 
 class Jieba(Segmenter):

@@ -1,6 +1,6 @@
 """PyThaiNLP: words of Thai."""
 
-from features.text.segmenter import Segmenter
+from features.text.tokenizer import Segmenter
 
 
 class Pythainlp(Segmenter):

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any
 
-from features.text.segmenter import Segmenter
+from features.text.tokenizer import Segmenter
 
 
 class Sudachi(Segmenter):

@@ -135,7 +135,7 @@ def correlate(
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
-    from features.basics.options import configured
+    from features.basics.assignments import configured
     from qe_human.correlation import CORRELATIONS
 
     every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))

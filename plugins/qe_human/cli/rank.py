@@ -100,7 +100,7 @@ def rank(
 
 
 def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
-    from features.basics.options import configured
+    from features.basics.assignments import configured
     from qe_human.ranking_method import RANKINGS
 
     # The findings of WMT 2012 give rank ranges for expected wins: by default, it leads.

@@ -13,7 +13,7 @@ from scipy import stats
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.edits.edit_categories import ALL, WORD_CLASSES
+from features.edits.edit_labels import ALL, WORD_CLASSES
 from qe.display.files import plain
 from qe.statistics.bootstrap import bootstrap_rescored
 from qe.statistics.draws import below, stream, word

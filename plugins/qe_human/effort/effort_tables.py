@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from features.edits.edit_categories import ALL
+from features.edits.edit_labels import ALL
 from qe.display.numbers import NumberText, count, estimate, number, percent, starred
 from qe.display.table import Column, Table
 from qe.statistics.result import LEVEL

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.edits.edit_categories import ALL, CATEGORIES, WORD_CLASSES, EditCounts, edit_counts
-from features.edits.edit_labels import EditLabels, edit_labels
+from features.edits.edit_labels import (
+    ALL,
+    CATEGORIES,
+    WORD_CLASSES,
+    EditCounts,
+    EditLabels,
+    edit_counts,
+    edit_labels,
+)
 from features.edits.ter import ter
 from features.storage.files import digest
-from features.text.word_classes import UNKNOWN
+from features.text.annotation import UNKNOWN
 from qe.display.files import plain
 from qe.display.numbers import number
 from qe.display.summary import summarised, table_by

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.edits.edit_categories import ALL, CATEGORIES, WORD_CLASSES
+from features.edits.edit_labels import ALL, CATEGORIES, WORD_CLASSES
 from qe.data.labels import save_table
 from qe.display.drawing import BLUE, INK, VERMILLION, headline, new_figure, plain_axes, save
 from qe.display.files import write, write_json

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.text.annotation import LAYERS, layers, words_of
+from features.text.annotation import LAYERS, layers, word_class_tokens, words_of
 from features.text.stems import annotated_lemmas
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.text.word_classes import word_class_tokens
 from qe.language.programs.taggers import Tagger, annotated
 from qe.resources.annotations import read_blocks
 
@@ -23,7 +22,7 @@ class AnnotatedTexts:
 
     words    as they were written
     lemmas   see `features.text.stems.annotated_lemmas`
-    classes  see `features.text.word_classes`
+    classes  see `features.text.annotation`
     """
 
     words: Tokens

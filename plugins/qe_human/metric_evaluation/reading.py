@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from features.basics.assignments import configured
 from features.basics.errors import InputError, unknown_name
-from features.basics.options import configured
 from features.basics.progress import Progress, silent
 from features.storage.files import read_lines
 from qe.data.reading import number_in, number_problem

@@ -24,7 +24,7 @@ from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.edits.class_errors import CLASSES, Labels, class_errors
-from features.edits.edit_categories import WORD_CLASSES, word_groups
+from features.edits.edit_labels import WORD_CLASSES, word_groups
 from features.storage.damage import Damaged, damage_reported
 from features.storage.files import atomic_file
 from features.text.stems import base_forms

@@ -9,12 +9,10 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.edits.edit_categories import CATEGORIES, WORD_CLASSES, edit_counts
-from features.edits.edit_labels import EDITS, edit_labels
-from features.text.annotation import layers
+from features.edits.edit_labels import CATEGORIES, EDITS, WORD_CLASSES, edit_counts, edit_labels
+from features.text.annotation import layers, word_class_tokens
 from features.text.stems import annotated_lemmas
 from features.text.tokens import Tokens, ratio
-from features.text.word_classes import word_class_tokens
 
 _CHANGED = {"word_changed": "another word of the same class", "pos_changed": "a word of another class"}
 _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with post-editing operations, 3"

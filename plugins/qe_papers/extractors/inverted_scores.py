@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
+from features.comparisons.comparison import VARIANTS, ByDecoder, WithBackTranslation
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.meteor import FUNCTION_WORDS, Words, meteor

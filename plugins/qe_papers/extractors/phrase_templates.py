@@ -16,7 +16,7 @@ from scipy import sparse
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive
-from features.comparisons.back import VARIANTS, ByDecoder, WithBackTranslation
+from features.comparisons.comparison import VARIANTS, ByDecoder, WithBackTranslation
 from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts

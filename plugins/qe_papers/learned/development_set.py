@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.learned.reduced import reduced
+from features.learned.translated_corpus import reduced
 from features.phrase_decoding.decoder import decode
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged

@@ -14,8 +14,7 @@ from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from features.basics.errors import InputError, quoted, unknown_name
-from features.storage.files import MAX_LINE
-from features.storage.pipes import is_input_file, rewindable
+from features.storage.files import MAX_LINE, is_input_file, rewindable
 from qe.data.translation_files.kinds import FileRow
 
 NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"

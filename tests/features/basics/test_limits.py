@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.limits import cpu_quota, memory_left, own_memory
+from features.basics.threads import cpu_quota, memory_left, own_memory
 
 MIB = 1 << 20
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 import pytest
 
+from features.basics.assignments import configured
 from features.basics.catalogue import Catalogue
-from features.basics.options import configured
 from tests.factories import refuses
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from features.edits.edit_alignment import edit_alignment, reversed_alignment
 from features.edits.edit_labels import EDITS, EditLabels, edit_labels
+from features.text.annotation import UNKNOWN, word_class_tokens
 from features.text.tokens import Tokens
-from features.text.word_classes import UNKNOWN, word_class_tokens
 from tests.factories import refuses
 
 # word/lemma/class of a side; the class may be left out.

@@ -12,7 +12,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from features.encoding.graph import external_files
+from features.encoding.onnx import external_files
 from features.encoding.tokenizing import guarded
 from tests.factories import refuses
 from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder

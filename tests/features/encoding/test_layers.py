@@ -7,7 +7,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from features.encoding.graph import layer_outputs
+from features.encoding.onnx import layer_outputs
 from tests.factories import refuses
 from tests.features.encoding.made import (
     BEGIN,

@@ -20,8 +20,7 @@ from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus, split_pairs
 from features.word_level.aggregates import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
-from features.word_level.memory import TokenMemory, joined, remembered
-from features.word_level.tokens import TokenResources, TokenTable
+from features.word_level.tokens import TokenMemory, TokenResources, TokenTable, joined, remembered
 from features.word_quality import WordQuality
 from tests.factories import EN_ES, Find, refuses
 

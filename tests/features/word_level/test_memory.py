@@ -12,10 +12,9 @@ from features.core.bundle import Bundle, build
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
-from features.word_level import memory
+from features.word_level import tokens as tokens_module
 from features.word_level.knowledge import Knowing
-from features.word_level.memory import TokenMemory, remembered
-from features.word_level.tokens import TokenTable
+from features.word_level.tokens import TokenMemory, TokenTable, forget_tables, remembered
 from tests.factories import EN_ES
 
 PAIRS = [("the house", "la casa"), ("a green house", "una casa verde"), ("the dog", "el perro")] * 20
@@ -123,19 +122,19 @@ def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[s
 
 @pytest.mark.slow
 def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
-    before = set(memory._memories)
+    before = set(tokens_module._memories)
     again = Bundle(bundle.path)
     family: Any = make_extractor({"kind": "word_quality"}, again)
     remembered(family, segments(0, 1), frozenset())
-    assert len(set(memory._memories) - before) == 1
+    assert len(set(tokens_module._memories) - before) == 1
     del again, family
     gc.collect()
-    assert set(memory._memories) <= before
+    assert set(tokens_module._memories) <= before
 
 
 @pytest.mark.slow
 def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_LIMIT", 4)  # tokens
+    monkeypatch.setattr(tokens_module, "_LIMIT", 4)  # tokens
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     own = TokenMemory()
 
@@ -151,8 +150,8 @@ def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.M
 def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     expected = remembered(family, segments(0, 1), frozenset())
-    memory.forget()
-    assert not any(one._tables or one._places or one._tokens for one in memory._memories.values())
+    forget_tables()
+    assert not any(one._tables or one._places or one._tokens for one in tokens_module._memories.values())
     assert same(remembered(family, segments(0, 1), frozenset()), expected) and len(asked) == 2
 
 

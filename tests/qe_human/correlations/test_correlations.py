@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from features.basics.options import configured
+from features.basics.assignments import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.correlations.pairs import best_threshold, calibrated_on_all_pairs
 from qe_human.human import Human, Preferences

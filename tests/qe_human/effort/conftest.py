@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from features.text.annotation import UNKNOWN, word_class_tokens
 from features.text.stems import base_form_tokens
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.text.word_classes import UNKNOWN, word_class_tokens
 from qe.data.format import FORMATS
 from qe_human.effort.texts import AnnotatedTexts
 from tests.factories import Find

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from features.edits.edit_categories import CATEGORIES, WORD_CLASSES, EditCounts, edit_counts
-from features.edits.edit_labels import edit_labels
+from features.edits.edit_labels import CATEGORIES, WORD_CLASSES, EditCounts, edit_counts, edit_labels
 from tests.qe_human.effort.conftest import Annotated, Training
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
-from features.edits.edit_categories import ALL
+from features.edits.edit_labels import ALL
 from qe_human.effort.correlations import Correlation, Draws
 from qe_human.effort.report import EffortReport, analyse
 from qe_human.effort.report_files import page, write_report

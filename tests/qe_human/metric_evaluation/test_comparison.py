@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from features.basics.options import configured
+from features.basics.assignments import configured
 from qe_human.correlation import CORRELATIONS
 from qe_human.human import Human
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare

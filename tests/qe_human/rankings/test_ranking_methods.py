@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.basics.options import configured
+from features.basics.assignments import configured
 from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod, ScoreMethod
 from tests.factories import refuses
 
