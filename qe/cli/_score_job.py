@@ -76,7 +76,7 @@ class ScoreJob:
         self.thresholds = list(map(self._thresholds, self.models))
         self.scorers = list(map(self._scorer_options, self.models, self.thresholds))
         self.headers = self.options.headers
-        self.layout = self.options.layout(languages=self.options.languages)
+        self.layout = self.options.layout(languages=self.options.languages, locked=self.options.locked)
         if self._on_spark:
             self._run_on_spark()
         else:
@@ -140,7 +140,7 @@ class ScoreJob:
     def _check_kinds(self) -> None:
         remedy = "leave it out for XLIFF, TMX and XLSX"
         if not self._reads_translation_files:
-            names = "sheet header_row languages"
+            names = "sheet header_row languages locked"
             self._check_unused(names, "is for XLIFF, TMX or XLSX", "leave it out for tables")
             return
         if self.inputs[1:]:

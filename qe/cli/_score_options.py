@@ -18,6 +18,8 @@ class ScoreOptions(RowOptions):
           target.
       -m, --model MODEL  Folder of a model or its run, or models:/NAME@champion.
       --models ROUTES  YAML: columns of a row choose its model.
+      --locked skip|score  Segments of XLIFF that are locked, not to be translated, or copies not translated
+          yet: no score, or one.
       --reuse-scores PREVIOUS  Reuse the scores of an earlier output of the same model.
 
     columns added:
@@ -54,6 +56,7 @@ class ScoreOptions(RowOptions):
     """
 
     languages: list[str] | None = None
+    locked: str = "skip"
     input_: list[str]
     output: str
     model: str | None = None

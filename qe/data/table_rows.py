@@ -429,7 +429,7 @@ class FileInput(Input):
         for row in self.file.rows:
             texts: dict[str, Any] = {name: row.texts.get(name, "") for name in self.columns}
             unreadable = {name: Unreadable(reason) for name, reason in row.reasons.items()}
-            yield texts | unreadable, ""
+            yield texts | unreadable, row.reason
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ def score_in_place(
     suffix       XLSX: end of the added headers
     job_summary  written when the output is complete
 
-    Only notes are added to XLIFF and TMX, in place of those of an earlier scoring. In XLSX, what openpyxl
+    Only notes are added to XLIFF and TMX, in place of those of an earlier scoring, and none to segments that
+    are locked, not to be translated or not translated. In XLSX, what openpyxl
     does not know is lost.
 
     Raises InputError for a file that cannot be read or is of other languages than the model, before anything
@@ -75,7 +76,7 @@ def score_in_place(
             table.file.save(temporary)
         else:
             rows = zip(table.file.rows, batch.rows, strict=True)
-            notes = [None if row.reasons else note(scores) for row, scores in rows]
+            notes = [None if row.reasons or row.reason else note(scores) for row, scores in rows]
             with row_formats.writing(temporary, row_formats.packed_as(output)) as stream:
                 stream.write(table.file.with_notes(notes))
         kind = translation_kind(source)

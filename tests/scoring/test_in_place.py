@@ -87,6 +87,41 @@ def test_xliff_is_the_same_but_for_notes(demo_model: Path, tmp_path: Path) -> No
     assert [unit.target for unit in store.units][2] == "Lu yamu"
 
 
+MARKED = XLIFF.replace('<trans-unit id="1">', '<trans-unit id="1" translate="no">').replace(
+    "<target>Lu yamu</target>", '<target state="new">A &lt;b&gt; <ph id="2">&lt;br/&gt;</ph>&#233;</target>'
+)
+
+
+def test_segments_that_need_no_score_get_no_note(demo_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.xlf"
+    path.write_text(MARKED, "utf-8")
+    summary, text = scored(demo_model, path)
+    copy = "not translated yet: a copy of the source, state 'new'"
+    assert dict(summary.reasons) == {"not to be translated": 1, copy: 1, "no translation": 1}
+    assert (summary.scored, text) == (0, MARKED)
+    layout = Layout(options=FileOptions(locked="score"))
+    summary = score_in_place(demo_model, path, path.with_stem("all"), layout=layout)
+    assert dict(summary.reasons) == {"no translation": 1}
+    assert path.with_stem("all").read_text("utf-8").count('<note from="qe">score ') == 2
+
+
+def test_the_state_of_a_segment_is_kept_in_a_table(demo_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(MARKED, "utf-8")
+    arguments = ["score", "-m", str(demo_model), "--locked", "score", "--keep"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "-i", str(tmp_path / "a.xlf"), "-o", str(tmp_path / "a.jsonl")])
+    assert ended.value.code == 0
+    rows = [row for row, _ in read_rows(tmp_path / "a.jsonl")]
+    assert [(row["state"], row["score"] is not None) for row in rows] == [
+        ("translate=no", True),
+        ("", False),
+        ("new", True),
+    ]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "-i", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "b.jsonl")])
+    assert ended.value.code == 2  # of a table
+
+
 WITH_NOTES = XLIFF2.replace('id="u">', 'id="u"><x:notes><x:note>n</x:note></x:notes>')
 
 

@@ -103,6 +103,7 @@ def table_layout(
     header_row: int = 1,
     kind: str | None = None,
     languages: list[str] | None = None,
+    locked: str = "skip",
 ) -> "Layout":
     """What the options say of a table. Raises InputError for what no table can have."""
     from qe.data.delimited import CsvOptions
@@ -111,7 +112,7 @@ def table_layout(
     from qe.scoring.naming import name_pairs
 
     known_as = name_pairs(languages or (), "--languages", "SIDE", "TAG")
-    asked = FileOptions(known_as, SheetLocation(sheet, header_row))
+    asked = FileOptions(known_as, SheetLocation(sheet, header_row), locked)
     layout = Layout(kind, CsvOptions(delimiter, quoting, encoding, escape), decimal, asked)
     layout.check()
     return layout

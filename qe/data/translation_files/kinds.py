@@ -34,11 +34,13 @@ class FileRow:
     texts    column -> text
     reasons  column -> why its text cannot be read
     number   the row of a sheet, from 1
+    reason   why it needs no score, though its texts can be read
     """
 
     texts: Mapping[str, str]
     reasons: Mapping[str, str] = field(default_factory=dict)
     number: int = 0
+    reason: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.reasons) or any(self.texts.values())

@@ -1,7 +1,7 @@
 """A file of a translation tool as a table of text columns, with reasons for unreadable texts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from features.basics.errors import unknown_name
@@ -22,10 +22,13 @@ class FileOptions:
 
     tags      `source`, `target` -> the file's tag of that language
     location  of XLSX: the sheet and the row of the header
+    locked    of XLIFF: skip (segments that are locked, not to be translated or not translated yet get no
+              score but a reason) or score
     """
 
     tags: Mapping[str, str] = field(default_factory=dict)
     location: SheetLocation = field(default_factory=SheetLocation)
+    locked: str = "skip"
 
 
 def opened(
@@ -42,6 +45,8 @@ def opened(
     for side in options.tags:
         if side not in ("source", "target"):
             raise unknown_name("side", side, ("source", "target"), location="--languages")
+    if options.locked not in ("skip", "score"):
+        raise unknown_name("choice", options.locked, ("skip", "score"), location="--locked")
     wanted = Languages(*languages, options.tags)
     kind = kind or translation_kind(path)
     if kind == "xlsx":
@@ -50,4 +55,4 @@ def opened(
         return tmx.read(path, wanted)
     file = xliff.read(path)
     wanted.check(file.declared, path)
-    return file
+    return replace(file, score_all=options.locked == "score")

@@ -1,11 +1,12 @@
 """Content of a translation tool's file: segments, places of their notes, languages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from features.basics.errors import InputError, quoted
 from features.text.languages import is_language_tag, speaks
+from qe.data.translation_files._states import State
 from qe.data.translation_files._xml import Document, Edit, Element, Place, edits_of
 from qe.data.translation_files.kinds import FileRow
 
@@ -18,6 +19,7 @@ class Segment:
     """A source and its translation.
 
     notes   column (`note`, `note:AUTHOR`, `prop:TYPE`) -> text by people or tools
+    state   what the file says of the segment; a column `state`, if it says something
     place   of a note about the segment; None if the file has none
     note    the text of a note -> its XML
     """
@@ -28,12 +30,15 @@ class Segment:
     notes: Mapping[str, str] = field(default_factory=dict)
     place: Place | None = None
     note: Callable[[str], str] = str
+    state: State = field(default_factory=State)
 
     @property
     def row(self) -> FileRow:
         texts = {"target": self.target, "source": self.source}
         reasons = {name: _ABSENT[name] for name, text in texts.items() if not text}
-        return FileRow({"id": self.id, "source": self.source, "target": self.target, **self.notes}, reasons)
+        columns = {"id": self.id, "source": self.source, "target": self.target, **self.notes}
+        state = {"state": str(self.state)} if str(self.state) else {}
+        return FileRow({**columns, **state}, reasons, reason=self.state.reason(self.source, self.target))
 
 
 def outside_of(unit: str, element: Element, location: object) -> InputError:
@@ -96,16 +101,19 @@ class TranslationFile:
 
     removals  edits that remove the notes of an earlier scoring
     declared  languages that it declares
+    score_all  whether segments get a score though their state says that they need none
     """
 
     document: Document
     segments: Sequence[Segment]
     removals: Sequence[Edit]
     declared: Sequence[Declared]
+    score_all: bool = False
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
-        return [segment.row for segment in self.segments]
+        rows = [segment.row for segment in self.segments]
+        return [replace(row, reason="") for row in rows] if self.score_all else rows
 
     @cached_property
     def header(self) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError, quoted
 from qe.data.translation_files._inline import marked_segments, plain
+from qe.data.translation_files._states import State
 from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, removal
 from qe.data.translation_files.segments import MARK, Declared, Segment, TranslationFile, notes_in, outside_of
 
@@ -16,7 +17,7 @@ _SDL = "http://sdl.com/FileTypes/SdlXliff/1.0"
 Segments = tuple[list[Segment], list[Edit]]  # with edits that remove notes of an earlier scoring
 
 
-def _segments_1(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
+def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State) -> Segments:
     # Segments are the marks `seg` of the target, and the marks of `seg-source` that it lacks; for a
     # translation without marks, the unit itself.
     target = unit.first("target")
@@ -25,13 +26,21 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
     if not texts or (target is not None and not marked_segments(target) and whole[1]):
         texts = {"": whole}
     place = None if target is None else Place(target.end, target.end)
+    state = state if target is None else state.within(target)
+    definitions = _definitions(unit)
     segments = []
     for mid, sides in texts.items():
         label = mid if len(texts) > 1 else ""
         notes = notes_in(unit.members("note"), "from", label, texts)
         note = partial(note_element, unit.prefix, "note", ("from", MARK), label)
-        segments.append(Segment(f"{name}/{mid}" if mid else name, *sides, notes, place, note))
+        own_state = state.within(definitions[mid]) if mid in definitions else state
+        segments.append(Segment(f"{name}/{mid}" if mid else name, *sides, notes, place, note, own_state))
     return segments, [removal(note) for note in unit.members("note") if note.attributes.get("from") == MARK]
+
+
+def _definitions(unit: Element) -> dict[str, Element]:
+    parts = (part for part in unit.children if isinstance(part, Element) and part.namespace == _SDL)
+    return {seg.attributes.get("id", ""): seg for part in parts for seg in part.members("seg")}
 
 
 def _text(unit: Element, name: str, codes: Mapping[str, str]) -> str:
@@ -54,7 +63,7 @@ def _marks(element: Element | None, codes: Mapping[str, str]) -> dict[str, str]:
     return texts
 
 
-def _segments_2(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
+def _segments_2(unit: Element, name: str, codes: Mapping[str, str], state: State) -> Segments:
     parts = _numbered(list(unit.members("segment")))
     data = unit.first("originalData")
     codes = {each.attributes.get("id", ""): each.text for each in (data.members("data") if data else ())}
@@ -74,7 +83,8 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str]) -> Segments:
         source, target = _text(part, "source", codes), _text(part, "target", codes)
         note = partial(note_element, unit.prefix, "note", ("category", MARK), label)
         columns = notes_in(notes, "category", label, parts)
-        segments.append(Segment(f"{name}/{number}", source, target, columns, place, note))
+        own_state = state.within(part)
+        segments.append(Segment(f"{name}/{number}", source, target, columns, place, note, own_state))
     return segments, list(map(removal, scored))
 
 
@@ -97,7 +107,7 @@ class _Version:
     around: Sequence[str]
     languages: Mapping[str, str]
     texts: Mapping[str, str]
-    segments: Callable[[Element, str, Mapping[str, str]], Segments]
+    segments: Callable[[Element, str, Mapping[str, str], State], Segments]
 
 
 _FIRST = _Version(
@@ -188,7 +198,8 @@ class _Reader:
         self.units += 1
         unit = element.attributes.get("id") or str(self.units)
         name = unit if self.files < 2 else f"{self.files}:{unit}"  # ids are unique within a file
-        segments, edits = self.version.segments(element, name, self.codes)
+        state = State().within(*around, element)
+        segments, edits = self.version.segments(element, name, self.codes, state)
         self.segments += segments
         self.edits += edits
         for text, side in self.version.texts.items():

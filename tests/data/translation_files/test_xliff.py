@@ -252,6 +252,100 @@ TEXTS_2 = {
 }
 
 
+NEVER, LOCKED = "not to be translated", "locked"
+COPY = "<source>A b</source><target{}>A b</target>"
+SDL_SEGMENTS = MARKED.format(1, 2, 1, 2, ">D.</mrk>") + (
+    '<sdl:seg-defs><sdl:seg id="1" conf="ApprovedTranslation" locked="true"/><sdl:seg id="2" conf="Draft"/>'
+    "</sdl:seg-defs>"
+)
+
+
+def group(content: str, attributes: str) -> str:
+    return f"<body><group {attributes}>{content}</group></body>"
+
+
+def copied(state: str) -> str:
+    return f"not translated yet: a copy of the source, state '{state}'"
+
+
+# What marks a segment -> the reasons that its segments have no score, and their states.
+STATES_1 = {
+    "nothing": (unit(AB), [("", "")]),
+    "unit": (unit(AB, 'translate="no"'), [(NEVER, "translate=no")]),
+    "unit that says yes": (unit(AB, 'translate="yes"'), [("", "")]),
+    "group": (group(inner(AB), 'translate="no"'), [(NEVER, "translate=no")]),
+    "group around a group": (
+        group(f"<group>{inner(AB)}</group>", 'translate="no"'),
+        [(NEVER, "translate=no")],
+    ),
+    "unit that says yes in a group": (group(inner(AB, 'translate="yes"'), 'translate="no"'), [("", "")]),
+    "group that says yes in a group": (
+        group(f'<group translate="yes">{inner(AB)}</group>{inner(CD)}', 'translate="no"'),
+        [("", ""), (NEVER, "translate=no")],
+    ),
+    "group beside the unit": (
+        f'<body><group translate="no">{inner(CD)}</group>{inner(AB)}</body>',
+        [(NEVER, "translate=no"), ("", "")],
+    ),
+    "translate of another namespace": (unit(AB, 's:translate="no" its:translate="no"'), [("", "")]),
+    "memoQ: locked": (unit(AB, 'mq:locked="locked"'), [(LOCKED, "locked")]),
+    "memoQ: not locked": (unit(AB, 'mq:locked="no" mq:status="Proofread"'), [("", "Proofread")]),
+    "memoQ: not started": (
+        unit(COPY.format(""), 'mq:status="NotStarted"'),
+        [(copied("NotStarted"), "NotStarted")],
+    ),
+    "Phrase: locked": (unit(AB, 'm:locked="true"'), [(LOCKED, "locked")]),
+    "Phrase: not locked": (unit(AB, 'm:locked="false"'), [("", "")]),
+    "Trados: a locked segment": (
+        unit(SDL_SEGMENTS),
+        [(LOCKED, "locked, ApprovedTranslation"), ("", "Draft")],
+    ),
+    "Trados: not locked": (
+        unit(SDL_SEGMENTS.replace('"true"', '"false"')),
+        [("", "ApprovedTranslation"), ("", "Draft")],
+    ),
+    "Trados: content that is locked": (
+        f'<body>{inner(AB)}<trans-unit id="lockTU_1" translate="no">{CD}</trans-unit></body>',
+        [("", ""), (NEVER, "translate=no")],
+    ),
+    "not to be translated, and locked": (
+        unit(AB, 'translate="no" mq:locked="locked"'),
+        [(NEVER, "translate=no, locked")],
+    ),
+    "not to be translated, without a target": (
+        unit("<source>A</source>", 'translate="no"'),
+        [(NEVER, "translate=no")],
+    ),
+    "new, a copy": (unit(COPY.format(' state="new"')), [(copied("new"), "new")]),
+    "needs-translation, a copy": (
+        unit(COPY.format(' state="needs-translation"')),
+        [(copied("needs-translation"), "needs-translation")],
+    ),
+    "needs-translation, translated": (
+        unit('<source>A</source><target state="needs-translation">B</target>'),
+        [("", "needs-translation")],
+    ),
+    "translated, a copy": (unit(COPY.format(' state="translated"')), [("", "translated")]),
+    "a copy without a state": (unit(COPY.format("")), [("", "")]),
+    "new, and empty": (unit('<source/><target state="new"/>'), [("", "new")]),
+}
+STATES_2 = {
+    "nothing": (f'<unit id="u"><segment>{AB}</segment></unit>', [("", "")]),
+    "unit": (f'<unit id="u" translate="no"><segment>{AB}</segment></unit>', [(NEVER, "translate=no")]),
+    "group": (
+        f'<group id="g" translate="no"><unit id="u"><segment>{AB}</segment></unit>'
+        f'<unit id="v" translate="yes"><segment>{CD}</segment></unit></group>',
+        [(NEVER, "translate=no"), ("", "")],
+    ),
+    "initial, a copy": (
+        f'<unit id="u"><segment state="initial">{COPY.format("")}</segment>'
+        f'<segment state="initial">{AB}</segment><segment state="final">{COPY.format("")}</segment></unit>',
+        [(copied("initial"), "initial"), ("", "initial"), ("", "final")],
+    ),
+    "a copy without a state": (f'<unit id="u"><segment>{COPY.format("")}</segment></unit>', [("", "")]),
+}
+
+
 def read(tmp_path: Path, content: str | bytes, name: str = "a.xlf") -> xliff.TranslationFile:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -288,6 +382,41 @@ def test_text_of_xliff_2(name: str, tmp_path: Path) -> None:
     assert pairs(read(tmp_path, TWO.format(f'<unit id="u">{data}{segment}</unit>'))) == [
         ("u/s", "A", expected)
     ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "content", "expected"),
+    [
+        *(pytest.param(ONE, *case, id=f"1.2: {name}") for name, case in STATES_1.items()),
+        *(pytest.param(TWO, *case, id=f"2.1: {name}") for name, case in STATES_2.items()),
+    ],
+)
+def test_segments_that_need_no_score(
+    frame: str, content: str, expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.xlf"
+    path.write_text(frame.format(content))
+    rows = opened(path, ENGLISH_SPANISH).rows
+    assert [(row.reason, row.texts.get("state", "")) for row in rows] == expected
+    every = opened(path, ENGLISH_SPANISH, FileOptions(locked="score")).rows
+    assert [(row.reason, row.texts.get("state", "")) for row in every] == [
+        ("", state) for _, state in expected
+    ]
+    assert [row.texts for row in every] == [row.texts for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("frame", "texts"), [(ONE, unit(AB)), (TWO, f'<unit id="u"><segment>{AB}</segment></unit>')]
+)
+def test_a_file_that_is_not_to_be_translated(frame: str, texts: str, tmp_path: Path) -> None:
+    content = frame.replace("<file ", '<file translate="no" ').format(texts)
+    assert [row.reason for row in read(tmp_path, content).rows] == [NEVER]
+
+
+def test_an_unknown_choice_for_locked_segments(tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(ONE.format(unit(AB)))
+    with pytest.raises(InputError, match="--locked.*'all'.*skip, score"):
+        opened(tmp_path / "a.xlf", ENGLISH_SPANISH, FileOptions(locked="all"))
 
 
 def test_placeholders_of_trados_mean_what_its_header_says(tmp_path: Path) -> None:
