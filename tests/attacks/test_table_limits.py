@@ -1,5 +1,6 @@
 """Long lines and cells, tables of too many columns, loops of symbolic links: refused by every reader."""
 
+import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +68,58 @@ def test_a_long_line_or_cell_is_refused(name: str, read: Callable[[Path], None],
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         read(tmp_path / name)
+
+
+LONG_PART = "a" * (MAX_LINE // 3)
+# What makes a translation file too large for its reader -> the message.
+PIECES = {
+    "pieces of one text": (XLIFF.format(f"{LONG_PART}<x/>" * 4), "text longer than 16 MiB"),
+    "texts of one unit": (
+        XLIFF.format("a</source>" + f"<note>{LONG_PART}</note>" * 4 + "<source>b"),
+        "text longer",
+    ),
+    "an attribute": (XLIFF.replace('"1"', f'"{LONG}"').format("a"), "text longer than 16 MiB"),
+    "attributes": (XLIFF.format(f'<x id="{LONG_PART}"/>' * 4), "text longer than 16 MiB"),
+    "a comment": (XLIFF.format(f"<!--{'a' * (20 << 20)}-->"), "text longer than 16 MiB"),
+    "an instruction": (XLIFF.format(f"<?a {'a' * (20 << 20)}?>"), "text longer than 16 MiB"),
+    "no tag for long": (XLIFF.format("a" * (80 << 20)), "text longer than 16 MiB"),
+    "elements": (XLIFF.format("<x/>" * 10_000_000), "more than 200,000 elements in a unit"),
+    "pairs of elements": (XLIFF.format("<g></g>" * 200_000), "more than 200,000 elements in a unit"),
+    "elements outside of units": (
+        XLIFF.replace("<trans-unit", "<x/>" * 1_000_000 + "<trans-unit"),
+        "elements in a unit, or between two",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_too_many_pieces_are_refused_at_once(name: str, tmp_path: Path) -> None:
+    content, message = PIECES[name]
+    path = tmp_path / "a.xlf"
+    path.write_text(content)
+    begin = time.process_time()
+    with pytest.raises(InputError, match=f"a.xlf:2(:[0-9]+)?: .*{message}"):
+        streamed(path)
+    assert time.process_time() - begin < 10
+
+
+def test_a_packed_file_of_one_long_text_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlf.gz"
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        stream.write(XLIFF.partition("{}")[0].encode())
+        for _ in range(1000):
+            stream.write(b"a" * (1 << 20))
+    begin = time.process_time()
+    with pytest.raises(InputError, match="a.xlf.gz:2: text longer than 16 MiB"):
+        streamed(path)
+    assert time.process_time() - begin < 5
+
+
+def test_many_units_with_many_elements_each_are_read(tmp_path: Path) -> None:
+    unit = '<trans-unit id="1"><source>a</source><target>b{}</target></trans-unit>'
+    content = XLIFF.partition("<trans-unit")[0] + unit.format("<x/>" * 50_000) * 5 + "</body></file></xliff>"
+    (tmp_path / "a.xlf").write_text(content)
+    assert sum(1 for _ in open_input([tmp_path / "a.xlf"], LAYOUT).rows()) == 5
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])

@@ -113,7 +113,7 @@ def test_the_state_of_a_segment_is_kept_in_a_table(demo_model: Path, tmp_path: P
     assert ended.value.code == 0
     rows = [row for row, _ in read_rows(tmp_path / "a.jsonl")]
     assert [(row["state"], row["score"] is not None) for row in rows] == [
-        ("translate=no", True),
+        ("translate=no, translated", True),
         ("", False),
         ("new", True),
     ]

@@ -4,6 +4,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from features.basics.errors import InputError, quoted
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary
 
 _MAX_BYTES = 1 << 30  # bytes: a file is read whole
+_BLOCK = 1 << 20  # bytes that are read, and parsed, at once
 _MAX_DEPTH = 200  # elements in each other
+_MAX_ELEMENTS = 200_000  # in a unit, and between two
 _XML = "http://www.w3.org/XML/1998/namespace"
 _BETWEEN = "\x1f"  # no character of XML: stands between a namespace, a name and a prefix
 # The byte order mark, or the first character without one (XML 1.0, appendix F); the longer ones first.
@@ -111,11 +114,14 @@ class Document:
     def read(cls, path: Path) -> "Document":
         """The document of a plain or gzip file.
 
-        Raises InputError for a file that is not there, is damaged or longer than 1 GiB, or is in an encoding
-        that cannot be read.
+        Raises InputError for a file that is not there, is damaged or longer than 1 GiB, is in an encoding
+        that cannot be read, or does not fit into memory.
         """
-        text, codec = decoded(_bytes(path), path)
-        return cls(path, text.encode("utf-8"), codec)
+        try:
+            text, codec = decoded(_bytes(path), path)
+            return cls(path, text.encode("utf-8"), codec)
+        except MemoryError:
+            raise InputError("does not fit into memory", location=path, remedy="split it") from None
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         pieces, done = [], 0
@@ -126,15 +132,25 @@ class Document:
         return whole.decode("utf-8").encode(self.codec, "xmlcharrefreplace")
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path) -> bytearray:
+    raw, tag = bytearray(), 0  # tag: offset of the last one
     with open_binary(path) as stream:
         try:
-            raw = stream.read(_MAX_BYTES + 1)
+            for block in iter(partial(stream.read, _BLOCK), b""):
+                if b"<" in block:
+                    tag = len(raw) + block.rindex(b"<")
+                raw += block
+                if len(raw) - tag > 4 * MAX_LINE:  # bytes: no encoding has more for a character
+                    raise _too_long(path, 1 + raw.count(b"\n", 0, tag))
+                if len(raw) > _MAX_BYTES:
+                    raise InputError("is larger than 1 GiB", location=path, remedy="split it")
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=path) from None
-    if len(raw) > _MAX_BYTES:
-        raise InputError("is larger than 1 GiB", location=path, remedy="split it")
     return raw
+
+
+def _too_long(*location: object) -> InputError:
+    return InputError("text longer than 16 MiB", location=":".join(map(str, location)), remedy="split it")
 
 
 @dataclass
@@ -144,15 +160,18 @@ class Walk:
     opened   at the start of every element outside of units
     is_unit  whether an element is read whole, with its children
     closed   at the end of a unit
+    declared  at the declaration of every namespace, with its name
     """
 
     document: Document
     opened: Callable[[Element, Sequence[Element]], None]
     is_unit: Callable[[Element, Sequence[Element]], bool]
     closed: Callable[[Element, Sequence[Element]], None]
+    declared: Callable[[str], object] = str
     _open: list[Element] = field(default_factory=list)
     _depth: int = 0  # 1 + number of elements around the open unit; 0: no unit is open
-    _length: int = 0  # characters of the open text
+    _size: int = 0  # characters and attributes of the open unit; outside of units, of the open element
+    _elements: int = 0  # since the last unit
 
     def run(self) -> None:
         """Raises InputError for XML that is damaged, too deep, or needs entities.
@@ -169,15 +188,26 @@ class Walk:
         def start(name: str, attributes: dict[str, str]) -> None:
             if len(self._open) >= _MAX_DEPTH:
                 raise InputError(f"elements are nested more than {_MAX_DEPTH} deep", location=place())
+            self._elements += 1
+            if self._elements > _MAX_ELEMENTS:
+                problem = f"more than {_MAX_ELEMENTS:,} elements in a unit, or between two"
+                raise InputError(problem, location=place(), remedy="split it")
+            if not self._depth:
+                self._size = 0
+            for key, value in attributes.items():
+                grow(len(key) + len(value))
             namespace, local, prefix = _name(name)
             named = {_attribute(key): value for key, value in attributes.items()}
             prefix = f"{prefix}:" if prefix else ""
             self._start(Element(namespace, local, prefix, named, parser.CurrentByteIndex))
 
+        def grow(size: int) -> None:
+            self._size += size
+            if self._size > MAX_LINE:
+                raise _too_long(place())
+
         def text(data: str) -> None:
-            self._length += len(data)
-            if self._length > MAX_LINE:
-                raise InputError("text longer than 16 MiB", location=place(), remedy="split it")
+            grow(len(data))
             if self._depth:
                 self._open[-1].children.append(data)
 
@@ -191,17 +221,22 @@ class Walk:
         parser.StartElementHandler = start
         parser.EndElementHandler = lambda _: self._end(parser.CurrentByteIndex)
         parser.CharacterDataHandler = text
+        parser.StartNamespaceDeclHandler = lambda _, namespace: self.declared(namespace or "")
         parser.EntityDeclHandler = unknown
         parser.SkippedEntityHandler = unknown
         try:
-            parser.Parse(self.document.content, True)
+            content = memoryview(self.document.content)
+            for start_of_block in range(0, len(content), _BLOCK):
+                parser.Parse(content[start_of_block : start_of_block + _BLOCK], False)
+                if start_of_block - parser.CurrentByteIndex > MAX_LINE:  # in a tag or a comment
+                    raise _too_long(place())
+            parser.Parse(b"", True)
         except expat.ExpatError as error:
             location = f"{self.document.path}:{error.lineno}:{error.offset + 1}"
             reason = expat.ErrorString(error.code)
             raise InputError(f"not well-formed XML ({reason})", location=location) from None
 
     def _start(self, element: Element) -> None:
-        self._length = 0
         if self._depth:
             self._open[-1].children.append(element)
         elif self.is_unit(element, self._open):
@@ -211,7 +246,6 @@ class Walk:
         self._open.append(element)
 
     def _end(self, place: int) -> None:
-        self._length = 0
         element = self._open.pop()
         content = self.document.content
         if element.children or content[place - 2 : place] != b"/>" or not self._depth:
@@ -219,8 +253,10 @@ class Walk:
         else:  # an empty tag: expat is behind it already
             element.inner_end = element.end = place
         if self._depth == len(self._open) + 1:
-            self._depth = 0
+            self._depth = self._elements = 0
             self.closed(element, self._open)
+        if not self._depth:
+            self._size = 0
 
 
 def _name(name: str) -> tuple[str, str, str]:
@@ -254,7 +290,7 @@ def edits_of(notes: Sequence[tuple[Place, str]]) -> list[Edit]:
     ]
 
 
-def decoded(raw: bytes, path: Path) -> tuple[str, str]:
+def decoded(raw: bytes | bytearray, path: Path) -> tuple[str, str]:
     """The text of an XML file with its byte order mark, and the codec that gives the same bytes.
 
     Raises InputError for an encoding that is not known or no encoding of text, for a declaration that the
@@ -301,7 +337,7 @@ def _codec(name: str, path: Path) -> str:
     return "utf-8" if known.name == "utf-8-sig" else known.name
 
 
-def _decode(raw: bytes, codec: str, name: str, path: Path) -> tuple[str, str]:
+def _decode(raw: bytes | bytearray, codec: str, name: str, path: Path) -> tuple[str, str]:
     try:
         return raw.decode(codec), codec
     except UnicodeError as error:

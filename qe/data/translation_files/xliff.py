@@ -7,6 +7,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from features.basics.errors import InputError, quoted
+from qe.data.translation_files import _phrase
 from qe.data.translation_files._inline import marked_segments, plain
 from qe.data.translation_files._states import State
 from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, removal
@@ -134,7 +135,7 @@ def read(path: Path) -> TranslationFile:
     """Read a file. Raises InputError for one that is no XLIFF, or of another version."""
     document = Document.read(path)
     reader = _Reader(path)
-    Walk(document, reader.opened, reader.is_unit, reader.closed).run()
+    Walk(document, reader.opened, reader.is_unit, reader.closed, reader.namespace_declared).run()
     return TranslationFile(document, reader.segments, reader.edits, reader.declared)
 
 
@@ -145,6 +146,7 @@ class _Reader:
     version: _Version = _FIRST
     files: int = 0
     units: int = 0
+    is_phrase: bool = False
     codes: dict[str, str] = field(default_factory=dict)  # of the file, by the ids of Trados
     segments: list[Segment] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
@@ -165,6 +167,9 @@ class _Reader:
         for side, attribute in self.version.languages.items():
             if attribute in element.attributes:
                 self.declared.append(Declared(side, element.attributes[attribute], location))
+
+    def namespace_declared(self, namespace: str) -> None:
+        self.is_phrase = self.is_phrase or namespace.startswith(_phrase.NAMESPACE)
 
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
@@ -198,8 +203,14 @@ class _Reader:
         self.units += 1
         unit = element.attributes.get("id") or str(self.units)
         name = unit if self.files < 2 else f"{self.files}:{unit}"  # ids are unique within a file
+        codes = self.codes
+        if self.is_phrase:
+            codes = {**codes, **_phrase.codes_of(element)}
+            for part in element.members():
+                if part.name in self.version.texts:
+                    _phrase.split_tags(part)
         state = State().within(*around, element)
-        segments, edits = self.version.segments(element, name, self.codes, state)
+        segments, edits = self.version.segments(element, name, codes, state)
         self.segments += segments
         self.edits += edits
         for text, side in self.version.texts.items():

@@ -4,6 +4,7 @@ A case more is a line more: its name, what stands in the `<file>` of XLIFF 1.2 o
 """
 
 import gzip
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -252,6 +253,25 @@ TEXTS_2 = {
 }
 
 
+# A target's text in a file of Phrase: its tags are part of the text.
+PHRASE = {
+    "one alone": ("foo {1}bar", "foo bar"),
+    "a pair": ("{b&gt;foo&lt;b} bar", "foo bar"),
+    "a pair with a number": ("{1&gt;foo&lt;1}bar", "foobar"),
+    "one in the other": ("{1&gt;{i&gt;foo{2}&lt;i} bar&lt;1}", "foo bar"),
+    "one side alone": ("{12&gt;foo bar", "foo bar"),
+    "beside tags of XML": ('{1}<g id="1">fo{2}o</g>bar', "foobar"),
+    "joined segments": ("foo. {j}bar", "foo. bar"),
+    "the code of a line break": ("foo{3}bar", "foo bar"),
+    "the code of bold": ("foo{4}bar", "foobar"),
+    "in pieces of the parser": ("foo " + "a" * 8188 + "{1}" + "a" * 8190 + "{b&gt;b", f"foo {'a' * 16378}b"),
+    "in CDATA": ("<![CDATA[{b>foo<b} bar{1}]]>", "foo bar"),
+    "braces that are text": ("{foo} {a b&gt; {} a&lt;b {0}", "{foo} {a b> {} a<b {0}"),
+}
+PHRASE_CODES = (
+    '<m:tunit-metadata><m:mark id="3"><m:type>code</m:type><m:content>&lt;br/&gt;</m:content></m:mark>'
+    '<m:mark id="4"><m:content>&lt;b&gt;</m:content></m:mark></m:tunit-metadata>'
+)
 NEVER, LOCKED = "not to be translated", "locked"
 COPY = "<source>A b</source><target{}>A b</target>"
 SDL_SEGMENTS = MARKED.format(1, 2, 1, 2, ">D.</mrk>") + (
@@ -382,6 +402,20 @@ def test_text_of_xliff_2(name: str, tmp_path: Path) -> None:
     assert pairs(read(tmp_path, TWO.format(f'<unit id="u">{data}{segment}</unit>'))) == [
         ("u/s", "A", expected)
     ]
+
+
+@pytest.mark.parametrize("name", PHRASE)
+def test_tags_of_phrase_are_no_text(name: str, tmp_path: Path) -> None:
+    content, text = PHRASE[name]
+    both = f"<source>{content}</source><target>{content}</target>{PHRASE_CODES}"
+    file = read(tmp_path, ONE.format(unit(both)))
+    assert pairs(file) == [("1", text, text)]
+    assert re.sub(rb"<note.*?</note>", b"", file.with_notes(["score 1"])) == file.document.content
+
+
+def test_tags_of_phrase_are_text_in_files_of_others(tmp_path: Path) -> None:
+    content = ONE.replace('xmlns:m="http://www.memsource.com/mxlf/2.0"', 'xmlns:m="m"')
+    assert pairs(read(tmp_path, content.format(target("{1}foo {b&gt;bar&lt;b}"))))[0][2] == "{1}foo {b>bar<b}"
 
 
 @pytest.mark.parametrize(
