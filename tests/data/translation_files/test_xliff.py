@@ -430,9 +430,9 @@ def test_segments_that_need_no_score(
 ) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(frame.format(content))
-    rows = opened(path, ENGLISH_SPANISH).rows
+    rows = opened(path, EN_ES).rows
     assert [(row.reason, row.texts.get("state", "")) for row in rows] == expected
-    every = opened(path, ENGLISH_SPANISH, FileOptions(locked="score")).rows
+    every = opened(path, EN_ES, FileOptions(locked="score")).rows
     assert [(row.reason, row.texts.get("state", "")) for row in every] == [
         ("", state) for _, state in expected
     ]
@@ -450,7 +450,7 @@ def test_a_file_that_is_not_to_be_translated(frame: str, texts: str, tmp_path: P
 def test_an_unknown_choice_for_locked_segments(tmp_path: Path) -> None:
     (tmp_path / "a.xlf").write_text(ONE.format(unit(AB)))
     with pytest.raises(InputError, match="--locked.*'all'.*skip, score"):
-        opened(tmp_path / "a.xlf", ENGLISH_SPANISH, FileOptions(locked="all"))
+        opened(tmp_path / "a.xlf", EN_ES, FileOptions(locked="all"))
 
 
 def test_placeholders_of_trados_mean_what_its_header_says(tmp_path: Path) -> None:
