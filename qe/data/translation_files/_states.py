@@ -38,7 +38,7 @@ class State:
         )
 
     def reason(self, source: str, target: str) -> str:
-        """Why a segment of these texts has no quality to estimate; empty if it has."""
+        """Why a segment with this source and translation needs no score; empty if it needs one."""
         if not self.translate:
             return "not to be translated"
         if self.locked:

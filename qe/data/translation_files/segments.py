@@ -101,7 +101,7 @@ class TranslationFile:
 
     removals  edits that remove the notes of an earlier scoring
     declared  languages that it declares
-    score_all  whether segments get a score though their state says that they need none
+    score_all  whether all segments get a score, whatever their state
     """
 
     document: Document
