@@ -101,7 +101,7 @@ class TranslationFile:
 
     removals  edits that remove the notes of an earlier scoring
     declared  languages that it declares
-    score_all  whether all segments get a score, whatever their state
+    score_all  whether locked and untranslated segments get a score, too
     """
 
     document: Document
