@@ -11,17 +11,25 @@ from features.storage.files import rewindable
 
 MAX_BYTES: Final = 1 << 18
 MAX_DEPTH: Final = 32  # levels of keys in a setting
-_AS_WRITTEN: Final = re.compile(
-    r"[-+]?(0|[1-9][0-9]*|[0-9]*\.[0-9]*)(e[-+]?[0-9]+)?|[-+]?\.(inf|nan)|0x[0-9a-f]+", re.IGNORECASE
-)
 _TAG: Final = "tag:yaml.org,2002:"
 _MERGE: Final = _TAG + "merge"
 _PLAIN: Final = tuple(_TAG + name for name in ("null", "bool", "int", "float", "str", "seq", "map"))
+# Numbers as they are written; what else YAML 1.1 reads as one (010, 1_000, 1:30) is text.
+_NUMBERS: Final = {
+    _TAG + "int": re.compile(r"[-+]?(0|[1-9][0-9]{0,17})|0x[0-9a-fA-F]{1,15}"),
+    _TAG + "float": re.compile(
+        r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+    ),
+}
+
+
+def _form(tag: str, form: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(f"(?:{_NUMBERS[tag].pattern})$") if tag in _NUMBERS else form
 
 
 class _StrictLoader(yaml.SafeLoader):
     yaml_implicit_resolvers = {  # noqa: RUF012 (PyYAML's own name and type)
-        first: [(tag, form) for tag, form in resolvers if tag in (*_PLAIN, _MERGE)]
+        first: [(tag, _form(tag, form)) for tag, form in resolvers if tag in (*_PLAIN, _MERGE)]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     yaml_constructors = {  # noqa: RUF012
@@ -33,53 +41,26 @@ def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-def _mapping(loader: _StrictLoader, node: yaml.Node) -> dict[Any, Any]:
-    if not isinstance(node, yaml.MappingNode):
-        raise _refused("this is no mapping", node)
-    keys = set()
-    for name, _ in node.value:
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    names = [name for name, *_ in node.value]  # those of merged mappings come later
+    mapping, keys = loader.construct_mapping(node, deep=True), set()
+    for name in names:
         if name.tag != _MERGE:
             key = loader.construct_object(name, deep=True)
-            if isinstance(key, dict | list):
-                raise _refused("a key must be a plain value", name)
             if key in keys:
                 raise _refused(f"the key '{key}' occurs twice", name)
             keys.add(key)
-    return loader.construct_mapping(node, deep=True)
+    return mapping
 
 
-def _text(loader: _StrictLoader, node: yaml.Node) -> str:
-    text = str(loader.construct_scalar(node))  # type: ignore[arg-type]
+def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
+    text = str(loader.construct_scalar(node))
     if any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
         raise _refused("text with a character that no text has (NUL, half of a surrogate pair)", node)
     return text
 
 
-def _scalar(noun: str, make: Any) -> Any:
-    def construct(loader: _StrictLoader, node: yaml.Node) -> Any:
-        if not isinstance(node, yaml.ScalarNode):
-            raise _refused(f"this is not {noun}", node)
-        try:
-            value = make(loader, node)
-        except (ValueError, KeyError, IndexError, OverflowError):
-            raise _refused(f"'{node.value[:40]}' is not {noun}", node) from None
-        if not isinstance(value, bool) and not _AS_WRITTEN.fullmatch(node.value):
-            raise _refused(f"'{node.value}' is no plain number; put text in quotes", node)
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise _refused("a whole number of more than 64 bits", node)
-        return value
-
-    return construct
-
-
-for _name, _make in (
-    ("map", _mapping),
-    ("str", _text),
-    ("merge", _text),
-    ("int", _scalar("a whole number", yaml.SafeLoader.construct_yaml_int)),
-    ("float", _scalar("a number", yaml.SafeLoader.construct_yaml_float)),
-    ("bool", _scalar("true or false", yaml.SafeLoader.construct_yaml_bool)),
-):
+for _name, _make in (("map", _mapping), ("str", _text), ("merge", _text)):
     _StrictLoader.add_constructor(_TAG + _name, _make)
 
 
@@ -107,6 +88,8 @@ def parse(text: str, location: object) -> Any:
         raise InputError(f"not valid YAML: {problem}", location=location) from None
     except RecursionError:
         raise InputError("not valid YAML: too many values inside each other", location=location) from None
+    except (ValueError, LookupError, OverflowError) as error:
+        raise InputError(f"not valid YAML: a value is not of its tag ({error})", location=location) from None
 
 
 def read(path: Path, noun: str) -> Any:

@@ -13,19 +13,11 @@ REFUSED = {
     "a mapping that holds itself": ("a: &a {b: *a}", "recursive node"),
     "deep lists": ("[" * 5000, "too many values inside each other"),
     "a long file": ("a: '" + "x" * MAX_BYTES + "'", f"more than {MAX_BYTES:,} bytes"),
-    "a bad whole number": ("a: !!int abc", "x.yaml:1: not valid YAML: 'abc' is not a whole number"),
-    "an empty whole number": ("a: !!int ''", "is not a whole number"),
-    "a list as a whole number": ("a: !!int [1]", "this is not a whole number"),
-    "a bad number": ("a: !!float abc", "'abc' is not a number"),
-    "a bad truth value": ("a: !!bool maybe", "'maybe' is not true or false"),
-    "a huge whole number": ("a: 1" + "0" * 25, "more than 64 bits"),
-    "5,000 digits": ("a: " + "9" * 5000, "is not a whole number"),
-    "underscores": ("a: 1_0", "x.yaml:1: not valid YAML: '1_0' is no plain number; put text in quotes"),
-    "underscores in a fraction": ("a: 1_0.5", "'1_0.5' is no plain number"),
-    "octal digits": ("a: 010", "'010' is no plain number"),
-    "minutes": ("a: 1:30", "'1:30' is no plain number"),
-    "minutes with a fraction": ("a: 1:30.5", "'1:30.5' is no plain number"),
-    "underscores by a tag": ("a: !!int 1_0", "'1_0' is no plain number"),
+    "a bad whole number": ("a: !!int abc", "x.yaml: not valid YAML: a value is not of its tag"),
+    "an empty whole number": ("a: !!int ''", "a value is not of its tag"),
+    "a list as a whole number": ("a: !!int [1]", "expected a scalar node"),
+    "a bad number": ("a: !!float abc", "a value is not of its tag"),
+    "a bad truth value": ("a: !!bool maybe", "a value is not of its tag"),
     "a date by its tag": ("a: !!timestamp 2012-13-45", "could not determine a constructor"),
     "an object": ("a: !!python/object/apply:os.system [true]", "could not determine a constructor"),
     "a set": ("a: !!set {b, c}", "could not determine a constructor"),
@@ -33,9 +25,9 @@ REFUSED = {
     "half of a surrogate pair": ('a: "\\ud800"', "half of a surrogate pair"),
     "NUL": ('a: "\\0"', "NUL"),
     "a control character": ("a: \x01", "special characters are not allowed"),
-    "a list as a key": ("? [1]\n: 2", "a key must be a plain value"),
+    "a list as a key": ("? [1]\n: 2", "found unhashable key"),
     "a mapping as text": ("a: !!str {b: c}", "expected a scalar node"),
-    "a text as a mapping": ("!!map a", "this is no mapping"),
+    "a text as a mapping": ("!!map a", "expected a mapping node"),
     "a key twice": ("a: 1\nb: 2\na: 3", "x.yaml:3: not valid YAML: the key 'a' occurs twice"),
     "two documents": ("a: 1\n---\nb: 2", "but found another document"),
     "no YAML": ("a: [", "not valid YAML"),
@@ -51,13 +43,19 @@ def test_what_settings_never_hold_is_one_message(text: str, message: str) -> Non
 
 def test_plain_values_are_read() -> None:
     text = (
-        "text: a\nnull: ~\nwhole: [0, -3, 0x10, 9223372036854775807]\n"
+        "text: a\nnull: ~\nwhole: [0, -3, 0x10, 999999999999999999]\n"
         "number: [.5, 1e-3, 1.0e+3, .inf]\ntruth: [yes, off]\n"
     )
     assert parse(text, "x.yaml") == {
-        "text": "a", None: None, "whole": [0, -3, 16, 2**63 - 1],
+        "text": "a", None: None, "whole": [0, -3, 16, 10**18 - 1],
         "number": [0.5, "1e-3", 1000.0, float("inf")], "truth": [True, False],
     }  # fmt: skip
+
+
+def test_what_is_no_plain_number_is_text_as_it_is_written() -> None:
+    """YAML 1.1 reads them as 8, 10, 90 and more: a setting of another type then says what it got."""
+    written = ["010", "1_0", "1_0.5", "1:30", "1:30.5", "1" + "0" * 25, "9" * 5000]
+    assert parse(f"[{', '.join(written)}]", "x.yaml") == written
 
 
 def test_a_date_is_text_possible_or_not() -> None:
