@@ -3,12 +3,11 @@
 import gzip
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numba
 import numpy as np
@@ -16,16 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.basics.threads import side_by_side
 from features.storage.files import DAMAGED_GZIP, open_binary
 from features.text.ngram_tables import Ints, Trie, child
 from features.text.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
 
-Bytes = NDArray[np.uint8]
-
 _NODES_PER_CHUNK = 200_000
 _LINES_PER_CHUNK = 500_000
-_NUMBER_WIDTH = 12  # -99.123456 and some air
 UNK_MISSING_LOG10 = -100.0  # what KenLM gives unknown words of a model without <unk>
 
 
@@ -38,7 +33,7 @@ class Arpa:
 
 
 def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
-    """Writes the model to `path` with six decimals, on all cores. Raises InputError if a word holds white
+    """Writes the model to `path` with six decimals. Raises InputError if a word holds white
     space, which the format cannot express.
     """
     bad = next((word for word in model.vocabulary.words if re.search(r"[\0\t\n\r ]", word)), None)
@@ -50,100 +45,44 @@ def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
     with path.open("wb") as stream:
         sizes = "".join(f"ngram {k}={size}\n" for k, size in enumerate(model.trie.sizes, start=1))
         stream.write(compress(f"\\data\\\n{sizes}".encode()))
-        lines = _Lines(model, compress)
-        for order in range(1, model.trie.order + 1):
+        for order, ngrams in enumerate(_ngrams(model), start=1):
             stream.write(compress(f"\n\\{order}-grams:\n".encode()))
             section = model.trie.nodes(order)
-            for block in _in_parallel(partial(lines, order), section):
-                stream.write(block)
+            columns = [_numbers(model.log10[section]), ngrams]
+            if order < model.trie.order:
+                columns.append(_numbers(model.backoff[section]))
+            for low in range(0, len(ngrams), _NODES_PER_CHUNK):
+                rows = zip(*(column[low : low + _NODES_PER_CHUNK] for column in columns), strict=True)
+                stream.write(compress("".join("\t".join(row) + "\n" for row in rows).encode()))
         stream.write(compress(b"\n\\end\\\n"))
+
+
+def _ngrams(model: Arpa) -> Iterator[list[str]]:
+    words, first = model.vocabulary.words, np.asarray(model.trie.first)
+    ngrams = list(words)
+    yield ngrams
+    for order in range(2, model.trie.order + 1):
+        contexts = model.trie.nodes(order - 1)
+        children = np.diff(first[contexts.start : contexts.stop + 1]).tolist()
+        longer = chain.from_iterable(map(repeat, ngrams, children))
+        ids = model.trie.words[model.trie.nodes(order)].tolist()
+        ngrams = [f"{context} {words[k]}" for context, k in zip(longer, ids, strict=True)]
+        yield ngrams
 
 
 def _gzipped(text: bytes) -> bytes:
     return gzip.compress(text, compresslevel=1, mtime=0)
 
 
-def _in_parallel(work: Callable[[int, int], bytes], section: slice) -> Iterator[bytes]:
-    lows = range(section.start, section.stop, _NODES_PER_CHUNK)
-    return side_by_side(work, lows, [min(low + _NODES_PER_CHUNK, section.stop) for low in lows])
-
-
-class _Lines:
-    def __init__(self, model: Arpa, compress: Callable[[bytes], bytes]) -> None:
-        self.compress = compress
-        words = [word.encode() for word in model.vocabulary.words]
-        self.model = model
-        self.text = np.frombuffer(b"".join(words), np.uint8)
-        self.spans = np.cumsum([0, *map(len, words)]).astype(np.int64)
-        first = np.asarray(model.trie.first)
-        above = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
-        self.parents = np.concatenate((np.full(model.trie.sizes[0], -1, np.int32), above))
-
-    def __call__(self, order: int, low: int, high: int) -> bytes:
-        model = self.model
-        backoff = model.backoff if order < model.trie.order else model.backoff[:0]
-        text, numbers = (model.trie.words, self.parents, self.text, self.spans), (model.log10, backoff)
-        buffer, size = _format(order, (low, high), text, numbers)
-        return self.compress(buffer[:size].tobytes())
-
-
-@numba.njit(cache=True, nogil=True)
-def _format(order: int, nodes: Any, vocabulary: Any, numbers: Any) -> tuple[Bytes, int]:
-    low, high = nodes
-    words, parents, text, spans = vocabulary
-    log10, backoff = numbers
-    path = np.empty(order, np.int64)
-    room = 0
-    for node in range(low, high):
-        _words_of(node, words, parents, path)
-        room += 2 * _NUMBER_WIDTH + order + 3
-        for word in path:
-            room += spans[word + 1] - spans[word]
-    buffer, position = np.empty(room, np.uint8), 0
-    for node in range(low, high):
-        _words_of(node, words, parents, path)
-        position = _put_number(buffer, position, log10[node])
-        for k in range(order):
-            buffer[position] = 9 if k == 0 else 32  # TAB, blank
-            position += 1
-            for j in range(spans[path[k]], spans[path[k] + 1]):
-                buffer[position] = text[j]
-                position += 1
-        if len(backoff):
-            buffer[position] = 9
-            position = _put_number(buffer, position + 1, backoff[node])
-        buffer[position] = 10
-        position += 1
-    return buffer, position
-
-
-@numba.njit(cache=True, nogil=True)
-def _words_of(node: int, words: Ints, parents: Ints, path: NDArray[np.int64]) -> None:
-    for k in range(len(path) - 1, -1, -1):
-        path[k] = words[node]
-        node = parents[node]
-
-
-@numba.njit(cache=True, nogil=True)
-def _put_number(buffer: Bytes, position: int, value: float) -> int:
-    scaled = np.int64(np.rint(abs(np.float64(value)) * 1e6))
-    if value < 0 and scaled > 0:
-        buffer[position] = 45
-        position += 1
-    whole, rest = scaled // 1_000_000, scaled % 1_000_000
-    power = 1
-    while power * 10 <= whole:
-        power *= 10
-    while power > 0:
-        buffer[position] = 48 + whole // power % 10
-        position, power = position + 1, power // 10
-    if rest:
-        buffer[position] = 46
-        position, power = position + 1, 100_000
-        while power > 0:
-            buffer[position] = 48 + rest // power % 10
-            position, power = position + 1, power // 10
-    return position
+def _numbers(values: NDArray[np.float32]) -> list[str]:
+    distinct, places = np.unique(values, return_inverse=True)  # far fewer than n-grams
+    scaled = np.rint(np.abs(distinct.astype(np.float64)) * 1e6).astype(np.int64)
+    texts = [str(n // 10**6) + (f".{n % 10**6:06d}" if n % 10**6 else "") for n in scaled.tolist()]
+    signed = [
+        f"-{text}" if value < 0 and text != "0" else text
+        for value, text in zip(distinct.tolist(), texts, strict=True)
+    ]
+    return [signed[place] for place in places.tolist()]
 
 
 def read_arpa(path: Path) -> Arpa:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.ragged import offsets_of
 from features.storage.compact import read_at
+from features.text.ngram_tables import child
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -79,12 +80,6 @@ def _fill(
 
 @numba.njit(cache=True, nogil=True)
 def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
-    """The value of a column among the entries low:high by binary search, 0 if there is none."""
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if read_at(columns, middle) < column:
-            low = middle + 1
-        else:
-            high = middle
-    return read_at(values, low) if low < end and read_at(columns, low) == column else np.float32(0)
+    """The value of a column among the entries low:high, 0 if there is none."""
+    entry = child(columns, low, high, column)
+    return read_at(values, entry) if entry >= 0 else np.float32(0)
