@@ -36,6 +36,11 @@ def is_real(text: str) -> bool:
     return True
 
 
+def is_finite(text: str) -> bool:
+    """Whether `real` reads it as a finite number."""
+    return is_real(text) and math.isfinite(real(text))
+
+
 def integer(text: str) -> int:
     """Number by `int`, of ASCII digits without underscores.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from features.basics.arguments import checked
 from features.basics.errors import NO_MODEL, InputError
+from qe.data.columns import frame_texts
 from qe.data.frames import AnyFrame, as_pandas, convert_like
 from qe.display.summary import summarised
 from qe.display.table import Table
@@ -85,11 +86,11 @@ class LoadedModel:
         Raises
         ------
         qe.InputError
-            For a column that is missing.
+            For a column that is missing, and a cell that has no text.
         """
         frame = as_pandas(table)
         names = names_of(self.model, list(map(str, frame.columns)))
-        columns = {name: frame[names.header(name)].astype(str).tolist() for name in self.columns}
+        columns = frame_texts(frame, {name: names.header(name) for name in self.columns})
         return convert_like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
 
     def summary(self) -> Table:

@@ -12,8 +12,8 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
-from qe.data.frames import AnyTable, as_pandas
-from qe.data.table_rows import unusable
+from qe.data.frames import AnyTable, as_pandas, cells_of
+from qe.data.table_rows import needed_texts
 from qe.resources.cache import default_cache
 from qe.training.check import check
 from qe.training.train import Outcome
@@ -154,9 +154,12 @@ def _columns(table: pd.DataFrame) -> dict[str, list[str]]:
             told = ", ".join(map(str, table.columns))
             raise InputError(f"the table has no column '{name}'", remedy=f"it has {told or 'none'}")
     names = ("source", "target", *(DECODER if set(DECODER) <= set(table.columns) else ()))
-    columns = {name: table[name].tolist() for name in names}
-    for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
-        reason = unusable(dict(zip(names, values, strict=True)), names)
+    cells = cells_of(table, "the table")
+    columns: dict[str, list[str]] = {name: [] for name in names}
+    for number, values in enumerate(zip(*(cells[name] for name in names), strict=True), start=1):
+        texts, reason = needed_texts(dict(zip(names, values, strict=True)), names)
         if reason:
             raise InputError(f"row {number}: {reason}", remedy="leave it out, or give its text")
+        for name, text in texts.items():
+            columns[name].append(text)
     return columns

@@ -16,6 +16,7 @@ from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.data.columns import frame_texts
 from qe.data.frames import AnyFrame, AnyTable, as_pandas, convert_like
 
 
@@ -41,7 +42,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Raises
     ------
     qe.InputError
-        For unknown names, and for columns or resources that are missing.
+        For unknown names, for columns or resources that are missing, and for cells that have no text.
 
     Notes
     -----
@@ -110,8 +111,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"features need the column '{column}'", remedy=f"the table has {list(table.columns)}"
                 )
         names = [name for name in Segments.column_names() if name in table.columns]
-        known = {name: table[name].astype(str).tolist() for name in names}
-        segments = Segments.from_columns(known, *self.tokenizers_)
+        texts = frame_texts(table, {name: name for name in names})
+        segments = Segments.from_columns(texts, *self.tokenizers_)
         return convert_like(X, self.feature_set_.extract(segments).set_axis(table.index))
 
     @staticmethod

@@ -28,7 +28,7 @@ from qe.evaluation.word_level import check_threshold_metric
 from qe.models import description
 from qe.models.drift import DriftReport, Profile
 from qe.models.model import Model
-from qe.production.triage import Thresholds, actions_table
+from qe.production.triage import Thresholds, actions_table, closed_scale
 from qe.scoring.document_scores import DocumentIds, score_documents, write_documents
 from qe.scoring.in_place import score_in_place
 from qe.scoring.input import Piped, check_unread, files_of, open_all
@@ -158,7 +158,10 @@ class ScoreJob:
             remedy = "give a cost table (.yaml)"
             raise InputError("holds thresholds of one model", location=path, remedy=remedy)
         with description.one_model(model.folder, model.identity):
-            return Thresholds.from_file(path, model.folder, description.read(model.folder).scale)
+            found = Thresholds.from_file(path, model.folder, closed_scale(description.read(model.folder)))
+        for note in found.notes:
+            self.log.tell("note", f"{path}: {note}", quiet=self.options.quiet)
+        return found
 
     def _scorer_options(self, model: ScoringModel, thresholds: Thresholds | None) -> Options:
         options = self.options

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from qe.cli._log import TextLog
 from qe.cli.shared.options import Samples, Seed
 from qe.cli.shared.printing import emit
 
@@ -59,7 +60,7 @@ def triage(
     from features.storage.outputs import check_output
     from qe.api.models import model_folder
     from qe.data.score_files import read_predictions, read_scores, same_segments
-    from qe.production.triage import read_costs, trade_off, triage_tables
+    from qe.production.triage import read_costs, trade_off, triage_tables, unusual_threshold
     from qe.production.triage import triage as find
     from qe.scoring.job_summary import check_model, record_of
 
@@ -83,6 +84,8 @@ def triage(
     lines = [] if job is None else [
         f"scores by {job['model']['name']}, fingerprint {job['model']['fingerprint'][:12]}"
     ]  # fmt: skip
+    if note := unusual_threshold("good", table.good, labels.scores):
+        TextLog("triage").tell("note", f"{costs}: {note}")
     content = {**decision.to_json(), **({} if job is None else {"model": job["model"]})}
     emit("triage", content, json, *lines, *triage_tables(decision, scale.higher_is_better))
     if decision.alike is not None or not decision.saved_share.value or decision.saved_share.value <= 0:
@@ -92,17 +95,18 @@ def triage(
 def _scale(
     labels: "ScoreFile", model: str | None, low: float | None, high: float | None, lower_is_better: bool
 ) -> "LabelScale":
+    from dataclasses import replace
+
     from features.basics.errors import InputError
     from qe.api.models import model_folder
     from qe.data.dataset import LabelScale
     from qe.models import description
+    from qe.production.triage import closed_scale
 
     if model is not None:
-        described = description.read(model_folder(model)[0])
-        ends = (described.scale.low, described.scale.high)
-        lowest, highest = ends if None not in ends else (described.limits or (None, None))
-        low, high = (lowest if low is None else low), (highest if high is None else high)
-        return LabelScale(described.scale.name, low, high, described.scale.higher_is_better)
+        scale = closed_scale(description.read(model_folder(model)[0]))
+        low, high = (scale.low if low is None else low), (scale.high if high is None else high)
+        return replace(scale, low=low, high=high)
     smallest, largest = float(labels.scores.min()), float(labels.scores.max())
     if low is None and high is None and (smallest < 1 or largest > 5):
         raise InputError(

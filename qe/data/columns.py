@@ -12,10 +12,12 @@ from features.basics.hints import fits
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import check_classes, numbers_of
+from qe.data.frames import cells_of
 from qe.data.headers import HEADERS, header_of, says_languages
 from qe.data.reading import Column, Reading, equal_lengths, known_keys, number_problem, with_points
 from qe.data.split import LabelScale, Split
 from qe.data.table_files import columns_of_pair
+from qe.data.table_rows import TEXTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +148,7 @@ def make_split(
                 remedy=f"columns: {', '.join(columns)}",
             )
     equal_lengths(columns)
-    _refuse_absent(reading, columns)
+    _refuse_unread(reading, columns)
     texts = {key: tuple(column.texts) for key, column in columns.items() if key not in LABEL_COLUMNS}
     texts["id"] = _ids(reading, name, len(columns["source"]), columns.get("id"))
     segments = Segments.from_columns(texts, *tokenizers)
@@ -187,6 +189,21 @@ def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
     return found
 
 
+def frame_texts(table: "pd.DataFrame", headers: Mapping[str, str]) -> dict[str, list[str]]:
+    """Columns of a table in memory as texts, by name.
+
+    headers  name -> header
+
+    Raises InputError, with row and column, for a cell that is absent or no text.
+    """
+    cells = cells_of(table, "the table")
+    columns = {
+        name: Column.of_values(cells[header], Path("the table"), "row ") for name, header in headers.items()
+    }
+    _refuse_unread(Reading(Path()), columns)
+    return {name: column.texts for name, column in columns.items()}
+
+
 def frame_columns(
     reading: Reading, table: "pd.DataFrame", split: str, label: str, languages: tuple[str, str]
 ) -> dict[str, Column]:
@@ -195,7 +212,8 @@ def frame_columns(
     Raises InputError if source or target is missing, or several headers could have one role.
     """
     place = Path(f"the table of '{split}'")
-    headers = list(map(str, table.columns))
+    cells = cells_of(table, place)
+    headers = list(cells)
     roles = {
         role: header_of(role, headers, place)
         for role in HEADERS
@@ -209,25 +227,23 @@ def frame_columns(
                 f"lacks the column '{side}'", location=place, remedy=f"it has {', '.join(headers)}"
             )
     wanted = {*roles.values(), *filter(says_languages, headers)}
-    cells = {str(header): _frame_column(table[header], place) for header in table if str(header) in wanted}
-    cells = columns_of_pair(reading, cells, languages, place)
-    return {role: cells[header] for role, header in roles.items() if header}
+    columns = {
+        header: Column.of_values(values, place, "row ")
+        for header, values in cells.items()
+        if header in wanted
+    }
+    columns = columns_of_pair(reading, columns, languages, place)
+    return {role: columns[header] for role, header in roles.items() if header}
 
 
-def _frame_column(cells: "pd.Series", place: Path) -> Column:
-    absent = frozenset(np.flatnonzero(cells.isna()).tolist())
-    texts = [
-        "" if row in absent else repr(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
-        for row, cell in enumerate(cells)
-    ]
-    return Column(texts, place, range(1, len(texts) + 1), "row ", absent)
-
-
-def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:
+def _refuse_unread(reading: Reading, columns: Mapping[str, Column]) -> None:
     for name, column in columns.items():
         if name not in NUMBERS:
             for row in sorted(column.absent):
                 reading.defect(f"the {name} is missing (null)", location=column.location(row))
+        if name in TEXTS:
+            for row in sorted(column.structured):
+                reading.defect(f"the {name} is not text", location=column.location(row))
 
 
 def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray:

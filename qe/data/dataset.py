@@ -1,7 +1,7 @@
 """Dataset: splits with labels on one scale, and their provenance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.classes import classes_of
 from qe.data.frames import AnyTable, as_pandas
 from qe.data.headers import higher_is_better as higher_is_better_of
+from qe.data.headers import is_rate
 from qe.data.split import LabelScale as LabelScale
 from qe.data.split import Split as Split
 from qe.data.split import concatenate as concatenate
@@ -74,7 +75,7 @@ class Dataset:
         name : str, default='data'
             Name of the dataset in reports.
         low, high : float, default=None
-            Ends of the label scale. None: open.
+            Ends of the label scale. None: open; 0 as the low end of edit rates.
         source_language, target_language : str
             Codes such as "en". Rows that a column such as `lp` gives another pair are left out.
         higher_is_better : bool, default=None
@@ -88,7 +89,7 @@ class Dataset:
             For missing columns, labels that are no numbers, and an unknown direction.
         """
         from qe.data.columns import frame_columns, frame_label, labelled_rows, make_split
-        from qe.data.reading import Reading
+        from qe.data.reading import Column, Reading
 
         named = tables if isinstance(tables, Mapping) else {"train": tables}
         frames = {split: as_pandas(table) for split, table in named.items()}
@@ -104,9 +105,9 @@ class Dataset:
         for split, table in frames.items():
             columns = frame_columns(reading, table, split, label, (source_language, target_language))
             rows = labelled_rows(reading, columns, "scores", classes)
-            numbers = list(map(str, range(1, len(rows["source"]) + 1)))
-            rows = {"id": replace(rows["source"], texts=numbers), **rows}
+            rows = {"id": Column.of_values(range(1, len(rows["source"]) + 1), Path()), **rows}
             splits[split] = make_split(reading, split, rows, open_scale, tokenizers)
+        low = 0.0 if low is None and is_rate(label) else low
         scale = LabelScale(label, *((low, high) if classes is None else (0.0, 1.0)), upwards, classes)
         return cls(name, splits, scale, notes=tuple(reading.notes))
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from features.basics.errors import InputError, quoted
+from qe.data.table_rows import check_header
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,16 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
     if not hasattr(table, "__arrow_c_stream__"):
         raise InputError(f"expected a table of pandas, polars or Arrow, but got {quoted(table)}")
     return cast("pd.DataFrame", pa.table(table).to_pandas())
+
+
+def cells_of(table: "pd.DataFrame", location: object) -> dict[str, list[Any]]:
+    """The cells of each column by its header; absent ones (None, NaN, pd.NA, NaT) are None.
+
+    Raises InputError for a header that occurs twice, and for too many.
+    """
+    check_header(list(map(str, table.columns)), location)
+    cells = table.astype(object).where(table.notna(), None)
+    return {str(header): cells[header].tolist() for header in cells}
 
 
 def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:

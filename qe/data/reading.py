@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from qe.data.classes import numbers_of
 from qe.data.delimited import wrong_encoding
 from qe.data.sgm import is_sgm, segments
 from qe.data.split import LabelScale
+from qe.data.table_rows import HALF_SURROGATE, cell_text, is_structure
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -33,7 +34,11 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Column:
-    """The cells of one column as text, each with its place; `absent` rows are null (no value)."""
+    """The cells of one column as text, each with its place.
+
+    absent      rows without a value (null)
+    structured  rows whose cells hold a list, an object or bytes
+    """
 
     texts: list[str]
     path: Path
@@ -41,14 +46,33 @@ class Column:
     unit: str = ""  # what `lines` counts if not lines: "row " for Parquet
     absent: frozenset[int] = frozenset()
     decimal: str | None = None  # the sign before decimals; None: as the numbers show
+    structured: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_values(cls, values: Sequence[Any], path: Path, unit: str = "") -> Self:
+        """Raises InputError for half a surrogate pair: JSON and Python can write it; no text has it."""
+        texts = [cell_text(value) for value in values]
+        absent = frozenset(row for row, text in enumerate(texts) if text is None)
+        structured = frozenset(row for row, value in enumerate(values) if is_structure(value))
+        numbers = range(1, len(texts) + 1)
+        column = cls([text or "" for text in texts], path, numbers, unit, absent, structured=structured)
+        for row, text in enumerate(column.texts):
+            if HALF_SURROGATE.search(text):
+                raise InputError(
+                    "half a surrogate pair", location=column.location(row), remedy="repair the text"
+                )
+        return column
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def take(self, rows: Sequence[int]) -> "Column":
-        absent = frozenset(i for i, row in enumerate(rows) if row in self.absent)
+        absent, structured = (
+            frozenset(i for i, row in enumerate(rows) if row in marked)
+            for marked in (self.absent, self.structured)
+        )
         texts, lines = [self.texts[row] for row in rows], [self.lines[row] for row in rows]
-        return replace(self, texts=texts, lines=lines, absent=absent)
+        return replace(self, texts=texts, lines=lines, absent=absent, structured=structured)
 
     def location(self, row: int) -> str:
         return f"{self.path}:{self.unit}{self.lines[row]}"

@@ -1,7 +1,6 @@
 """Tables as text columns, read from TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,7 @@ from features.basics.errors import InputError
 from qe.data.delimited import dialect_of
 from qe.data.headers import header_of, rows_of_pair
 from qe.data.reading import Column, Reading
-from qe.data.table_rows import (
-    HALF_SURROGATE,
-    Layout,
-    ParquetInput,
-    Row,
-    check_header,
-    is_table,
-    json_rows,
-    kind_of,
-)
+from qe.data.table_rows import Layout, ParquetInput, Row, check_header, is_table, json_rows, kind_of
 from qe.data.translation_files.opened import opened
 from qe.data.translation_files.xlsx import Sheet
 
@@ -138,25 +128,5 @@ def _collected(rows: Iterable[Row], path: Path, unit: str = "") -> dict[str, Col
                 remedy="give every line the same keys (null if there is no value)",
             )
         records.append(record)
-    numbers = range(1, len(records) + 1)
     names = records[0] if records else ()
-    return {name: _column([record[name] for record in records], path, numbers, unit) for name in names}
-
-
-def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str = "") -> Column:
-    absent = frozenset(row for row, value in enumerate(values) if value is None)
-    texts = [_cell(value) for value in values]
-    for row, text in enumerate(texts):
-        if HALF_SURROGATE.search(text):  # JSON can write it; no text has it
-            raise InputError(
-                "half a surrogate pair", location=f"{path}:{unit}{lines[row]}", remedy="repair the text"
-            )
-    return Column(texts, path, lines, unit, absent)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    return json.dumps(value) if isinstance(value, list | dict) else str(value)
+    return {name: Column.of_values([record[name] for record in records], path, unit) for name in names}

@@ -16,11 +16,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError, unknown_name
+from features.basics.numerals import is_finite
 from features.basics.text_limits import too_long
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
@@ -169,6 +171,7 @@ class Unreadable:
 Item = TypeVar("Item")
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 TEXTS = ("source", "target", "pseudo_reference", "back_translation")
+NUMBER = "model_score"  # the only column of segments that is a number
 HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -249,23 +252,49 @@ def unusable_id(row: dict[str, Any]) -> str:
     return ""
 
 
-def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
-    """Why a row cannot be scored, or an empty string."""
+def cell_text(value: Any) -> str | None:
+    """A cell as text: lists and objects as JSON; None for an absent value (None, NaN).
+
+    >>> [cell_text(value) for value in ("a", 5, 0.5, ["a"], float("nan"))]
+    ['a', '5', '0.5', '["a"]', None]
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating):
+        text = str(value) if isinstance(value, JsonNumber) else repr(float(value))
+        return None if np.isnan(value) else text
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return json.dumps(value, default=str) if isinstance(value, list | tuple | dict) else str(value)
+
+
+def is_structure(value: Any) -> bool:
+    """Whether a cell holds what no text is: a list, an object or bytes."""
+    return isinstance(value, list | tuple | dict | bytes | np.ndarray)
+
+
+def needed_texts(columns: Mapping[str, Any], needed: Sequence[str]) -> tuple[dict[str, str], str]:
+    """The needed columns of a row as text, and why the row cannot be scored, or an empty string."""
+    texts: dict[str, str] = {}
     for name in needed:
         value = columns.get(name)
         if isinstance(value, Unreadable):
-            return value.reason
-        if value is None:
-            return f"no {name}"
-        if not isinstance(value, str):
-            return f"{name} is not text"
-        if name in ("source", "target") and not value.strip():
-            return f"empty {name}"
-        if HALF_SURROGATE.search(value):
-            return f"{name} holds half a surrogate pair"
-        if name in TEXTS and (reason := too_long(value)):
-            return f"{name} has {reason}"
-    return ""
+            return texts, value.reason
+        text = cell_text(value)
+        if text is None:
+            return texts, f"no {name}"
+        if name in TEXTS and is_structure(value):
+            return texts, f"{name} is not text"
+        if name in ("source", "target") and not text.strip():
+            return texts, f"empty {name}"
+        if HALF_SURROGATE.search(text):
+            return texts, f"{name} holds half a surrogate pair"
+        if name in TEXTS and (reason := too_long(text)):
+            return texts, f"{name} has {reason}"
+        if name == NUMBER and text.strip() and not is_finite(text):
+            return texts, f"{name} is not a finite number"
+        texts[name] = text
+    return texts, ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -19,6 +19,7 @@ from qe.data.dataset import LabelScale
 from qe.display.numbers import NumberText, count, estimate, number, percent, percent_estimate
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
+from qe.models.description import Description
 from qe.models.training_rows import HeldOutPredictions
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
@@ -70,6 +71,29 @@ def read_costs(path: Path) -> ActionCosts:
             "a cost table is a mapping", location=path, remedy=f"keys: {', '.join(ActionCosts.model_fields)}"
         )
     return validated(ActionCosts, content, path)
+
+
+def closed_scale(described: Description) -> LabelScale:
+    """The scale of a model's label; if it has an open end, that of the training labels."""
+    scale, limits = described.scale, described.limits
+    if limits is None or None not in (scale.low, scale.high):
+        return scale
+    return replace(scale, low=limits[0], high=limits[1])
+
+
+def unusual_threshold(name: str, threshold: float | None, gold: FloatArray) -> str:
+    """A note on a threshold outside of the middle 99 % of (n,) labels; else empty.
+
+    >>> unusual_threshold("good", 4.0, np.linspace(10, 90, 81))
+    'good: 4 is outside of the middle 99 % of the labels, 10.4 to 89.6; check that it is on their scale'
+    """
+    low, high = np.quantile(gold, [0.005, 0.995])
+    if threshold is None or low <= threshold <= high:
+        return ""
+    return (
+        f"{name}: {threshold:g} is outside of the middle 99 % of the labels, {low:g} to {high:g}; "
+        "check that it is on their scale"
+    )
 
 
 @dataclass(frozen=True)
@@ -357,11 +381,15 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """publish, retranslate  labels, as in `Triage`; None: none is published, or retranslated."""
+    """publish, retranslate  labels, as in `Triage`; None: none is published, or retranslated.
+
+    notes  on thresholds that are unusual for the model's labels
+    """
 
     publish: float | None
     retranslate: float | None
     scale: LabelScale
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def read(cls, path: Path, scale: LabelScale) -> Self:
@@ -391,10 +419,19 @@ class Thresholds:
         and `HeldOutPredictions.load` do.
         """
         if path.suffix.lower() == ".json":
-            return cls.read(path, scale)
+            read = cls.read(path, scale)
+            if not HeldOutPredictions.exists(model):
+                return read
+            known = {"publish": read.publish, "retranslate": read.retranslate}
+            return read._with_notes(known, HeldOutPredictions.load(model))
         costs = read_costs(path)
-        known = HeldOutPredictions.load(model)
-        return cls(*cheapest(known.gold, known.predicted, costs, scale), scale)
+        held_out = HeldOutPredictions.load(model)
+        found = cls(*cheapest(held_out.gold, held_out.predicted, costs, scale), scale)
+        return found._with_notes({"good": costs.good}, held_out)
+
+    def _with_notes(self, known: Mapping[str, float | None], held_out: HeldOutPredictions) -> Self:
+        notes = (unusual_threshold(name, value, held_out.gold) for name, value in known.items())
+        return replace(self, notes=tuple(filter(None, notes)))
 
     def rules(self) -> dict[Action, str]:
         """What is done with which scores, in words."""

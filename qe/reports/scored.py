@@ -22,7 +22,7 @@ from qe.models.card import origin
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.training_rows import HeldOutPredictions
-from qe.production.triage import ACTIONS, ActionCosts, Thresholds, cost_table, read_costs
+from qe.production.triage import ACTIONS, ActionCosts, Thresholds, closed_scale, cost_table, read_costs
 from qe.reports.parts import ShownSegment, png, score_distributions, words_of
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of
@@ -113,7 +113,11 @@ def _page(
     training = HeldOutPredictions.load(model).predicted if HeldOutPredictions.exists(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_segment(good[i]) for i in order]
-    bands = None if costs is None else _bands(good, model, costs, Thresholds.from_file(costs, model, scale))
+    bands = (
+        None
+        if costs is None
+        else _bands(good, model, costs, Thresholds.from_file(costs, model, closed_scale(described)))
+    )
     reasons = Counter(row["reason"] for row in rows if row["score"] is None).most_common()
     flags = sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items())
     return render(
@@ -252,7 +256,9 @@ def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided:
         n, mean = actions.count(action), means.get(action)
         cost = [] if table is None else [number(None if mean is None else n * mean, 1)]
         lines.append([action, count(n), percent(n / len(rows)), rules[action], *cost])
-    return Table("Cheapest actions; costs are those of held-out rows of such scores", columns, lines)
+    return Table(
+        "Cheapest actions; costs are those of held-out rows of such scores", columns, lines, decided.notes
+    )
 
 
 def _mean_costs(data: HeldOutPredictions, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:

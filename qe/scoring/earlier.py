@@ -13,7 +13,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.storage.checksums import checksum
-from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, open_input, unusable
+from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, needed_texts, open_input
 from qe.scoring import row_formats
 from qe.scoring.input import ManyInput
 from qe.scoring.job_summary import record_of
@@ -85,19 +85,18 @@ class PreviousJob:
         Raises InputError as `rows`.
         """
         path.unlink(missing_ok=True)
-        needed = self.scorer.columns()
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
             database.execute("CREATE TABLE known (key BLOB PRIMARY KEY, output TEXT) WITHOUT ROWID")
             for batch in chunks(self.rows(), 5000):
-                keyed = [(key_of(columns, needed), json.dumps(output)) for columns, output in batch]
+                keyed = [(key_of(texts), json.dumps(output)) for texts, output in batch]
                 database.execute("BEGIN")
                 database.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)", keyed)
                 database.execute("COMMIT")
         return EarlierScores(path)
 
-    def rows(self) -> Iterator[tuple[Mapping[str, Any], Output]]:
-        """(input columns, output) of every row that has a score.
+    def rows(self) -> Iterator[tuple[Mapping[str, str], Output]]:
+        """(texts of the needed columns, output) of every row that has a score.
 
         Raises InputError for texts that are not to be had, and rows that are not those of the job.
         """
@@ -110,8 +109,9 @@ class PreviousJob:
                 raise InputError(_CHANGED, location=self.path, remedy="score it again")
             columns, reason = names.view(text)
             output = self._output(row)
-            if output is not None and not (reason or unusable(columns, needed)):
-                yield columns, output
+            texts, reason = ({}, reason) if reason else needed_texts(columns, needed)
+            if output is not None and not reason:
+                yield texts, output
 
     def _texts(self) -> Input:
         options = self.record["options"]

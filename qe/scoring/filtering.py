@@ -15,7 +15,16 @@ from features.basics.numerals import real
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file, line_form
 from features.storage.outputs import check_output
-from qe.data.table_rows import Input, Layout, ParallelInput, ParquetInput, Row, chunks, open_input, unusable
+from qe.data.table_rows import (
+    Input,
+    Layout,
+    ParallelInput,
+    ParquetInput,
+    Row,
+    chunks,
+    needed_texts,
+    open_input,
+)
 from qe.display.numbers import number
 from qe.scoring.checks import CHECKS, Checks, Knowledge
 from qe.scoring.naming import Names
@@ -191,10 +200,8 @@ def _verdicts(
     views = [names.view(row) for row in batch]
     verdicts = []
     for columns, reason in views:
-        reason = reason or unusable(columns, _TEXTS)
-        verdicts.append(
-            ("unreadable", reason) if reason else checks.first(columns["source"], columns["target"])
-        )
+        texts, reason = ({}, reason) if reason else needed_texts(columns, _TEXTS)
+        verdicts.append(("unreadable", reason) if reason else checks.first(texts["source"], texts["target"]))
     if threshold is not None:
         passing = [i for i, (check, _) in enumerate(verdicts) if not check]
         for i, reason in zip(passing, threshold.reasons([views[i] for i in passing]), strict=True):

@@ -24,6 +24,7 @@ from features.storage.checksums import checksum, identity_of
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
+from qe.data.frames import cells_of
 from qe.data.table_rows import Kind, Layout, Row, Types, chunks
 from qe.models.model import Model
 from qe.scoring import row_formats
@@ -253,10 +254,10 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     """The scorer's output columns, without the id, for a DataFrame; raises as `score_frame`."""
-    names = names_of(scorer.model, list(map(str, table.columns)), scorer.columns())
-    records = table.astype(object).where(table.notna(), None).to_dict("records")
-    rows = [names.view(({str(k): v for k, v in record.items()}, "")) for record in records]
-    scored = scorer.score(rows).rows
+    cells = cells_of(table, "the table")
+    names = names_of(scorer.model, list(cells), scorer.columns())
+    records = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
+    scored = scorer.score([names.view((record, "")) for record in records]).rows
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
         if name in row_formats.NUMBERS

@@ -7,9 +7,7 @@ from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean, unknown_name
 from qe.data.headers import header_of, known_headers
 from qe.data.reading import with_points
-from qe.data.table_rows import Row, unusable_id
-
-_NUMBER = "model_score"  # the only column of segments that is a number
+from qe.data.table_rows import NUMBER, Row, unusable_id
 
 
 def name_pairs(
@@ -108,12 +106,12 @@ class Names:
 
     def view(self, row: Row) -> Row:
         """The row by the model's names; its other columns stay."""
-        if not self.headers and _NUMBER not in row[0]:
+        if not self.headers and NUMBER not in row[0]:
             return row
         columns, reason = row
         named = {name: columns[header] for name, header in self.headers.items() if header in columns}
         view = {name: value for name, value in columns.items() if name not in self.headers} | named
-        number = view.get(_NUMBER)
+        number = view.get(NUMBER)
         if isinstance(number, str) and "," in number:
-            view[_NUMBER] = with_points([number], self.decimal)[0]
+            view[NUMBER] = with_points([number], self.decimal)[0]
         return view, reason or unusable_id(view)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.data.table_rows import Layout, open_input, unusable
+from qe.data.table_rows import Layout, needed_texts, open_input
 from qe.models.model import Model
 from qe.scoring.naming import Names
 from qe.scoring.scorer import training_headers
@@ -44,8 +44,9 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layo
     texts: dict[str, list[str]] = {}
     for number, row in enumerate(table.rows(), start=1):
         view, reason = names.view(row)
-        values = {name: view[name] for name in Segments.column_names() if name in view and name != "id"}
-        reason = reason or unusable(values, ("source", "target", *values))
+        there = [name for name in Segments.column_names() if name in view and name != "id"]
+        values, unread = needed_texts(view, list(dict.fromkeys(("source", "target", *there))))
+        reason = reason or unread
         if not reason and pool.rows and set(values) != set(texts):
             reason = "other columns than the first row"
         if reason:
@@ -72,7 +73,8 @@ def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segment
     table = open_input([path])
     names = Names(columns).completed(needed, table.headers, training_headers(model), path)
     names.check(needed, table.columns, path, f"the model '{model.name}'")
-    rows = [row for row, reason in map(names.view, table.rows()) if not reason and not unusable(row, needed)]
+    views = (row for row, reason in map(names.view, table.rows()) if not reason)
+    rows = [texts for texts, reason in (needed_texts(row, needed) for row in views) if not reason]
     if not rows:
         raise InputError("no row has a source and a translation that can be scored", location=path)
-    return model.segments({name: [str(row[name]) for row in rows] for name in needed})
+    return model.segments({name: [row[name] for row in rows] for name in needed})

@@ -21,7 +21,7 @@ from features.core.tree_columns import numbers
 from features.storage.files import digest
 from features.word_level.places import judges
 from features.word_level.tokens import forget_tables
-from qe.data.table_rows import Row, unusable
+from qe.data.table_rows import Row, needed_texts
 from qe.display.summary import summarised
 from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
@@ -249,20 +249,20 @@ class Scorer:
         Rows without an id are numbered from `start` + 1.
         """
         needed = self.columns()
-        reasons = [reason or unusable(columns, needed) for columns, reason in rows]
-        keys = [None if reason else key_of(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
-        new = {key: columns for key, (columns, _) in zip(keys, rows, strict=True) if key is not None}
+        texts = [({}, reason) if reason else needed_texts(columns, needed) for columns, reason in rows]
+        keys = [None if reason else key_of(row) for row, reason in texts]
+        new = {key: row for key, (row, _) in zip(keys, texts, strict=True) if key is not None}
         results = {key: self._cache[key] for key in new if key in self._cache}
         earlier: dict[bytes, Output] = {}
         if self.earlier_scores is not None:
             earlier = self.earlier_scores.get([key for key in new if key not in results])
         results |= {key: (output, b"") for key, output in earlier.items()}
-        computed = self._computed({key: columns for key, columns in new.items() if key not in results})
+        computed = self._computed({key: row for key, row in new.items() if key not in results})
         results |= computed
         nothing = dict.fromkeys(self.output_columns)
         outputs, profiled, reused = [], [], 0
-        for number, ((columns, _), key, reason) in enumerate(
-            zip(rows, keys, reasons, strict=True), start + 1
+        for number, ((columns, _), key, (_, reason)) in enumerate(
+            zip(rows, keys, texts, strict=True), start + 1
         ):
             output, profile = (nothing, b"") if key is None else results[key]
             if key is not None and output["score"] is None:
@@ -277,11 +277,11 @@ class Scorer:
         new_scores = sum(output["score"] is not None for output, _ in computed.values())
         return Batch(outputs, len(profiled) - new_scores, counts, reused)
 
-    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Result]:
+    def _computed(self, rows: Mapping[bytes, Mapping[str, str]]) -> dict[bytes, _Result]:
         if not rows:
             return {}
         # Without ids: those of the input may repeat, and no feature reads them unless the model needs them.
-        texts = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
+        texts = {name: [row[name] for row in rows.values()] for name in self.columns()}
         segments = self.model.segments(texts)
         features = self._features(segments)
         scores, seen = self.model.judge(segments, features)
@@ -340,10 +340,10 @@ def training_headers(model: Model) -> Mapping[str, str]:
     return headers if isinstance(headers, Mapping) else {}
 
 
-def key_of(columns: Mapping[str, Any], needed: Sequence[str]) -> bytes:
-    """Identifies the text that a score depends on."""
+def key_of(texts: Mapping[str, str]) -> bytes:
+    """Identifies the text that a score depends on: that of `needed_texts`, in its order."""
     state = hashlib.blake2b(digest_size=16)
-    for name in needed:
-        text = str(columns[name]).encode("utf-8", "surrogatepass")
-        state.update(len(text).to_bytes(8, "little") + text)
+    for text in texts.values():
+        content = text.encode()
+        state.update(len(content).to_bytes(8, "little") + content)
     return state.digest()

@@ -122,6 +122,19 @@ def test_bounds_stay_on_the_scale_around_the_score_and_grow_with_the_level() -> 
     assert outer[0].min() >= 1 and outer[1].max() <= 5
 
 
+@pytest.mark.parametrize(("low", "high"), [(None, None), (1.0, None), (None, 5.0), (1.0, 5.0)])
+def test_an_interval_ends_beyond_the_scale_where_the_scale_has_no_end(
+    low: float | None, high: float | None
+) -> None:
+    features, predicted, gold = simulated(300, 5)
+    gold, predicted = EFFORT.clip(1 + gold), EFFORT.clip(1 + predicted)
+    scale = LabelScale("effort", low, high, higher_is_better=True)
+    lower, upper = cross_conformal(Rows(features, predicted, gold), held_out(300), scale).bounds(
+        features, predicted, 0.95
+    )
+    assert (lower.min() < 1) == (low is None) and (upper.max() > 5) == (high is None)
+
+
 def test_undefined_and_constant_features_and_perfect_predictions() -> None:
     features, predicted, gold = simulated(200, 6)
     features[::3, 0], features[:, 1] = np.nan, np.nan

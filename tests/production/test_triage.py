@@ -2,8 +2,11 @@
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +17,12 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.display.drawing import save
+from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import (
     ActionCosts,
     Estimate,
     Thresholds,
+    closed_scale,
     cost_table,
     decide,
     read_costs,
@@ -250,6 +255,64 @@ def test_one_action_for_all_is_said_and_ends_with_1(
     )
     assert run(files) == 1
     assert "all segments get the same action, post-edit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limits", "expected"),
+    [
+        (1.0, 5.0, (1.5, 4.5), (1.0, 5.0)),
+        (None, None, (1.5, 4.5), (1.5, 4.5)),
+        (0.0, None, (0.0, 4.5), (0.0, 4.5)),
+        (None, None, None, (None, None)),
+    ],
+)
+def test_an_open_scale_ends_at_the_training_labels(
+    low: float | None, high: float | None, limits: tuple[float, float] | None, expected: object
+) -> None:
+    described: Any = SimpleNamespace(scale=LabelScale("da", low, high, True), limits=limits)
+    scale = closed_scale(described)
+    assert (scale.low, scale.high) == expected and (scale.name, scale.sign) == ("da", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "note"),
+    [
+        ("costs.yaml", "good: 4", "good: 4 is outside of the middle 99 % of the labels, 10.4 to 89.6"),
+        ("costs.yaml", "good: 95", "good: 95 is outside of the middle 99 % of the labels"),
+        ("costs.yaml", "good: 70", ""),
+        ("t.json", '{"publish": 4.5, "retranslate": 2}', "publish: 4.5 is outside .* retranslate: 2 is"),
+        ("t.json", '{"publish": 60, "retranslate": null}', ""),
+        ("t.json", '{"publish": 60, "retranslate": 99}', "swapped"),
+    ],
+)
+def test_thresholds_on_another_scale_than_the_labels_are_noted(
+    tmp_path: Path, name: str, content: str, note: str
+) -> None:
+    labels = np.linspace(10, 90, 81)
+    HeldOutPredictions.make(labels, labels).save(tmp_path)
+    rest = "publish_bad: 9\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
+    (tmp_path / name).write_text(content + "\n" + rest * name.endswith("yaml"))
+    scale = LabelScale("da", 0, 100, higher_is_better=True)
+    if note == "swapped":
+        with pytest.raises(InputError, match="publishes from 60 on, but retranslates"):
+            Thresholds.from_file(tmp_path / name, tmp_path, scale)
+        return
+    found = Thresholds.from_file(tmp_path / name, tmp_path, scale)
+    assert re.search(note, " ".join(found.notes)) if note else found.notes == ()
+    assert "notes" not in repr(found)
+
+
+def test_the_command_notes_costs_on_another_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "gold.txt").write_text("".join(f"{20 + 2 * i}\n" for i in range(30)))
+    (tmp_path / "costs.yaml").write_text(
+        "good: 4\npublish_bad: 9\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
+    )
+    gold = str(tmp_path / "gold.txt")
+    given = ["--gold", gold, "--predictions", gold, "--costs", str(tmp_path / "costs.yaml"), "--json"]
+    assert run(["triage", *given, "--scale-low", "0", "--scale-high", "100", "--samples", "50"]) == 1
+    shown = capsys.readouterr()
+    assert "good: 4 is outside of the middle 99 % of the labels, 20.29 to 77.71" in shown.err
+    assert json.loads(shown.out)["shares"]["publish"]["value"] == 1
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.data.labels import from_post_edits
-from qe.data.table_rows import unusable
+from qe.data.table_rows import needed_texts
 from tests.factories import refuses
 
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
@@ -33,8 +33,10 @@ def test_words_and_characters(text: str, says: str) -> None:
 
 def test_a_row_that_is_too_long_has_a_reason() -> None:
     row = {"source": "a", "target": LONG}
-    assert unusable(row, ["source", "target"]) == "target has 2,001 words, but a text has at most 2,000"
-    assert unusable({**row, "target": "no"}, ["source", "target"]) == ""
+    assert (
+        needed_texts(row, ["source", "target"])[1] == "target has 2,001 words, but a text has at most 2,000"
+    )
+    assert needed_texts({**row, "target": "no"}, ["source", "target"])[1] == ""
 
 
 def test_post_edits() -> None:
