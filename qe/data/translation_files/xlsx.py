@@ -23,6 +23,13 @@ MAX_COLUMNS: Final = 16_384  # of a sheet (ECMA-376)
 MAX_ROWS: Final = 1_048_576
 MAX_CELLS: Final = 5_000_000  # of all sheets: openpyxl takes 0.4 KB for each
 MAX_COVERED: Final = 200_000  # cells of all merged or linked areas: openpyxl makes cells of them
+MAX_PARTS: Final = 20_000
+MAX_ELEMENTS: Final = 15_000_000  # of all parts: 0.5 s for a million
+MAX_OBJECTS: Final = 1_000_000  # styles, comments, rules, ...: openpyxl takes 0.02 ms for each
+MAX_FORMULA: Final = 8_192  # characters of a formula, in Excel
+MAX_SHARED: Final = 20_000_000  # characters of shared formulas: openpyxl writes them anew for each cell
+_CELLS: Final = frozenset({"row", "c", "v", "f", "is", "t"})
+_STRINGS: Final = "sst"  # the root of the part of shared strings
 _AREAS: Final = frozenset({"mergeCell", "hyperlink"})
 _AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,9}):\$?([A-Z]{1,3})\$?(\d{1,9})", re.IGNORECASE)
 # Errors of openpyxl, which does not check parts, and of zipfile for damaged files.
@@ -43,6 +50,7 @@ _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")  # ST_Xstring (ECMA-376, part 1, 22.
 # Characters that XML cannot hold or would change, and an underscore that would begin an escape.
 _ESCAPED = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _DROPPED = re.compile(rb"(_x[0-9A-Fa-f]{4}_)|x005F(?=_)")
+_SMALLER = "save the sheet alone, or split it"
 _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are no ZIP files
 
 
@@ -67,7 +75,7 @@ class Sheet:
 
     def __init__(self, path: Path, location: SheetLocation | None = None) -> None:
         self.path, self.location = path, location or SheetLocation()
-        values = _sheet(_book(path, data_only=True), self.location, path)
+        values = _sheet(_book(path, rich_text=False), self.location, path)
         _check_rows(values, path)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
         self._merged = _covered(values, self.location.header)
@@ -125,7 +133,7 @@ class Sheet:
         return FileRow(texts, reasons, number)
 
     def add(self, columns: Mapping[str, str], rows: Mapping[int, Mapping[str, Any]]) -> None:
-        """Puts columns behind the others.
+        """Puts columns behind the others; the table or filter with the header takes them in.
 
         columns  name in a row -> header
         rows     number of a row -> its values
@@ -146,6 +154,38 @@ class Sheet:
             self._write(self.location.header, place, header)
             for number, row in rows.items():
                 self._write(number, place, row[name])
+        self._widen_range(first + len(columns) - 1)
+
+    def _widen_range(self, last: int) -> None:
+        # Sorting moves the cells of a range alone. Of several, nobody can tell to which the columns belong.
+        tables = [table for table in self._sheet.tables.values() if table.headerRowCount != 0]
+        ranges = [each for each in (*tables, self._sheet.auto_filter) if each.ref]
+        found = [each for each in ranges if _bounds(each.ref)[1] == self.location.header]
+        if len(found) != 1 or _bounds(found[0].ref)[2] >= last:
+            return
+        if found[0] in tables:
+            self._name_columns(found[0], last)
+        filters = [found[0], getattr(found[0], "autoFilter", None)]
+        for each in (*filters, *(each.sortState for each in filters if each)):
+            if each is not None and each.ref:
+                each.ref = _widened(each.ref, last)
+
+    def _name_columns(self, table: Any, last: int) -> None:
+        from openpyxl.worksheet.table import TableColumn
+
+        for place in range(_bounds(table.ref)[2] + 1, last + 1):
+            cell = self._sheet.cell(self.location.header, place)
+            name = _text(cell.value) or f"Column{place}"
+            if name.casefold() in {column.name.casefold() for column in table.tableColumns}:
+                raise InputError(
+                    f"its table has a column '{name}' already, in capitals or not",
+                    location=self.path,
+                    remedy="--suffix names ours otherwise",
+                )
+            if cell.data_type != "s":
+                self._write(self.location.header, place, name)
+            number = 1 + max((column.id for column in table.tableColumns), default=0)
+            table.tableColumns = [*table.tableColumns, TableColumn(id=number, name=name)]
 
     def _width(self) -> int:
         used = (max(columns) for columns in _by_row(self._sheet).values())
@@ -171,7 +211,7 @@ class Sheet:
             ) from None
 
 
-def _book(path: Path, **options: bool) -> Any:
+def _book(path: Path, *, rich_text: bool) -> Any:
     from openpyxl.reader.excel import ExcelReader
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -186,14 +226,17 @@ def _book(path: Path, **options: bool) -> Any:
                 remedy="save it as XLSX without a password",
             )
     try:
-        check_parts(path)
+        if not rich_text:
+            check_parts(path)
         with file.open("rb") as stream:  # whatever the file's name ends in
-            reader = ExcelReader(stream, **options)
+            reader = ExcelReader(stream, data_only=not rich_text, rich_text=rich_text)
             reader.archive = _Parts(stream)
             reader.read()
             return reader.wb
     except InputError:
         raise
+    except MemoryError:
+        raise InputError("needs more memory than there is", location=path, remedy=_SMALLER) from None
     except (InvalidFileException, OSError, *_DAMAGE) as error:  # OSError: it has no main part
         raise InputError(f"not an XLSX file ({_reason(error)})", location=path) from None
 
@@ -224,9 +267,14 @@ def _check_rows(sheet: Any, path: Path) -> None:
     last = max((row for row, _ in sheet._cells), default=0)
     if last > MAX_ROWS:
         raise InputError(f"has a cell in row {last:,}, but a sheet has {MAX_ROWS:,} rows", location=path)
+    characters = 0
     for (row, _), cell in sheet._cells.items():
-        if isinstance(cell.value, str) and len(cell.value) > MAX_LINE:
+        length = len(cell.value) if isinstance(cell.value, str) else 0
+        characters += length
+        if length > MAX_LINE:
             raise InputError("cell longer than 16 MiB", location=f"{path}:row {row}", remedy="split it")
+        if characters > MAX_BYTES:  # a text that cells share is in the file once
+            raise InputError("has texts of more than 1 GiB", location=path, remedy=_SMALLER)
 
 
 def _reason(error: Exception) -> str:
@@ -253,6 +301,20 @@ def _by_row(sheet: Any, kind: str = "") -> dict[int, dict[int, Any]]:
         if cell.value is not None and kind in ("", cell.data_type):
             rows.setdefault(row, {})[column] = cell.value
     return rows
+
+
+def _bounds(area: str) -> tuple[int, int, int, int]:
+    from openpyxl.utils.cell import range_boundaries
+
+    left, top, right, bottom = range_boundaries(area)
+    return left or 1, top or 1, right or MAX_COLUMNS, bottom or MAX_ROWS
+
+
+def _widened(area: str, last: int) -> str:
+    from openpyxl.utils.cell import get_column_letter
+
+    left, top, _, bottom = _bounds(area)
+    return f"{get_column_letter(left)}{top}:{get_column_letter(last)}{bottom}"
 
 
 def _covered(sheet: Any, header: int) -> Mapping[tuple[int, int], tuple[int, int]]:
@@ -296,25 +358,36 @@ def escaped(text: str) -> str:
 
 
 def check_parts(path: Path) -> None:
-    """Raises InputError, with the part, for entities or too many bytes, cells or columns."""
+    """Raises InputError, with the part, for entities and for more than a budget allows of bytes, parts,
+    elements, cells, columns, characters of a cell and of formulas.
+
+    Every part is read: openpyxl takes parts by relations, whatever their names are.
+    """
     with ZipFile(rewindable(path)) as parts:
         if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
             raise InputError("unpacks to more than 1 GiB", location=path, remedy="split it")
+        if len(parts.infolist()) > MAX_PARTS:
+            raise InputError(f"has more than {MAX_PARTS:,} parts", location=path, remedy=_SMALLER)
         counts = _Counts(path)
         for name in parts.namelist():
-            if name.lower().endswith((".xml", ".rels")):
-                counts.count(parts, name)
+            counts.count(parts, name)
 
 
 class _Counts:
     def __init__(self, path: Path) -> None:
-        self.path, self.part, self.cells, self.in_row, self.covered = path, "", 0, 0, 0
+        self.path, self.part, self.root, self.element = path, "", "", ""
+        self.elements, self.objects, self.cells, self.in_row, self.covered = 0, 0, 0, 0, 0
+        self.characters, self.shared, self.formula = 0, 0, ""
+        self.formulas: dict[str, int] = {}  # name of a shared formula -> its characters
 
     def count(self, parts: ZipFile, name: str) -> None:
-        self.part = name
+        self.part, self.root, self.formula, self.formulas = name, "", "", {}
         parser = expat.ParserCreate(None, " ")
-        parser.StartDoctypeDeclHandler = self._refuse_entities
+        parser.buffer_text = True
+        if not name.lower().endswith(".svg"):  # pictures may have one; their entities count as elements
+            parser.StartDoctypeDeclHandler = self._refuse_entities
         parser.StartElementHandler = self._add
+        parser.CharacterDataHandler = self._add_text
         with parts.open(name) as stream:
             try:
                 parser.ParseFile(stream)
@@ -326,6 +399,19 @@ class _Counts:
 
     def _add(self, name: str, attributes: Mapping[str, str]) -> None:
         local = name.rpartition(" ")[2]
+        self.root, self.element, self.characters = self.root or local, local, 0
+        self.elements += 1
+        if self.elements > MAX_ELEMENTS:
+            raise self._error(f"has more than {MAX_ELEMENTS:,} elements")
+        if local not in _CELLS and self.root != _STRINGS:
+            self.objects += 1 + attributes.get("sqref", "").count(" ")
+            if self.objects > MAX_OBJECTS:
+                raise self._error(f"has more than {MAX_OBJECTS:,} styles, comments, rules and other objects")
+        self.formula = attributes.get("si", "") if local == "f" else ""
+        if self.formula in self.formulas:
+            self.shared += self.formulas[self.formula]
+            if self.shared > MAX_SHARED:
+                raise self._error(f"shared formulas have more than {MAX_SHARED:,} characters in their cells")
         if local == "c":
             self.cells, self.in_row = self.cells + 1, self.in_row + 1
             if self.in_row > MAX_COLUMNS:
@@ -336,6 +422,18 @@ class _Counts:
             self.in_row = 0
         elif local in _AREAS:
             self._cover(attributes.get("ref", ""))
+
+    def _add_text(self, text: str) -> None:
+        self.characters += len(text)
+        if self.characters > MAX_LINE:
+            raise self._error("cell longer than 16 MiB")
+        if self.element == "f":
+            if self.characters > MAX_FORMULA:
+                raise self._error(
+                    f"a formula has more than {MAX_FORMULA:,} characters, the maximum of a sheet"
+                )
+            if self.formula:
+                self.formulas[self.formula] = self.characters
 
     def _cover(self, area: str) -> None:
         match = _AREA.fullmatch(area)
@@ -349,9 +447,7 @@ class _Counts:
             )
 
     def _error(self, problem: str) -> InputError:
-        return InputError(
-            problem, location=f"{self.path}:{self.part}", remedy="save the sheet alone, or split it"
-        )
+        return InputError(problem, location=f"{self.path}:{self.part}", remedy=_SMALLER)
 
 
 def _column(letters: str) -> int:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -260,6 +261,177 @@ def test_damaged_parts_are_one_message(name: str, tmp_path: Path) -> None:
     path = changed(saved(tmp_path / "a.xlsx", HEADER, A), part, old, new)
     with pytest.raises(InputError, match=message):
         Sheet(path)
+
+
+def in_part(name: str, begin: bytes, content: bytes) -> Callable[[dict[str, bytes]], None]:
+    def change(parts: dict[str, bytes]) -> None:
+        assert begin in parts[name]
+        parts[name] = parts[name].replace(begin, begin + content, 1)
+
+    return change
+
+
+def hidden(content: bytes) -> Callable[[dict[str, bytes]], None]:
+    """The sheet with more in it, under a name that does not say that it is XML."""
+
+    def change(parts: dict[str, bytes]) -> None:
+        parts["xl/worksheets/sheet1.dat"] = parts.pop(SHEET).replace(b"<sheetData>", b"<sheetData>" + content)
+        for name in ("xl/_rels/workbook.xml.rels", "[Content_Types].xml"):
+            parts[name] = parts[name].replace(b"sheet1.xml", b"sheet1.dat")
+
+    return change
+
+
+def shared(formula: bytes, cells: int) -> bytes:
+    rows = (b'<row r="%d"><c r="D%d"><f t="shared" si="0"/></c></row>' % (i, i) for i in range(4, 3 + cells))
+    first = b'<row r="3"><c r="D3"><f t="shared" ref="D3:D%d" si="0">%s</f></c></row>' % (3 + cells, formula)
+    return first + b"".join(rows)
+
+
+def many_parts(parts: dict[str, bytes]) -> None:
+    parts.update({f"docs/{number}.bin": b"" for number in range(30)})
+
+
+CELL_FORMATS = b'<cellXfs count="1">'
+XF = b'<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
+RULES = b"<dataValidations><dataValidation sqref='%s'/></dataValidations>"
+LONG = b'<row r="3"><c r="A3" t="inlineStr"><is><t>%s</t></is></c></row>'
+# A costly workbook: what is done to its parts, the limits that are smaller here, and what is said.
+Costly = tuple[Callable[[dict[str, bytes]], None], dict[str, int], str]
+COSTLY: dict[str, Costly] = {
+    "hidden cells": (hidden(b"<row>" + b"<c/>" * 99 + b"</row>"), {"MAX_CELLS": 50},
+                     "sheet1.dat: has more than 50 cells"),
+    "hidden rows": (hidden(b"<row/>" * 900), {"MAX_ELEMENTS": 500}, "has more than 500 elements"),
+    "hidden entities": (lambda parts: hidden(b"")(parts) or parts.update(
+        {"xl/worksheets/sheet1.dat": HUGE + parts["xl/worksheets/sheet1.dat"]}), {}, "has a document type"),
+    "styles": (in_part("xl/styles.xml", CELL_FORMATS, XF * 999), {"MAX_OBJECTS": 500},
+               "styles.xml: has more than 500 styles, comments, rules"),
+    "areas of a rule": (in_part(SHEET, b"</sheetData>", RULES % (b"A1 " * 999)), {"MAX_OBJECTS": 500},
+                        "has more than 500 styles, comments, rules"),
+    "a long formula": (in_part(SHEET, b"<sheetData>", shared(b"A1+" * 4000 + b"A1", 2)), {},
+                       "a formula has more than 8,192 characters"),
+    "a shared formula": (in_part(SHEET, b"<sheetData>", shared(b"A1+" * 900 + b"A1", 99)),
+                         {"MAX_SHARED": 99_999},
+                         "shared formulas have more than 99,999 characters in their cells"),
+    "a long cell": (in_part(SHEET, b"<sheetData>", LONG % (b"x\n" * 999)), {"MAX_LINE": 1000},
+                    "cell longer than 16 MiB"),
+    "long cells": (in_part(SHEET, b"<sheetData>", (LONG % (b"x" * 900)) * 3), {"MAX_BYTES": 2000}, "1 GiB"),
+    "parts": (many_parts, {"MAX_PARTS": 30}, "has more than 30 parts"),
+}  # fmt: skip
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """The workbook after a change of its parts."""
+    with ZipFile(path) as given:
+        parts = {name: given.read(name) for name in given.namelist()}
+    change(parts)
+    with ZipFile(path, "w", ZIP_DEFLATED) as made:
+        for name, content in parts.items():
+            made.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_costly_workbooks_are_refused_in_words(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, limits, message = COSTLY[name]
+    for limit, value in limits.items():
+        monkeypatch.setattr(f"qe.data.translation_files.xlsx.{limit}", value)
+    path = rewritten(saved(tmp_path / "a.xlsx", HEADER, A), change)
+    with pytest.raises(InputError, match=message):
+        Sheet(path)
+
+
+# Parts as large as attackers made them, built when the test runs.
+LARGE: dict[str, tuple[Callable[[], Callable[[dict[str, bytes]], None]], str]] = {
+    "8 million hidden cells": (lambda: hidden((b"<row>" + b"<c><v>1</v></c>" * 8000 + b"</row>") * 1000),
+                               "more than 5,000,000 cells"),
+    "80 MB of styles": (lambda: in_part("xl/styles.xml", CELL_FORMATS, XF * (80 * 2**20 // len(XF))),
+                        "more than 1,000,000 styles"),
+    "a formula of 1 MB in 2,000 cells": (
+        lambda: in_part(SHEET, b"<sheetData>", shared(b"A1+" * (2**20 // 3) + b"A1", 2000)),
+        "a formula has more",
+    ),
+    "a formula of 6 KB in 8,000 cells": (
+        lambda: in_part(SHEET, b"<sheetData>", shared(b"A1+" * 2000 + b"A1", 8000)),
+        "shared formulas have more",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_they_are_refused_within_ten_seconds_of_cpu(name: str, tmp_path: Path) -> None:
+    change, message = LARGE[name]
+    path, begun = rewritten(saved(tmp_path / "a.xlsx", HEADER, A), change()), process_time()
+    with pytest.raises(InputError, match=message):
+        Sheet(path)
+    assert process_time() - begun < 10
+
+
+def test_a_picture_may_have_a_document_type(tmp_path: Path) -> None:
+    svg = b'<!DOCTYPE svg [<!ENTITY ns "http://www.w3.org/2000/svg">]><svg xmlns="&ns;"/>'
+    path = rewritten(
+        saved(tmp_path / "a.xlsx", HEADER, A), lambda parts: parts.update({"xl/media/a.svg": svg})
+    )
+    assert len(Sheet(path).rows) == 1
+
+
+def ranges(*, table: str = "", second: str = "", sheet_filter: str = "") -> Callable[[Any], object]:
+    from openpyxl.worksheet.table import Table
+
+    def then(book: Any) -> None:
+        for number, area in enumerate(filter(None, (table, second)), start=1):
+            book.active.add_table(Table(displayName=f"Table{number}", ref=area))
+        if sheet_filter:
+            book.active.auto_filter.ref = sheet_filter
+            book.active.auto_filter.add_sort_condition("C2:C3")
+
+    return then
+
+
+NOTED = [*HEADER, "note"]
+# Rows and ranges -> ranges after two columns were added, and the columns of the table.
+WIDENED: dict[str, tuple[list[list[Any]], Callable[[Any], object], dict[str, str], list[str]]] = {
+    "none": ([HEADER, A, C], ranges(), {}, []),
+    "table": ([HEADER, A, C], ranges(table="A1:C3"), {"Table1": "A1:E3"}, [*HEADER, "score", "reason"]),
+    "filter": ([HEADER, A, C], ranges(sheet_filter="$A$1:$C$3"), {"filter": "A1:E3"}, []),
+    "cells beside the table": ([NOTED, [*A, "x"]], ranges(table="A1:C2"), {"Table1": "A1:F2"},
+                               [*NOTED, "score", "reason"]),
+    "cells without a header": ([HEADER, [*A, "x"]], ranges(table="A1:C2"), {"Table1": "A1:F2"},
+                               [*HEADER, "Column4", "score", "reason"]),
+    "a number as a header": ([[*HEADER, 7], [*A, "x"]], ranges(table="A1:C2"), {"Table1": "A1:F2"},
+                             [*HEADER, "7", "score", "reason"]),
+    "two tables": ([HEADER, A], ranges(table="A1:B2", second="C1:C2"),
+                   {"Table1": "A1:B2", "Table2": "C1:C2"}, []),
+    "filter in other rows": ([HEADER, A, C], ranges(sheet_filter="A2:C3"), {"filter": "A2:C3"}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WIDENED)
+def test_the_range_of_a_table_or_filter_takes_in_the_columns(name: str, tmp_path: Path) -> None:
+    rows, then, expected, columns = WIDENED[name]
+    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=then))
+    added = {row.number: {"score": 0.5, "reason": ""} for row in sheet.rows}
+    sheet.add({"score": "score", "reason": "reason"}, added)
+    sheet.save(tmp_path / "b.xlsx")
+    written = openpyxl.load_workbook(tmp_path / "b.xlsx").active
+    found = {table.displayName: table.ref for table in written.tables.values()}
+    found |= {"filter": written.auto_filter.ref} if written.auto_filter.ref else {}
+    assert found == expected
+    assert columns == [] or [column.name for column in written.tables["Table1"].tableColumns] == columns
+    assert not columns or [written.cell(1, place).value for place in range(1, 1 + len(columns))] == columns
+    if name == "filter":
+        assert written.auto_filter.sortState.ref == "A1:E3"
+        assert b"'Sheet'!$A$1:$E$3" in ZipFile(tmp_path / "b.xlsx").read("xl/workbook.xml")
+
+
+def test_a_table_has_no_two_columns_of_one_name_in_capitals_or_not(tmp_path: Path) -> None:
+    rows = [[*HEADER, "Score"], [*A, 1]]
+    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=ranges(table="A1:D2")))
+    with pytest.raises(InputError, match="its table has a column 'score' already"):
+        sheet.add({"score": "score"}, {2: {"score": 0.5}})
 
 
 def test_a_workbook_of_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
