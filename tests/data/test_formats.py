@@ -441,7 +441,7 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
             r"a\.jsonl:2: not a JSON object",
         ),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\n{"source": "a"}\n', "2: the keys differ"),
-        ("a.jsonl", '{"source": "a", "target": "b", "score": NaN}\n', r"a\.jsonl:1: .*not a number"),
+        ("a.jsonl", '{"source": "a", "target": "b", "score": NaN}\n', r"a\.jsonl:1: .*is missing"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": null}\n', r"a\.jsonl:1: .*is missing"),
         (
             "a.jsonl",
