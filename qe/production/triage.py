@@ -422,15 +422,15 @@ class Thresholds:
             read = cls.read(path, scale)
             if not HeldOutPredictions.exists(model):
                 return read
-            known = {"publish": read.publish, "retranslate": read.retranslate}
-            return read._with_notes(known, HeldOutPredictions.load(model))
+            thresholds = {"publish": read.publish, "retranslate": read.retranslate}
+            return read._with_notes(thresholds, HeldOutPredictions.load(model).gold)
         costs = read_costs(path)
-        held_out = HeldOutPredictions.load(model)
-        found = cls(*cheapest(held_out.gold, held_out.predicted, costs, scale), scale)
-        return found._with_notes({"good": costs.good}, held_out)
+        rows = HeldOutPredictions.load(model)
+        found = cls(*cheapest(rows.gold, rows.predicted, costs, scale), scale)
+        return found._with_notes({"good": costs.good}, rows.gold)
 
-    def _with_notes(self, known: Mapping[str, float | None], held_out: HeldOutPredictions) -> Self:
-        notes = (unusual_threshold(name, value, held_out.gold) for name, value in known.items())
+    def _with_notes(self, thresholds: Mapping[str, float | None], gold: FloatArray) -> Self:
+        notes = (unusual_threshold(name, value, gold) for name, value in thresholds.items())
         return replace(self, notes=tuple(filter(None, notes)))
 
     def rules(self) -> dict[Action, str]:

@@ -228,7 +228,7 @@ def _book(path: Path, *, rich_text: bool) -> Any:
     try:
         if not rich_text:
             check_parts(path)
-        with file.open("rb") as stream:  # whatever the file's name ends in
+        with file.open("rb") as stream:  # the ending of the name does not count
             reader = ExcelReader(stream, data_only=not rich_text, rich_text=rich_text)
             reader.archive = _Parts(stream)
             reader.read()
@@ -361,7 +361,7 @@ def check_parts(path: Path) -> None:
     """Raises InputError, with the part, for entities and for more than a budget allows of bytes, parts,
     elements, cells, columns, characters of a cell and of formulas.
 
-    Every part is read: openpyxl takes parts by relations, whatever their names are.
+    Every part is read: openpyxl takes parts by relations, not by names.
     """
     with ZipFile(rewindable(path)) as parts:
         if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
