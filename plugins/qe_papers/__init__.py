@@ -1,4 +1,4 @@
-"""Systems of the papers: their extractors, resources, learners and selectors; selection among MT systems."""
+"""Extractors, resources, learners and selectors of the papers; selection among MT systems."""
 
 from typing import TYPE_CHECKING
 

@@ -21,22 +21,22 @@ Sides = Literal["both", "source", "target"]
 
 @dataclass(frozen=True, eq=False)
 class BothSides(Generic[Text]):
-    """Values read from the two sides of n segments; None for a side that no column needs."""
+    """Values of both sides of n segments; None for a side that no column needs."""
 
     source: Sequence[Text] = ()
     target: Sequence[Text] = ()
 
     def values(self, side: str, measure: Callable[[Text], float]) -> FloatArray:
-        """(n,) a measure of every text of a side."""
+        """A measure (n,) of every text of a side."""
         texts = self.source if side == "source" else self.target
         return np.array([measure(text) for text in texts], np.float64)
 
 
 @dataclass(frozen=True)
 class Measure(Generic[Text]):
-    """A measure of a text: name, description, source, unit, and how it is computed.
+    """A measure of a text: name, description, source, unit, function.
 
-    ratio  whether the ratio target / source is a column, too
+    ratio  whether to add the ratio target / source
     """
 
     name: str
@@ -48,7 +48,7 @@ class Measure(Generic[Text]):
 
 
 def sides_of(sides: Sides) -> tuple[str, ...]:
-    """The sides that a setting names.
+    """The sides that a setting selects.
 
     >>> sides_of("both"), sides_of("target")
     (('source', 'target'), ('target',))
@@ -59,7 +59,7 @@ def sides_of(sides: Sides) -> tuple[str, ...]:
 def columns_of(
     stem: str, measures: Sequence[Measure[Text]], sides: Sides
 ) -> Iterator[Column[BothSides[Text]]]:
-    """Every measure of every side, then source less target, then target / source."""
+    """Every measure of every side, then source minus target, then target / source."""
     for measure in measures:
         for side in sides_of(sides):
             yield Column(
@@ -91,7 +91,7 @@ def _ratio(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArra
 
 
 class ColumnFamily(Extractor):
-    """A family whose columns are functions of a batch that it prepares."""
+    """A family whose columns are functions of a prepared batch."""
 
     @property
     @abstractmethod
@@ -100,7 +100,7 @@ class ColumnFamily(Extractor):
 
     @abstractmethod
     def prepared(self, segments: Segments) -> Any:
-        """The batch that the columns are computed from."""
+        """The batch from which the columns are computed."""
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -112,14 +112,14 @@ class ColumnFamily(Extractor):
 
 @dataclass(frozen=True)
 class AnnotationFamily(ColumnFamily):
-    """Measures of annotated texts: of each side, and of both the difference and ratio.
+    """Measures of annotated texts of each side, with difference and ratio.
 
     Attributes
     ----------
     stem : str
-        How names of its columns begin.
+        Prefix of the column names.
     measures : sequence of Measure
-        What is measured of a text that `read` gives.
+        Functions of the output of `read`.
     """
 
     stem: ClassVar[str]
@@ -129,7 +129,7 @@ class AnnotationFamily(ColumnFamily):
 
     @abstractmethod
     def read(self, annotated: Annotated) -> Sequence[Any]:
-        """(n,) what the measures look at, of the texts of a side."""
+        """Parsed annotations (n,) of a side, the input of the measures."""
 
     @property
     def columns(self) -> Sequence[Column[Any]]:

@@ -11,7 +11,7 @@ from qe.learning.learner import Learner
 class OwnLearner(Learner):
     """A learner whose estimator is a dataclass of its parameters.
 
-    regressor  the class of the estimator, which model files may hold; it gets the seed if it has one
+    regressor  class of the estimator, allowed in model files; it receives the seed if it has one
     """
 
     regressor: ClassVar[Any]

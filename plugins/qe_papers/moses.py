@@ -1,11 +1,4 @@
-"""Moses decoder files as the column `nbest` of Segments. N-best lists, traces, search graphs.
-
-An entry of the column is a JSON list, best hypothesis first, each `{"text", "score", "scores", "phrases"}`:
-`scores` maps the name of a model to its unweighted numbers, `phrases` are `[first source word, last, first
-target word, last]` from 0, inclusive. What a file does not say is left out. The first may have `search`.
-
-Source: the Moses manual, sections "n-best lists", "report-segmentation", "search graph"; Manager.cpp.
-"""
+"""Moses n-best lists, traces and search graphs as the column `nbest` of Segments."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +14,7 @@ from features.storage.files import read_lines
 
 Hypothesis = dict[str, Any]
 
-_LABEL: Final = regex.compile(r"(\S*[^\s\d.+-]\S*)(?:=|:)$")  # `lm:` of older versions, `LM0=` of newer ones
+_LABEL: Final = regex.compile(r"(\S*[^\s\d.+-]\S*)(?:=|:)$")  # older versions: `lm:`, newer ones: `LM0=`
 _RANGE: Final = regex.compile(r"(\d+)(?:-(\d+))?=(\d+)(?:-(\d+))?")
 _TRACE: Final = regex.compile(r"\|(\d+)-(\d+)(?:,(?:[^|]|\|(?!\s|$))*)?\|(?=\s|$)")
 _TOTAL: Final = regex.compile(r",total=(\S+?),")
@@ -29,12 +22,20 @@ _NODE: Final = regex.compile(r"(\d+) hyp=(\d+) stack=(\d+)(.*)")
 
 
 def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
-    """(segments,) from a Moses n-best list. A file of `-n-best-list`: `number ||| text ||| scores ||| total
-    [||| phrases]`. Numbers are the segments', from 0; a segment that the file lacks gets an empty list.
-    The fifth field is taken as phrases where it reads like `0-1=0 2=1-2`
-    (`-include-segmentation-in-n-best`).
+    """The column (segments,) from a Moses n-best list (`-n-best-list`).
 
-    Raises InputError, with the line, for what does not read so, and for numbers beyond the segments.
+    An entry is a JSON list, best hypothesis first, each `{"text", "score", "scores", "phrases"}`: `scores`
+    maps a model's name to its unweighted numbers, `phrases` are `[first source word, last, first target word,
+    last]` from 0, inclusive. Absent fields are left out. The first hypothesis may have `search`
+    (`with_search`).
+
+    Lines are `number ||| text ||| scores ||| total [||| phrases]`. Numbers are the segments', from 0; a
+    segment that the file lacks gets an empty list. The fifth field is parsed as phrases if it has the form
+    `0-1=0 2=1-2` (`-include-segmentation-in-n-best`).
+
+    Raises InputError, with the line, for invalid lines, and for numbers beyond the segments.
+
+    Source: the Moses manual, sections "n-best lists", "report-segmentation", "search graph"; Manager.cpp.
     """
     hypotheses_of: list[list[Hypothesis]] = [[] for _ in range(segments)]
     for number, line in enumerate(read_lines(path), start=1):
@@ -62,8 +63,9 @@ def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
 
 
 def trace_column(path: Path) -> tuple[str, ...]:
-    """One entry per line of output with `-t` (`this house |0-1| is small |2-3|`) or `-tt`. Raises InputError,
-    with the line, for words without a mark behind them.
+    """One entry per line of output with `-t` (`this house |0-1| is small |2-3|`) or `-tt`.
+
+    Raises InputError, with the line, for words without a following mark.
     """
     entries = []
     for number, line in enumerate(read_lines(path), start=1):
@@ -81,13 +83,12 @@ def trace_column(path: Path) -> tuple[str, ...]:
 
 
 def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
-    """The column, with its best hypotheses and those of a search graph (`-output-search-graph`).
+    """Adds statistics of a search graph (`-output-search-graph`) to the best hypotheses of the column.
 
-    `search` is `{"nodes", "dead", "recombined", "transitions"}`: hypotheses of the graph, those that lead to
-    no complete translation (`forward=-1` and source words left), recombined ones, and the score of every
-    step on the way.
+    `search` is `{"nodes", "dead", "recombined", "transitions"}`: hypotheses of the graph, dead ends
+    (`forward=-1` and source words left), recombined hypotheses, and the score of every transition.
 
-    Raises InputError, with the line, for what is no line of a search graph.
+    Raises InputError, with the line, for an invalid line.
     """
     graphs = [_Graph([], [], 0, []) for _ in column]
     for number, line in enumerate(read_lines(path), start=1):
@@ -147,7 +148,7 @@ def _head(rest: str) -> Iterator[str]:
 
 
 def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | None]:
-    """The words, and the phrases that marks like `|0-1|` give; None without marks.
+    """Words, and phrases from marks like `|0-1|`; None without marks.
 
     >>> _without_trace("this house |0-1| small |3-3| is |2-2|", "")
     ('this house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])
@@ -166,7 +167,7 @@ def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | Non
 
 
 def _scores(text: str, location: str) -> dict[str, list[float]]:
-    """Numbers by the label before them; those before any label are named ''.
+    """Numbers by the preceding label; '' for those before any label.
 
     >>> _scores("d: -10 -2.3 lm: -31.5 w: -8", "")
     {'d': [-10.0, -2.3], 'lm': [-31.5], 'w': [-8.0]}

@@ -13,7 +13,7 @@ from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens
 from features.text.vocabulary import UNK, Vocabulary
 
-EVIDENCE: Final = 3  # kinds of it: IBM Model 1, language model, longest n-gram that the model has
+EVIDENCE: Final = 3  # kinds: IBM Model 1, language model, longest n-gram in the model
 _QUARTILES: Final = (0.25, 0.5, 0.75)
 
 Flags = NDArray[np.bool_]
@@ -22,7 +22,7 @@ Ids = NDArray[np.int32]
 
 
 def evidence_of(lexicon: Lexicon, model: LanguageModel, source: Tokens, target: Tokens) -> FloatArray:
-    """(kinds, n_tokens) of the target; the least number that there is where nothing is known."""
+    """Evidence (kinds, n_tokens) for target tokens; the smallest float if unknown."""
     scores = model.score(target)
     translated = lexicon.score(source, target).maximum
     kinds = np.array([translated, scores.token_log10, scores.token_matched], np.float64)
@@ -31,13 +31,13 @@ def evidence_of(lexicon: Lexicon, model: LanguageModel, source: Tokens, target: 
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayes:
-    """What was counted of training words.
+    """Counts of training words.
 
-    words      those that were seen
+    words      training vocabulary
     edges      (kinds of evidence, bins - 1) between the bins of each kind
-    seen       (criteria, words + markers, 2) wrong and right occurrences of every word; row 0: of all
+    seen       (criteria, words + markers, 2) wrong and right occurrences of every word; row 0: totals
     evidence   (criteria, kinds, words + markers, bins, 2) the same by bin
-    quartiles  (criteria, 3) of the confidence of training words
+    quartiles  (criteria, 3) quartiles of the confidence of training words
 
     Source: Sanchis, Juan and Vidal 2007, Estimation of confidence measures for machine translation.
     """
@@ -50,7 +50,7 @@ class NaiveBayes:
 
     @classmethod
     def fit(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, smoothing: FloatArray) -> Self:
-        """Counted of all words; `right` is (criteria, n), `smoothing` (criteria,) occurrences."""
+        """Counts all words; `right` is (criteria, n), `smoothing` (criteria,) occurrences."""
         data = _Data.fit(words, evidence, right, bins)
         counts = data.counts(np.ones(data.n, np.bool_))
         confidences = _confidences(data.ids, data.binned, *counts, smoothing)
@@ -60,11 +60,10 @@ class NaiveBayes:
     def tuned(
         cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, grid: Sequence[float], folds: int
     ) -> tuple[Self, FloatArray]:
-        """The same, with the smoothing of the grid that each criterion makes the fewest errors with.
+        """The model and its tuned smoothing (criteria,), which minimises classification errors.
 
-        Errors are counted in contiguous folds of the texts, whose words the other folds taught; so are the
-        quartiles, which are of confidences in words that were not learned from. Returns the model and the
-        (criteria,) smoothing; of equal ones the first wins.
+        Errors and quartiles come from cross-validation over contiguous folds of the texts. Ties go to the
+        first value of the grid.
         """
         data = _Data.fit(words, evidence, right, bins)
         confidences = data.cross_fitted(words.text_index * folds // max(len(words), 1), grid)
@@ -76,13 +75,13 @@ class NaiveBayes:
         return cls(data.vocabulary, data.edges, *counts, quartiles), np.array(grid, np.float64)[best]
 
     def confidences(self, words: Tokens, evidence: FloatArray, smoothing: FloatArray) -> FloatArray:
-        """(criteria, n) P(right | word, evidence)."""
+        """P(right | word, evidence) (criteria, n)."""
         binned = _binned(evidence, self.edges)
         return _confidences(words.ids_in(self.words), binned, self.occurrences, self.evidence, smoothing)
 
 
 def error_rate(confidences: FloatArray, right: Flags) -> float:
-    """Share of words that are classified wrongly at the threshold of confidence that does best.
+    """Share of wrongly classified words at the best threshold of confidence.
 
     >>> error_rate(np.array([.9, .2, .6, .4]), np.array([True, False, False, True]))
     0.25
@@ -93,7 +92,7 @@ def error_rate(confidences: FloatArray, right: Flags) -> float:
         np.concatenate([[0], np.cumsum(ordered)]) + np.concatenate([[0], np.cumsum(1 - ordered[::-1])])[::-1]
     )
     values = confidences[order]
-    between = np.concatenate([[True], values[1:] != values[:-1], [True]])  # equal ones are not told apart
+    between = np.concatenate([[True], values[1:] != values[:-1], [True]])  # equal values cannot be separated
     return float(wrong[between].min() / len(right))
 
 

@@ -1,4 +1,4 @@
-"""Forced segmentation: how a phrase table derives a given translation, and at what cost."""
+"""Forced segmentation: derivation of a given translation with a phrase table, and its cost."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,16 +21,16 @@ _COMPARED = 4
 
 @dataclass(frozen=True, eq=False)
 class Forced:
-    """The best derivation of each translation; all (n,).
+    """The best derivation of each translation; all fields (n,).
 
-    phrases      phrase pairs in it
-    uncovered    target tokens that no pair of it makes
-    unused       source tokens that no pair of it translates
+    phrases      number of phrase pairs
+    uncovered    target tokens without a pair
+    unused       source tokens without a pair
     phrase_log   sum over its pairs of log p(target | source) + log p(source | target), natural logarithms
     lexical_log  sum over its pairs of both lexical weights, natural logarithms
-    backward_log, backward_lexical_log  the parts of both that are of the source given the target
-    distortion   source tokens between the end of a pair and the start of the next one in the translation, or
-                 of the sentence's end, summed
+    backward_log, backward_lexical_log  the parts of both for the source given the target
+    distortion   sum of source tokens between the end of a pair and the start of the next one in the
+                 translation, or the sentence's end
     """
 
     phrases: FloatArray
@@ -44,14 +44,14 @@ class Forced:
 
 
 def force(source: Tokens, target: Tokens, table: PhraseTable) -> Forced:
-    """Derives each target text from its source by phrase pairs, left to right on both sides.
+    """Derives each target text from its source with phrase pairs, left to right on both sides.
 
-    A token belongs to one pair of the derivation or to none; two pairs whose spans are neighbours on both
-    sides may swap, as in the decoder. The derivation that leaves fewest target tokens out wins; of several,
-    the one with the largest sum of the logarithms of its pairs' four scores; then the one of fewest pairs,
-    then of fewest unused source tokens. What is left out is counted, and has no probability.
+    A token belongs to at most one pair of the derivation; two pairs that are adjacent on both sides may swap,
+    as in the decoder. The derivation with the fewest uncovered target tokens wins; ties go to the largest sum
+    of the logarithms of its pairs' four scores, then to the fewest pairs, then to the fewest unused source
+    tokens. Uncovered tokens are counted, but have no probability.
 
-    Source: forced decoding as in Wuebker et al. 2010, section 4, with gaps in place of failure; model of
+    Source: forced decoding as in Wuebker et al. 2010, section 4, with gaps instead of failure; model of
     Koehn et al. 2003, section 2.
     """
     result = np.zeros((len(source), len(_FIELDS)))
@@ -135,7 +135,7 @@ def _derive(length: int, width: int, spans: Any, costs: Any, result: Any) -> Non
             _offer(best[i, start], costs[p], best[middle, end])
             if middle == length:
                 continue
-            # Swapped with a pair of the source words that follow, whose target words come just before.
+            # Swapped with a pair whose source words follow and whose target words precede.
             here = ends[first[middle] : first[middle + 1]]
             q = first[middle] + np.searchsorted(here, start)
             while q < first[middle + 1] and ends[q] == start:

@@ -1,4 +1,4 @@
-"""Words of annotated texts one by one: their morphology, and their heads if known."""
+"""Words of annotated texts with morphology, and heads if known."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ _NOTHING_KNOWN: Final[Mapping[str, frozenset[str]]] = {}
 class Word:
     """A word of a text.
 
-    feats     its morphology, name -> values (`Number` -> {`Sing`}; two if the form is ambiguous)
-    head      place of its head in the text, -1: it has none; None if dependencies were not requested
-    relation  to its head, without a subtype (`nsubj` of `nsubj:pass`)
+    feats     morphology, name -> values (`Number` -> {`Sing`}; two if the form is ambiguous)
+    head      place of its head in the text, -1: none; None if dependencies were not requested
+    relation  relation to its head, without a subtype (`nsubj` for `nsubj:pass`)
     """
 
     form: str
@@ -40,7 +40,7 @@ class Word:
 
 @lru_cache(maxsize=20_000)
 def features_of(text: str) -> Mapping[str, frozenset[str]]:
-    """The column FEATS of CoNLL-U, read.
+    """Parses the column FEATS of CoNLL-U.
 
     >>> sorted((name, sorted(values)) for name, values in features_of("Case=Acc,Nom|Number=Sing").items())
     [('Case', ['Acc', 'Nom']), ('Number', ['Sing'])]
@@ -52,14 +52,15 @@ def features_of(text: str) -> Mapping[str, frozenset[str]]:
 
 
 def tagged(annotated: Annotated) -> list[list[Word]]:
-    """(n,) the words of every text with parts of speech and morphology, without heads. Raises InputError
-    where a word has no part of speech.
+    """Words (n,) of every text with parts of speech and morphology, without heads.
+
+    Raises InputError if a word has no part of speech.
     """
     return [list(words) for words in _texts(annotated, None)]
 
 
 def parsed(annotated: Annotated) -> list[list[Word]]:
-    """(n,) the same with heads and relations. Raises InputError where there are none."""
+    """Words (n,) like `tagged`, with heads and relations; raises InputError if they are missing."""
     return [list(words) for words in _texts(annotated, annotated.heads.tolist())]
 
 
@@ -85,7 +86,7 @@ def _texts(annotated: Annotated, heads: Sequence[int] | None) -> Iterable[Iterab
 
 
 def children(words: Sequence[Word]) -> list[list[int]]:
-    """The places of every word's dependants, in the order of the text.
+    """Places of every word's dependants, in text order.
 
     >>> children([Word("el", "el", "DET", head=1), Word("mar", "mar", "NOUN", head=-1)])
     [[], [0]]
@@ -98,8 +99,7 @@ def children(words: Sequence[Word]) -> list[list[int]]:
 
 
 def finite_verb(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> int | None:
-    """The finite verb of the predicate at `place`; None if it has none. It is the word itself, or an
-    auxiliary or copula that depends on it.
+    """Place of the finite verb of the predicate at `place`: the word, an auxiliary or a copula; else None.
 
     >>> been = [Word("ha", "haber", "AUX", features_of("VerbForm=Fin"), 1, "aux"),
     ...         Word("sido", "ser", "VERB", features_of("VerbForm=Part"), -1, "root")]
@@ -111,7 +111,7 @@ def finite_verb(words: Sequence[Word], below: Sequence[Sequence[int]], place: in
 
 
 def is_finite(word: Word) -> bool:
-    """Whether a word is a finite verb: its morphology has a person or a mood of finite verbs."""
+    """Whether the morphology of a word has a person or a mood of finite verbs."""
     finite = word.has("VerbForm", "Fin") or bool(word.feats.get("Mood"))
     return word.upos in VERBAL and finite
 
@@ -127,5 +127,5 @@ def predicates(words: Sequence[Word], below: Sequence[Sequence[int]]) -> list[tu
 
 
 def subject_of(words: Sequence[Word], below: Sequence[Sequence[int]], predicate: int) -> int | None:
-    """The place of a predicate's subject, a word or a clause; None without one."""
+    """Place of a predicate's subject, a word or a clause; None without one."""
     return next((k for k in below[predicate] if words[k].relation in ("nsubj", "csubj")), None)

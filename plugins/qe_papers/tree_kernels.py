@@ -1,6 +1,4 @@
-"""Tree kernels: the weighted number of fragments that two trees share. A similarity that learners can work
-with.
-"""
+"""Tree kernels: similarity of trees as the weighted number of shared fragments."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
@@ -15,34 +13,34 @@ from features.basics.errors import InputError
 from features.basics.threads import apply_to_each, even_ranges
 from features.syntax.trees import Trees
 
-_ALONE = -1  # key of a node that shares no fragment
+_ALONE = -1  # key of a node without shared fragments
 
 
 @dataclass(frozen=True)
 class TreeKernel(ABC):
-    """K(a, b) = sum over pairs of nodes of Delta, which is 0 for nodes of different kinds. Normalised: K(a,
-    b) / sqrt(K(a, a) K(b, b)), 1 for equal trees; 0 for a tree that has no fragment.
+    """K(a, b) = sum over pairs of nodes of Delta, which is 0 for nodes of different kinds.
 
-    A value depends on its two trees alone, to the last bit: not on the other trees, nor on which of the
-    two comes first. Rows are computed on all cores. What is computed about a batch is kept with it.
+    Normalised: K(a, b) / sqrt(K(a, a) K(b, b)), 1 for equal trees; 0 for a tree without fragments. A value is
+    symmetric and depends on its two trees only, to the last bit. Rows are computed on all cores, and cached
+    with the batch.
     """
 
     @abstractmethod
     def kinds(self, trees: Trees) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
-        """((m,) the kind of each node, -1 for one that shares no fragment; what each kind is)."""
+        """Kind (m,) of each node, -1 for one without shared fragments; description of each kind."""
 
     @property
     @abstractmethod
     def decays(self) -> tuple[bool, float, float]:
-        """(whether fragments may have part of a node's children, lambda, mu)."""
+        """Whether fragments may have part of a node's children, lambda, mu."""
 
     def gram(self, trees: Trees) -> FloatArray:
-        """(n, n) normalised values between the trees of a batch, read-only."""
+        """Normalised values (n, n) between the trees of a batch, read-only."""
         values: FloatArray = trees.cached((self, "gram"), lambda: self._gram(trees))
         return values
 
     def between(self, rows: Trees, columns: Trees) -> FloatArray:
-        """(n, k) normalised values of n trees with k others."""
+        """Normalised values (n, k) of n trees with k others."""
         trees_a, trees_b = _sorted(rows, self._kinds_of(rows, columns)), self._sorted_nodes(columns)
         values = np.zeros((len(rows), len(columns)))
 
@@ -53,7 +51,7 @@ class TreeKernel(ABC):
         return _normalised(values, self.own_values(rows), self.own_values(columns))
 
     def own_values(self, trees: Trees) -> FloatArray:
-        """(n,) K(a, a), not normalised. Raises InputError for a tree whose value is too large."""
+        """K(a, a) (n,), not normalised; raises InputError for a tree whose value is too large."""
         values: FloatArray = trees.cached((self, "own values"), lambda: self._own_values(trees))
         return values
 
@@ -105,8 +103,9 @@ class TreeKernel(ABC):
 
 @dataclass(frozen=True)
 class SubsetTreeKernel(TreeKernel):
-    """Fragments have all children of a node or none. So they respect the grammar's productions. Delta = 0
-    for nodes with different productions (their label and their children's); else lambda prod_j (1 +
+    """Fragments have all children of a node or none, which respects the grammar's productions.
+
+    Delta = 0 for nodes with different productions (their label and their children's); else lambda prod_j (1 +
     Delta(child j, child j)), which is lambda for equal preterminals.
 
     decay  lambda, more than 0
@@ -146,12 +145,14 @@ class SubsetTreeKernel(TreeKernel):
 
 @dataclass(frozen=True)
 class PartialTreeKernel(TreeKernel):
-    """Fragments have any of a node's children, in their order. Delta = 0 for nodes with different labels;
-    else mu (lambda^2 + sum over equally long subsequences J, J' of the two nodes' children of
-    lambda^(d(J) + d(J')) times the product of Delta over their members), where d(J) = last - first + 1.
+    """Fragments have any of a node's children, in order.
 
-    decay        lambda, more than 0: how much long and broken sequences of children count
-    depth_decay  mu, more than 0: how much deep fragments count
+    Delta = 0 for nodes with different labels; else mu (lambda^2 + sum over equally long subsequences J, J' of
+    the two nodes' children of lambda^(d(J) + d(J')) times the product of Delta over their members), with d(J)
+    = last - first + 1.
+
+    decay        lambda, more than 0: weight of long and broken sequences of children
+    depth_decay  mu, more than 0: weight of deep fragments
 
     Source: Moschitti 2006, Section 3.1, Equation 2.
 
@@ -264,7 +265,7 @@ def _ordered(trees_a: _Sorted, i: int, trees_b: _Sorted, j: int, decays: _Decays
     delta, ranges, row = room
     _match(trees_a, i, trees_b, j, ranges)
     total = 0.0
-    # The children of a node come after it: their values are there before its own is asked for.
+    # Children follow their node, so that their values are computed before it.
     for a in range(end - 1, start - 1, -1):
         for place in range(ranges[a - start, 0], ranges[a - start, 1]):
             b = order[place]

@@ -1,7 +1,4 @@
-"""Language model and IBM Model 1 scores of unit texts: tags, tag n-grams, morphemes.
-
-Source: Popovic 2012 (DFKI at WMT12), sections 2.1 and 2.2.
-"""
+"""Language model and IBM Model 1 scores of unit texts (tags, tag n-grams, morphemes; Popovic 2012)."""
 
 from dataclasses import dataclass
 
@@ -23,7 +20,7 @@ class Modelled:
 
     @property
     def log10(self) -> FloatArray:
-        """(n,) log10 probability, end included."""
+        """log10 probability (n,), end included."""
         total = segment_sum(self.scores.log10, self.scores.offsets)
         return np.where(self.units.lengths > 0, total, np.nan)
 
@@ -37,7 +34,7 @@ class Modelled:
 
 
 def model_columns(unit: str, origin: str) -> tuple[Column[Modelled], ...]:
-    """The columns that every model of units has; `unit` names one."""
+    """Language model columns of units, as in Popovic 2012 (DFKI at WMT12), sections 2.1 and 2.2."""
     end = "log10 probability, end included"
     return (
         Column("log10", end, origin, "log10", lambda m: m.log10),
@@ -55,7 +52,7 @@ class Translated:
 
     @property
     def log10(self) -> FloatArray:
-        """(n,) log10 p(units | units of the other side)."""
+        """log10 p(units | units of the other side) (n,)."""
         defined = (np.diff(self.direct.offsets) > 0) & (np.diff(self.inverse.offsets) > 0)
         return np.where(defined, self.direct.log10(), np.nan)
 
@@ -67,9 +64,9 @@ class Translated:
 def translated_columns(
     name: str, units: str, origin: str, side: str, inverse: str, undefined: str
 ) -> tuple[Column[Translated], ...]:
-    """What IBM Model 1 says of the units of a side: their log-probability, whole and per unit.
+    """IBM Model 1 columns of a side's units: log-probability, total and per unit.
 
-    name, units  one of them in a column's name, and many in words: `ngram`, `tag 4-grams`
+    name, units  singular for column names, plural for descriptions: `ngram`, `tag 4-grams`
     undefined    when the columns are NaN
     """
     what, many = f"log10 p({side} {units} | {inverse} {units}), IBM Model 1", units.split()[-1]

@@ -1,4 +1,4 @@
-"""Ways to choose among the outputs of several MT systems."""
+"""Methods to choose among the outputs of several MT systems."""
 
 NAMES = {
     "linear": ("classification", "gain", "log_linear", "ranking"),

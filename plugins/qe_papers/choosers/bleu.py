@@ -1,4 +1,4 @@
-"""Choices by BLEU as models predict it, or rank outputs by it."""
+"""Choosers that predict BLEU, or rank outputs by it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,10 +19,11 @@ from qe_papers.selection.chooser import CHOOSERS, BleuModel, Chooser, Outputs, s
 @CHOOSERS.register("lambdamart")
 @dataclass(frozen=True, eq=False)
 class Lambdamart(Chooser):
-    """LambdaMART: a segment is a query, its outputs are documents ranked by BLEU. The grade of an output is
-    the rank of its BLEU; ties have the same grade.
+    """LambdaMART: a segment is a query, its outputs are documents ranked by BLEU.
 
-    Source: Burges 2010; in place of the paper's linear ranking SVM (section 4.2).
+    An output's grade is the rank of its BLEU; ties have the same grade.
+
+    Source: Burges 2010; replaces the paper's linear ranking SVM (section 4.2).
     """
 
     n_estimators: int = 100
@@ -62,7 +63,9 @@ def _by_segment(outputs: Outputs) -> FloatArray:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Regression(Chooser):
-    """One BleuModel per system. For documents, it takes the highest BLEU of the summed predicted statistics.
+    """One BleuModel per system.
+
+    A document gets the system with the highest BLEU of summed predicted statistics.
 
     Source: Soricut and Narsale 2012, section 4.1.
     """
@@ -79,7 +82,7 @@ class Regression(Chooser):
         return replace(self, models=tuple(unfitted.fit(table, rows) for table, rows in data))
 
     def predicted(self, outputs: Outputs) -> FloatArray:
-        """(S, n, 10) predicted statistics; what references say of `outputs` is not looked at."""
+        """Predicted statistics (S, n, 10); the references' statistics in `outputs` are not used."""
         known = without_reference(outputs.statistics)
         data = zip(self.models, outputs.features, known, strict=True)
         return np.stack([model.predict(table, rows) for model, table, rows in data])

@@ -1,4 +1,4 @@
-"""Choices by linear models of differences between systems: classification, ranking, gain, log-linear."""
+"""Linear models of differences between systems: classification, ranking, gain, log-linear."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,10 @@ from qe_papers.selection.chooser import CHOOSERS, Outputs, StandardisedChooser, 
 @summarised
 @dataclass(frozen=True, eq=False)
 class Classification(StandardisedChooser):
-    """Probability that the second of two systems is better, from feature differences. There is one model for
-    every two systems. Logistic regression with an intercept: unlike a ranking, it knows which system is
-    the better one in general. A system's preference is its mean probability against the others.
+    """Probability that the second of two systems is better, from feature differences.
+
+    There is one logistic regression per pair of systems, with an intercept that learns which system is
+    generally better. A system's preference is its mean probability against the others.
 
     Source: Soricut and Narsale 2012, section 4.3 (which names no classifier).
 
@@ -46,7 +47,7 @@ class Classification(StandardisedChooser):
         return replace(self, machines=machines)
 
     def _machine(self, differences: FloatArray, better: Any) -> Any:
-        if better.all() or not better.any():  # one class: always that one (a draw where nothing differs)
+        if better.all() or not better.any():  # one class: always predicted (a draw if nothing differs)
             prior = float(better.mean()) if len(better) else 0.5
             return _Constant(prior)
         return LogisticRegression(C=self.cost, max_iter=1000).fit(differences, better)
@@ -73,9 +74,10 @@ class _Constant:
 @summarised
 @dataclass(frozen=True, eq=False)
 class Ranking(StandardisedChooser):
-    """One weight per feature; the better of two translations of a segment scores higher. SVM-rank with a
-    linear kernel: a support vector machine without intercept on differences of features. Only what
-    differs between the systems counts; who made a translation does not.
+    """SVM-rank with a linear kernel: the better of two translations of a segment scores higher.
+
+    A support vector machine without intercept on feature differences, with one weight per feature; the
+    identity of the system is not used.
 
     Raises InputError if no segment has outputs of different BLEU.
     Source: Soricut and Narsale 2012, section 4.2; Joachims 1999.
@@ -83,7 +85,7 @@ class Ranking(StandardisedChooser):
     Attributes
     ----------
     cost : float
-        Of a pair in the wrong order.
+        Penalty of a pair in the wrong order.
     """
 
     cost: float = 0.01
@@ -99,7 +101,7 @@ class Ranking(StandardisedChooser):
         rows_, signs = np.concatenate(differences), np.where(np.concatenate(better), 1.0, -1.0)
         if not len(signs):
             raise InputError("no segment has outputs of different BLEU: there is nothing to learn")
-        # Each pair in both directions: the same machine, and both classes are always there.
+        # Each pair appears in both directions, so that both classes always occur; the model is the same.
         machine = LinearSVC(
             C=self.cost, loss="hinge", fit_intercept=False, random_state=self.seed, max_iter=20_000
         )
@@ -113,7 +115,7 @@ class Ranking(StandardisedChooser):
 
 
 _ROUNDS = 10
-_NARROW = 1e-9  # intervals of equal choices that are narrower are passed over
+_NARROW = 1e-9  # narrower intervals of equal choices are skipped
 
 
 def mert(
@@ -125,14 +127,15 @@ def mert(
     restarts: int,
     seed: int,
 ) -> FloatArray:
-    """(k,) weights of (S, n, k) features such that the best sums choose the best outputs. The translation
-    with the highest sum is chosen, and the metric of the choice is maximised.
+    """Weights (k,) of (S, n, k) features that maximise the metric of the chosen translations.
+
+    The translation with the highest weighted sum is chosen.
 
     statistics  (S, n, c) of the metric; the score of a choice is the aggregate of its sums
     start       (k,) first weights; `restarts` more are drawn from a normal distribution
 
-    Along a line through the weights every choice changes at known places, so that the best point of the line
-    is found exactly. Lines are the axes and as many random directions.
+    Along a line through the weights the choices change at known points, so that the line's optimum is exact.
+    Lines are the axes and as many random directions.
 
     Source: Och 2003, "Minimum error rate training in statistical machine translation", section 4.
     """
@@ -165,7 +168,7 @@ def _directions(columns: int, rng: Any) -> Iterator[FloatArray]:
 def line_search(
     base: FloatArray, slope: FloatArray, statistics: FloatArray, aggregate: Aggregate
 ) -> tuple[float, float]:
-    """(score, t) of the best t. In every segment, the system with the highest base + t slope is chosen.
+    """Best (score, t), if the system with the highest base + t slope is chosen in every segment.
 
     base, slope  (S, n)
     """
@@ -215,9 +218,9 @@ def _changes(base: Any, slope: Any) -> Any:
 @summarised
 @dataclass(frozen=True, eq=False)
 class LogLinear(StandardisedChooser):
-    """One weight per feature, and one for the system's prior. The prior is its BLEU against the other
-    systems' outputs. Weights by minimum error rate training on the BLEU of all chosen translations
-    together.
+    """Log-linear model of the features and the system's prior, tuned by MERT on the BLEU of the chosen text.
+
+    The prior is a system's BLEU against the other systems' outputs.
 
     Source: Vilar et al. 2012, section 3; the feature set `vilar` has its features.
 
@@ -265,11 +268,11 @@ _PENALTIES = tuple(10.0 ** (k / 2) for k in range(2, 13))  # 10 .. 10^6, in unit
 @summarised
 @dataclass(frozen=True, eq=False)
 class Gain(StandardisedChooser):
-    """Predicts what a translation adds to the text's BLEU beyond the first system's.
+    """Predicts a translation's gain in the text's BLEU over the first system.
 
-    Ridge regression with an intercept on differences of features; the penalty by leave-one-out errors inside
-    the training rows. A long segment weighs more, and close calls weigh little: an error there costs little.
-    A document's preference is the sum over its segments.
+    Ridge regression with an intercept on feature differences; the penalty is chosen by leave-one-out errors
+    on the training rows. Long segments weigh more and close calls less, because errors there cost little. A
+    document's preference is the sum over its segments.
 
     Source: this project, after Soricut and Narsale 2012, section 4.3.
     """
@@ -295,9 +298,10 @@ class Gain(StandardisedChooser):
 
 
 def contributions(statistics: FloatArray) -> FloatArray:
-    """(S, n) part of each segment of each system in the BLEU of a text. The parts are per segment of the
-    text. BLEU is no sum over segments; near the text of the best system it is one to first order:
-    statistics times the gradient of BLEU by the sums, so that choices can be made one segment at a time.
+    """Contribution (S, n) of each system's segments to the BLEU of a text, to first order.
+
+    BLEU is not a sum over segments. Near the text of the best system it is approximated by the statistics
+    times BLEU's gradient with respect to the sums, so that each segment's choice is independent.
     """
     bleu, sums = Bleu(), statistics.sum(axis=1)
     total = sums[int(np.argmax(bleu.aggregate(sums)))]

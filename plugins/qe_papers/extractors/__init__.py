@@ -1,1 +1,1 @@
-"""Feature families of the papers, one a module."""
+"""Feature families of the papers, one per module."""

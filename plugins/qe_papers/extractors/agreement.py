@@ -13,22 +13,22 @@ from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 
-# What is compared -> what it says, and in which categories.
+# Compared words -> description, categories.
 RELATIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "verb": ("subjects and finite verbs", ("Person", "Number")),
     "predicate": ("subjects and predicative participles or adjectives", ("Gender", "Number")),
     "determiner": ("nouns and their determiners", ("Gender", "Number")),
     "adjective": ("nouns and their adjectives", ("Gender", "Number")),
 }
-PHRASE: Final = ("determiner", "adjective")  # those inside noun phrases
+PHRASE: Final = ("determiner", "adjective")  # pairs inside noun phrases
 _NESTED: Final = frozenset({"nmod", "appos", "conj"})  # phrases inside noun phrases
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two words that should agree; category -> whether they do, of those that both have.
+    """Two words that should agree; category -> whether they do, if both have it.
 
-    clause  the place of the predicate whose subject is one of them, or has them in its phrase; None: of none
+    clause  place of the predicate whose subject phrase contains one of them; None: no clause
     """
 
     relation: str
@@ -40,7 +40,7 @@ Pairs = Sequence[Pair]
 
 
 def pairs(words: Sequence[Word]) -> Pairs:
-    """The pairs of a text that are comparable in any category."""
+    """All pairs of a text that are comparable in some category."""
     below = children(words)
     made = [*_of_subjects(words, below), *_inside_phrases(words, _clauses(words, below))]
     return [pair for pair in made if pair.agree]
@@ -80,7 +80,7 @@ def _clauses(words: Sequence[Word], below: Sequence[Sequence[int]]) -> dict[int,
 
 
 def _phrase(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> Iterator[int]:
-    """The places of a phrase's head and of those of the phrases in it, but not of clauses in it.
+    """Yields the places of a phrase's words: its head, and nested phrases without their clauses.
 
     >>> house = [Word("casa", "casa", "NOUN", head=-1), Word("Ana", "Ana", "PROPN", head=0, relation="nmod"),
     ...          Word("arde", "arder", "VERB", head=0, relation="acl")]
@@ -188,18 +188,18 @@ def _measures() -> Iterator[Measure[Pairs]]:
 
 @dataclass(frozen=True)
 class Agreement(AnnotationFamily):
-    """Pairs of words that disagree in person, number or gender: how many, and what share. The share is of
-    comparable pairs.
+    """Pairs of words that disagree in person, number or gender: number, and share of comparable pairs.
 
-    sides  those that are looked at; the paper's: target
+    sides  annotated sides; the paper's: target
 
-    A pair is comparable in a category if both words have it; two values of one word (`Gender=Fem,Masc`) agree
-    with either. Nouns are of the third person. Coordinated subjects are not compared, for their number is
-    that of no word; nor are relative pronouns. `verb_any` is every disagreement of a subject with its verb,
-    `phrase_any` of a word with its noun. `subject_any` is the paper's: clauses whose subject disagrees with
-    its verb or predicate, or has a determiner or adjective in its phrase that disagrees with its noun or
-    pronoun. Its denominator is the number of clauses with any comparable pair. Shares are NaN without a
-    comparable pair: everywhere, where the annotation has no FEATS.
+    A pair is comparable in a category if both words have it; a word with two values (`Gender=Fem,Masc`)
+    agrees with either. Nouns are of the third person. Coordinated subjects, whose number no word has, and
+    relative pronouns are not compared.
+
+    `verb_any` counts all disagreements of a subject with its verb, `phrase_any` of a word with its noun.
+    `subject_any` is the paper's: clauses whose subject disagrees with its verb or predicate, or has a
+    determiner or adjective that disagrees with its noun or pronoun; its denominator is the number of clauses
+    with a comparable pair. Shares are NaN without a comparable pair, and so without FEATS.
 
     Raises InputError for words without a part of speech or a head.
     """

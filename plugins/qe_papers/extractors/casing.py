@@ -1,4 +1,4 @@
-"""Whether words are written with the capitals that the corpus writes them with."""
+"""Agreement of capitalisation with the corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ _UEDIN = "University of Edinburgh at WMT12, section 3.2 (there by a named entity
 
 @dataclass(frozen=True)
 class Casing(Extractor):
-    """Spellings that differ from the usual one by case alone, and usually capitalised words. Words that the
-    corpus lacks take no part; where a sentence or title may begin, any case will do.
+    """Words whose case differs from the usual spelling, and usually capitalised words.
+
+    Words that the corpus lacks are ignored, and so is the case of words that may begin a sentence or title.
     """
 
     plain: ClassVar[str] = "how words begin with capitals"

@@ -14,7 +14,7 @@ from qe_papers.families import AnnotationFamily, Measure, Sides
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 and table 5"
 
-# What is counted -> the labels that begin so, of the Penn Treebank and of CESS or AnCora, up to a dot.
+# Category -> label prefixes, up to a dot, of the Penn Treebank and of CESS or AnCora.
 PHRASES: Final[Mapping[str, frozenset[str]]] = {
     "s": frozenset({"S"}),
     "np": frozenset({"NP", "sn"}),
@@ -25,14 +25,14 @@ TAGS: Final[Mapping[str, tuple[str, ...]]] = {
     "cc": ("CC", "cc"), "vb": ("VB", "v"), "nn": ("NN", "n"), "jj": ("JJ", "a"),
     "comma": (",", "Fc", "fc"), "dot": (".", "Fp", "fp"),
 }  # fmt: skip
-_WHOLE: Final = frozenset({"CC", "cc", ",", "Fc", "fc", ".", "Fp", "fp"})  # tags that must be these
+_WHOLE: Final = frozenset({"CC", "cc", ",", "Fc", "fc", ".", "Fp", "fp"})  # tags that are not prefixes
 
 
 @dataclass(frozen=True)
 class Tree:
     """The constituents of a text.
 
-    levels   how many nodes there are at each depth, words not counted; empty: there is no tree
+    levels   number of nodes at each depth, without words; empty: no tree
     phrases  labels of nodes above tags
     tags     labels of nodes above words
     """
@@ -43,7 +43,7 @@ class Tree:
 
 
 def trees_of(annotated: Annotated) -> list[Tree]:
-    """(n,) Raises InputError for a text that was not parsed, or brackets that do not match."""
+    """Trees (n,); raises InputError for a text that was not parsed, or unbalanced brackets."""
     trees = Trees.from_brackets(annotated.parses, annotated.location, plain=True)
     return [_tree(trees, i) for i in range(len(trees))]
 
@@ -79,7 +79,7 @@ def _phrases(tree: Tree, labels: frozenset[str]) -> float:
 
 
 def is_phrase(label: str, labels: frozenset[str]) -> bool:
-    """Whether a label is one of those, as it is or up to its first dot.
+    """Whether the label, or its part before the first dot, is among `labels`.
 
     >>> is_phrase("sn.e-SUJ", PHRASES["np"]), is_phrase("grup.nom", PHRASES["np"])
     (True, False)
@@ -115,12 +115,12 @@ def _measures() -> Sequence[Measure[Tree]]:
 
 @dataclass(frozen=True)
 class ConstituentTrees(AnnotationFamily):
-    """Width, depth, phrases and tags of constituents' trees: of each side, difference and ratio.
+    """Width, depth, phrases and tags of constituency trees of each side, with difference and ratio.
 
-    sides  those that have trees
+    sides  parsed sides
 
-    Everything is NaN of a text that the parser has no tree for; a text of several sentences has one tree,
-    whose root is above theirs. Labels are those of the Penn Treebank and of CESS (AnCora).
+    All values are NaN for a text without a tree; a text of several sentences has one tree, whose root is
+    above theirs. Labels are those of the Penn Treebank and of CESS (AnCora).
 
     Raises InputError for a text that was not parsed.
     """

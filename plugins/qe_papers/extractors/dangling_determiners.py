@@ -11,7 +11,7 @@ from qe_papers.families import AnnotationFamily, Measure
 from qe_papers.syntax import Word, parsed
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
-# What a determiner can belong to; so can it to an infinitive (`el hacer`).
+# Parts of speech that can govern a determiner, in addition to infinitives (`el hacer`).
 _HEADS: Final = frozenset({"NOUN", "PROPN", "PRON", "NUM", "ADJ", "SYM", "X"})
 
 
@@ -41,9 +41,9 @@ def _share(words: Sequence[Word]) -> float:
 class DanglingDeterminers(AnnotationFamily):
     """Determiners whose head is no noun and no substitute for one: number, and share of determiners.
 
-    sides  those that are looked at; the paper's: target
+    sides  annotated sides; the paper's: target
 
-    A parser gives every word a head: where a determiner's noun is not there, a verb, an adposition or another
+    A parser attaches every word, so a determiner without its noun depends on a verb, an adposition or another
     determiner. The share is NaN without determiners.
 
     Raises InputError for words without a part of speech or a head.

@@ -84,9 +84,10 @@ COSTS: tuple[Column[_Costs], ...] = (
 
 @dataclass(frozen=True)
 class DecoderImitation(Extractor):
-    """The target against the decoder's translation, as against a second engine's; model costs. Where a
-    decoder like the one that made the translation would have made another, the translation (or the
-    source) is unusual. Everything is NaN if source or target is empty.
+    """Agreement with our phrase decoder's translation, as with a second engine's, and model costs.
+
+    If a similar decoder translates differently, the translation (or the source) is unusual. All values are
+    NaN if source or target is empty.
     """
 
     plain: ClassVar[str] = "how far it is from the translation of another MT system"

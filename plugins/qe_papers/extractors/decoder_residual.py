@@ -1,7 +1,4 @@
-"""Subword probabilities of a neural system, compared with its usual probabilities. Learned from the training
-translations and the decoder's numbers for them, so it is fitted inside each fold, though it needs no
-label.
-"""
+"""Subword probabilities of a neural system relative to the subword types' mean in the training data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,9 +84,10 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class DecoderResidual(FittedExtractor):
-    """Log-probabilities minus the mean of the subword's type in training: `COLUMNS`. The means are over the
-    training translations. Means are smoothed towards the overall mean. Everything is NaN for an empty
-    translation.
+    """Log-probabilities minus the mean of the subword's type over the training translations: `COLUMNS`.
+
+    Means are smoothed towards the overall mean, and fitted within each fold without labels. All values are
+    NaN for an empty translation.
 
     marker  how subwords join, as for `decoder`
     """

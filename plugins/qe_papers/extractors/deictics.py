@@ -1,4 +1,4 @@
-"""Words that point at persons, places and times of the text's situation: `I`, `here`, `now`."""
+"""Deictic words, which refer to the persons, places and times of the situation: `I`, `here`, `now`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from qe_papers.families import BothSides, ColumnFamily
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (the lists are this project's)"
 
-# Persons who speak and who are spoken to, demonstratives, places and times, as one token each.
+# First and second person, demonstratives, places and times, as single tokens.
 _ENGLISH: Final = """
 i me my mine myself we us our ours ourselves you your yours yourself yourselves
 this that these those here there hither thither now then today tonight tomorrow yesterday ago
@@ -38,8 +38,9 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Deictics(ColumnFamily):
-    """Deictic words of both sides by lists: number, share, and source less target. Shares are NaN for a text
-    without tokens. Raises InputError for a language without a list.
+    """Deictic words of both sides by lists: number, share, and source minus target.
+
+    Shares are NaN for a text without tokens. Raises InputError for a language without a list.
     """
 
     plain: ClassVar[str] = "words such as this, here and now"

@@ -1,7 +1,4 @@
-"""Source dependencies that the translation has, too.
-
-They are the same relation between words that translate each other.
-"""
+"""Source dependencies that also occur in the translation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,26 +19,25 @@ from qe_papers.syntax import Word, parsed
 
 _SYN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: syntactic (Syn)"
 _DR: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: dependency relation matching (DR)"
-# The universal relations that English and Spanish have in common.
+# Universal relations shared by English and Spanish.
 RELATIONS: Final = (
     "nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "advcl", "advmod", "aux", "cop", "mark", "nmod",
     "appos", "nummod", "acl", "amod", "det", "case", "conj", "cc", "flat", "compound", "fixed", "punct",
 )  # fmt: skip
 
 Flags = NDArray[np.bool_]
-Edges = dict[str, list[tuple[int, int]]]  # relation -> (place of the head, of the dependant) of every edge
+Edges = dict[str, list[tuple[int, int]]]  # relation -> (head, dependant) of every edge, as places
 
 
 @dataclass(frozen=True, eq=False)
 class DependencyMatches(ColumnFamily):
-    """Occurrences of each relation on both sides, their ratio, and matches. Matches are divided by the
-    occurrences on each side.
+    """Occurrences of each relation on both sides, their ratio, and matches per occurrence on each side.
 
-    threshold  probability in a lexicon, of either direction, from which words translate each other
+    threshold  minimum lexicon probability, in either direction, of words that translate each other
 
-    Two dependencies match if the relation is the same, and both heads and both dependants translate each
-    other or are the same word; each matches one other at most. `all` are those of all relations. A share is
-    NaN where the side has no such relation.
+    Two dependencies match if the relation is the same, and both heads and both dependants are equal or
+    translate each other; each matches at most one other. `all` combines all relations. A share is NaN if the
+    side lacks the relation.
 
     Raises InputError for words without a part of speech or a head.
     """
@@ -95,7 +91,7 @@ class _Pair:
 
 
 def edges(words: Sequence[Word]) -> Edges:
-    """The dependencies of a text by relation; those of roots are none."""
+    """The dependencies of a text by relation, without roots."""
     made: Edges = {}
     for place, word in enumerate(words):
         if word.head is not None and word.head >= 0:
@@ -104,7 +100,7 @@ def edges(words: Sequence[Word]) -> Edges:
 
 
 def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]], equal: Flags) -> int:
-    """How many edges of the source, in order, have one of the target that no other has taken.
+    """Number of source edges that can be assigned, in order, to separate target edges.
 
     >>> same = np.array([[True, False], [False, True]])
     >>> matches([(0, 1), (0, 1)], [(0, 1)], same), matches([(0, 1)], [(1, 0)], same)

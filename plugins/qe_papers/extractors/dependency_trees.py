@@ -25,7 +25,7 @@ class Heads:
 
 
 def heads_of(annotated: Annotated) -> list[Heads]:
-    """(n,) Raises InputError for heads that go in a circle."""
+    """Heads (n,) of each text; raises InputError for cyclic heads."""
     heads, offsets = annotated.heads.tolist(), annotated.tokens.offsets.tolist()
     result = []
     for number, (low, high) in enumerate(pairwise(offsets), start=1):
@@ -41,7 +41,7 @@ def heads_of(annotated: Annotated) -> list[Heads]:
 
 
 def depths_of(heads: Sequence[int]) -> list[int] | None:
-    """How many heads are above every word; None if some go in a circle.
+    """Number of heads above every word; None if heads are cyclic.
 
     >>> depths_of([1, -1, 1, 2]), depths_of([1, 0])
     ([1, 0, 1, 2], None)
@@ -87,13 +87,13 @@ def _to_the_right(tree: Heads) -> float:
 
 @dataclass(frozen=True)
 class DependencyTrees(AnnotationFamily):
-    """Width, depth, distances and leaves of dependency trees. Of each side, their difference and ratio.
+    """Width, depth, distances and leaves of dependency trees of each side, with difference and ratio.
 
-    sides  those that have dependencies
+    sides  parsed sides
 
-    Everything is NaN of a text without words.
+    All values are NaN for a text without words.
 
-    Raises InputError for words without heads, or heads that go in a circle.
+    Raises InputError for words without heads, and for cyclic heads.
     """
 
     plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"

@@ -1,4 +1,4 @@
-"""How far a segment is from the nearest segment of the corpus."""
+"""Edit distance to the nearest segment of the corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class EditDistance(Extractor):
     """Levenshtein distance to the nearest corpus segment by words, on both sides, lower-cased.
 
     The search for the nearest segment by words is exact. Characters are those of the lower-cased tokens
-    joined by blanks:
+    joined by spaces:
 
-    characters  `of_nearest_words`: edits into the segment nearest by words, an upper bound of the least;
-                `nearest`: the least over the corpus, exactly, at about 180 times the cost: no bound
-                helps that search much, as the distances of most of the corpus lie close to the least
+    characters  `of_nearest_words`: edits into the segment nearest by words, an upper bound of the minimum;
+                `nearest`: the exact minimum over the corpus, at about 180 times the cost, because the
+                distances of most segments are close to the minimum and bounds exclude few
     """
 
     plain: ClassVar[str] = "how much of the {text} is like known texts"

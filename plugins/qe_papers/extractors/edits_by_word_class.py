@@ -20,9 +20,10 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 
 @dataclass(frozen=True)
 class EditsByWordClass(Extractor):
-    """Shares of words that a second translation has otherwise: replaced, edited at all, moved. Edits are
-    those of `features.edits.edit_labels`, lower-cased; a share is NaN if there is no such word. Lemmas
-    are those of the annotations; where they have none, simplemma's.
+    """Shares of words replaced, edited at all, or moved in a second translation, by word class.
+
+    Edits are those of `features.edits.edit_labels`, lower-cased; a share is NaN without such words. Lemmas
+    come from the annotations, or from simplemma if they have none.
     """
 
     plain: ClassVar[str] = "which kinds of words another translation has otherwise"

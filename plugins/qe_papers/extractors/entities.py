@@ -1,4 +1,4 @@
-"""Named entities of a segment by their type, and whether the other side has them."""
+"""Named entities of a segment by type, and their presence on the other side."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ TYPES: Final = ("person", "organisation", "location", OTHER)
 
 @dataclass(frozen=True)
 class Entity:
-    """Its type, one of `TYPES`, and its lower-cased words."""
+    """Type, one of `TYPES`, and lower-cased words."""
 
     type: str
     words: tuple[str, ...]
@@ -39,7 +39,7 @@ class _Batch:
 
 
 def entities_of(annotated: Annotated) -> list[Named]:
-    """(n,) the entities of every text."""
+    """Entities of every text (n,)."""
     result: list[Named] = []
     for i, spans in enumerate(annotated.entities):
         words = [word.lower() for word in annotated.tokens.words(i)]
@@ -52,7 +52,7 @@ def _by_side(batch: _Batch) -> BothSides[Named]:
 
 
 def occurs(words: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether the words follow each other in the text.
+    """Whether the words occur consecutively in the text.
 
     >>> occurs(["new", "york"], ["in", "new", "york"]), occurs(["york", "new"], ["new", "york"])
     (True, False)
@@ -125,11 +125,11 @@ def _has(batch: _Batch, side: str, kind: str) -> FloatArray:
 class Entities(AnnotationFamily):
     """Entities by type, differences, entities also on the other side, and their presence.
 
-    sides  those that have entities
+    sides  sides annotated with entities
 
-    An entity is on the other side word for word if its lower-cased words follow each other there. On two
-    sides with entities, `shared_types` is the share of entities that have one of their type on the other
-    side, each once. Shares are NaN without an entity.
+    An entity occurs on the other side if its lower-cased words are consecutive there. With both sides
+    annotated, `shared_types` is the share of entities that can be paired with one of their type on the other
+    side. Shares are NaN without an entity.
 
     Raises InputError for words without an entity tag.
     """

@@ -1,4 +1,4 @@
-"""The n-gram precision of a segment against those that the system translated best and worst."""
+"""N-gram precision of a segment against the system's best and worst translated segments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,17 +30,16 @@ _NUMBERS: Final[Mapping[tuple[str, str], int]] = {
 
 @dataclass(frozen=True)
 class ExamplePrecision(FittedExtractor):
-    """BLEU without brevity penalty against the best and worst translated quarters. The quarters are of the
-    training rows. The geometric mean of the shares of 1- to 4-grams that occur in them, smoothed by one
-    from bigrams on.
+    """BLEU without brevity penalty against the best and worst translated quarters of the training rows.
 
-    The rows are ranked by the sentence BLEU (smoothed, with brevity penalty) of their translation against
-    `label`; equal rows keep their order, those with an empty side do not count. A segment's source is
-    compared with their sources, its translation with their `label`.
+    Precision is the geometric mean of the shares of 1- to 4-grams found in a quarter, with add-one smoothing
+    from bigrams on. Rows are ranked by the sentence BLEU (smoothed, with brevity penalty) of their
+    translation against `label`; ties keep their order, rows with an empty side are ignored. A segment's
+    source is compared with the quarter's sources, its translation with the quarter's `label`.
 
-    corpus  whose rows: the training rows of a fold (`training`), or those of the part `development_set`, as
-            in the paper: then nothing is learned, and our own decoder is the system that translated them
-    label   what plays the reference of training rows: `reference` or `post_edit`
+    corpus  source of the rows: the training rows of a fold (`training`), or the part `development_set`, as in
+            the paper: nothing is fitted then, and our own decoder is the system that translated them
+    label   `reference` or `post_edit`, used as the reference of training rows
 
     NaN for an empty text. Raises InputError if fewer than four rows can be ranked.
     """
@@ -141,8 +140,9 @@ def _precisions(examples: Examples, segments: Segments) -> FloatArray:
 
 
 def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
-    """The rows by falling sentence BLEU; rows with an empty side are left out. Raises InputError if fewer
-    than four are left.
+    """Rows by decreasing sentence BLEU, without rows that have an empty side.
+
+    Raises InputError if fewer than four are left.
     """
     compared = TextComparison(translations.lower(), references.lower())
     rows = np.flatnonzero((translations.lengths > 0) & (references.lengths > 0))

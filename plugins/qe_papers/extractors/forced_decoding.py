@@ -1,4 +1,4 @@
-"""Stand-ins for a decoder's scores: our own phrase table derives the translation."""
+"""Substitutes for a decoder's scores: our own phrase table derives the translation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,16 +47,15 @@ _TRACE: Final[Sequence[tuple[str, str, str, str, Callable[["_Batch"], FloatArray
 
 @dataclass(frozen=True)
 class ForcedDecoding(ColumnFamily):
-    """MF1-MF8: log phrase and lexical probabilities, both ways, and the other costs. Logarithms are summed
-    over the phrases.
+    """MF1-MF8: log phrase and lexical probabilities in both directions, and the other costs.
 
-    They are of the best derivation of the translation by pairs of the phrase table (Wuebker et al. 2010,
-    section 4); what it leaves out costs nothing. The word penalty is the length of the translation, the
-    phrase penalty the number of pairs, the language model's cost that of the target model. Everything is NaN
-    of a segment that no pair applies to.
+    They describe the best derivation of the translation by pairs of the phrase table (Wuebker et al. 2010,
+    section 4), summed over its phrases; uncovered words cost nothing. The word penalty is the length of the
+    translation, the phrase penalty the number of pairs, the language model's cost that of the target model.
+    All values are NaN for a segment without applicable pairs.
 
-    trace  with the density of the derivation and the mean length of its phrases, where a word that no pair
-           makes is a separate phrase, as a decoder passes unknown words on
+    trace  adds the density of the derivation and the mean length of its phrases; as in a decoder, each
+           uncovered word is a separate phrase
     """
 
     plain: ClassVar[str] = "how well known phrases explain the translation"

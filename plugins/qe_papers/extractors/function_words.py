@@ -1,4 +1,4 @@
-"""How many words of a text are function words by a list."""
+"""Share of function words in a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ _LIMSI: Final = "Wisniewski et al. 2012 (LIMSI), appendix A"
 
 @dataclass(frozen=True)
 class FunctionWords(Extractor):
-    """Shares of tokens that are function words, lower-cased; NaN for a text without tokens. The words are
-    those of a list (`resources: {read: {source_stop_words: FILE, ...}}`), else the most frequent ones of
-    the corpus.
+    """Shares of tokens that are function words, lower-cased; NaN for a text without tokens.
+
+    The words come from a list (`resources: {read: {source_stop_words: FILE, ...}}`), or are the most frequent
+    words of the corpus.
     """
 
     plain: ClassVar[str] = "how many small words like `of` and `the` the {text} has"

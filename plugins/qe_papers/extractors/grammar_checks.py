@@ -1,4 +1,4 @@
-"""Mistakes that rules for neighbouring words find in a Spanish or English text."""
+"""Errors found by rules for neighbouring words in Spanish or English text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ _TABLE_1: Final = "Avramidis 2012 (DFKI), table 1"
 _OWN: Final = "this project: rules in addition to those of Avramidis 2012"
 
 Words = Sequence[Word]
-Mistakes = list[tuple[int, int]]  # (first word, word behind the last) of every match
+Mistakes = list[tuple[int, int]]  # (first word, end) of every match
 
-# Feminine nouns whose beginning is stressed: `el agua`, `del agua`.
+# Feminine nouns with a stressed first syllable: `el agua`, `del agua`.
 _STRESSED_NOUNS: Final = """
 agua águila ala alba alga alma ama ancla ánfora ansia ánima anca arca área arma arpa asa ascua aspa asta
 aula ave habla hacha hada hambre haya haz álgebra ágora áncora arte
@@ -34,7 +34,7 @@ _SUBJECT_PRONOUNS: Final = "yo tú él ella ello usted nosotros nosotras vosotro
 _SUBJECTS: Final = frozenset(_SUBJECT_PRONOUNS.split())
 _DOUBLES: Final = frozenset({",", ";", ":", ".", "!", "?", "¿", "¡"})
 _WORD: Final = regex.compile(r"[\p{L}\p{M}'’-]+")
-_TWICE_AS_ONE: Final = frozenset({"had", "that", "nos", "se"})  # may stand twice: `had had`, `se se`
+_TWICE_AS_ONE: Final = frozenset({"had", "that", "nos", "se"})  # may be repeated: `had had`, `se se`
 _E_BEGINS: Final = regex.compile(r"h?[ií](?![aeoáéó])")  # `e hijos`, but `y hierro`
 _U_BEGINS: Final = regex.compile(r"h?[oó]")
 _VOWEL: Final = regex.compile(r"[aeiou]")
@@ -45,17 +45,17 @@ _SILENT: Final = regex.compile(r"(?:hour|honest|honou?r|heir)")
 
 @dataclass(frozen=True)
 class GrammarChecks(Extractor):
-    """Matches of rules in the translation, by rule, and the characters that they touch in all.
+    """Rule matches in the translation, by rule, and the number of matched characters.
 
-    sides       `target`, or `both`: the source, too, by columns that end in `_source`
-    characters  whether the characters that each rule touches are given, too
+    sides       `target`, or `both`: the source too, in columns that end in `_source`
+    characters  whether to add each rule's matched characters
 
-    Rules of determiners, nouns, adjectives, pronouns and verbs compare neighbouring words by their morphology
-    (FEATS), of Spanish: `det_nom_sing` is a singular determiner before a noun that is not, `pp_v_plural` a
-    plural personal pronoun before a finite verb that is not, and so on. What is unknown matches nothing.
+    Rules for determiners, nouns, adjectives, pronouns and verbs compare the Spanish morphology (FEATS) of
+    neighbouring words: `det_nom_sing` is a singular determiner before a noun that is not, `pp_v_plural` a
+    plural personal pronoun before a finite verb that is not, and so on. Unknown morphology matches nothing.
 
-    `comma_parenthesis_space` looks at the text as it stands: white space before a comma or inside brackets.
-    It is not among all, as text that is stored in tokens has it at every comma.
+    `comma_parenthesis_space` finds white space before a comma or inside brackets of the raw text. The total
+    excludes it, because tokenized text has such spaces everywhere.
 
     Raises InputError for a language that is neither English nor Spanish, and words without a part of speech.
     """
@@ -107,14 +107,14 @@ class _Checked:
         }
 
     def touched(self, *names: str) -> int:
-        """Characters of the words that the rules match; of all rules if none is named."""
+        """Characters of the words that the rules match; all rules if none is given."""
         spans = [span for name in names or self.mistakes for span in self.mistakes[name]]
         return sum(len(self.words[k].form) for k in {k for low, high in spans for k in range(low, high)})
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a rule is called and finds, in which languages."""
+    """Name, function and languages of a rule."""
 
     name: str
     description: str
@@ -155,7 +155,7 @@ def _contraction_noun(first_word: Word, second_word: Word, category: str, value:
 
 
 def is_stressed(noun: Word) -> bool:
-    """Whether a feminine noun takes `el` in the singular.
+    """Whether a feminine noun requires `el` in the singular.
 
     >>> is_stressed(Word("agua", "agua", "NOUN")), is_stressed(Word("casa", "casa", "NOUN"))
     (True, False)

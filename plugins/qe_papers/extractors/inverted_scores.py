@@ -35,17 +35,17 @@ _NIST: Final = (
 
 @dataclass(frozen=True)
 class InvertedScores(WithBackTranslation):
-    """Scores that need more than the two texts, all lower-cased. `back_translation` has BLEU and TER.
+    """METEOR and NIST of the lower-cased back-translation; `back_translation` has BLEU and TER.
 
-    METEOR matches equal words and equal stems (Snowball's; first five letters where the source language has
-    no stemmer), with the English parameters of version 1.3; function words are those that are more than 1 in
-    1,000 tokens of the corpus. NIST weighs an n-gram by its information in the source side of the corpus.
+    METEOR matches equal words and equal stems (Snowball's, or the first five letters in languages without a
+    stemmer), with the English parameters of version 1.3; function words are those above 1 in 1,000 tokens of
+    the corpus. NIST weights an n-gram by its information in the source side of the corpus.
 
-    synonyms  METEOR matches synonyms of WordNet, too (Debian's `wordnet-base`); of English sources
+    synonyms  METEOR also matches WordNet synonyms (Debian's `wordnet-base`); English sources only
     engine    `decoder`: our own decoder translates back, as in `back_translation`
 
     NaN if the source or the back-translation is empty. Raises InputError for `synonyms` without WordNet,
-    or of another language.
+    or in another language.
     """
 
     plain: ClassVar[str] = "how well the translation leads back to the source"

@@ -1,4 +1,4 @@
-"""Link grammar of a text: number of linkages, whether one is complete, its cost."""
+"""Link grammar of a text: number of linkages, completeness, cost."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from features.core.columns import Column
 from features.text.annotation import Annotated
 from qe_papers.families import AnnotationFamily, Measure, Sides, columns_of
 
-FIGURES: Final = ("linkages", "unused", "cost", "length")  # comments `link_grammar_...` of the annotation
+FIGURES: Final = ("linkages", "unused", "cost", "length")  # annotation comments `link_grammar_...`
 
 _DCU: Final = "Rubino et al. 2012 (DCU-SYMC), section 3.2 (there the precision grammar of XLE)"
 _BINARY: Final = f"{_DCU}, footnote 5, which prints no limit"
@@ -22,13 +22,13 @@ _OWN: Final = "this project: what the program says of its best linkage"
 
 @dataclass(frozen=True)
 class Linkage:
-    """The figures of a text's best linkage; all are NaN if there are none.
+    """Properties of a text's best linkage; all NaN without a linkage.
 
-    linkages  that have as few unused words as this
-    unused    words, walls included, in none of its links
-    cost      of its disjuncts, which can be negative
+    linkages  number of linkages with the fewest unused words
+    unused    number of unlinked words, including walls
+    cost      cost of its disjuncts, which can be negative
     length    sum of the lengths of its links, in words
-    words     of the text
+    words     number of words in the text
     """
 
     linkages: float
@@ -39,8 +39,9 @@ class Linkage:
 
 
 def linkages_of(annotated: Annotated, timed_out: bool = False) -> list[Linkage]:
-    """(n,) linkages of the annotation. Raises InputError if figures are missing, unless the program may have
-    `given_up`, or wrong.
+    """Linkages (n,) from the annotation.
+
+    Raises InputError for invalid numbers, and for missing ones unless `timed_out` allows them.
     """
     table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
     result = []
@@ -127,19 +128,18 @@ GIVEN_UP: Final = Measure("given_up", "1 if the program gave the text up, else 0
 
 @dataclass(frozen=True)
 class LinkGrammar(AnnotationFamily):
-    """Number of linkages; unused words, cost and length of the best one. They come from
-    `annotators/en+link-grammar`.
+    """Number of linkages; unused words, cost and length of the best one, from `annotators/en+link-grammar`.
 
-    sides     those that the program was asked about; it parses English
-    below     limits: a column each says whether there are fewer linkages
-    timed_out  whether a text may be without figures, as one that the program gave up on: all is NaN but a
-              column that marks it; otherwise it is an error, because it looks like a text that was not parsed
+    sides     annotated sides; the program parses English
+    below     limits: one column each, whether there are fewer linkages
+    timed_out  whether texts without numbers are accepted as timeouts: all columns are NaN except one that
+              marks them; otherwise they are an error, because such texts look unparsed
 
-    The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
-    at the ends of a text can be among the unused words, so that these can be more than the text has. In a
-    text without words, everything is NaN.
+    Linkages are those with the fewest unused words; the program counts them up to 2147483647. The program's
+    walls at the ends of a text can be unused too, so that unused words can outnumber the text's words. All
+    values are NaN for a text without words.
 
-    Raises InputError for a text without figures, or with figures that the program cannot have given.
+    Raises InputError for a text without numbers, or with numbers outside the program's range.
     """
 
     renamed: ClassVar[Mapping[str, str]] = {"given_up": "timed_out"}

@@ -1,4 +1,4 @@
-"""Words that a speller does not know, entities left out."""
+"""Words that a spell checker does not know, without entities."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +13,7 @@ from qe_papers.families import AnnotationFamily, Measure
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there JMySpell)"
 
 
-Unknown = NDArray[np.bool_]  # of the words of a text that count
+Unknown = NDArray[np.bool_]  # mask over the counted words of a text
 
 
 def _share(unknown: Unknown) -> float:
@@ -22,14 +22,13 @@ def _share(unknown: Unknown) -> float:
 
 @dataclass(frozen=True)
 class Misspellings(AnnotationFamily):
-    """Words that the annotation's speller does not know: number and share. The speller is that of
-    `annotators/es+hunspell`.
+    """Words that the annotation's spell checker (`annotators/es+hunspell`) does not know: number and share.
 
-    sides     those that a speller was asked about; the paper's: target
-    entities  whether words of named entities count, too; the paper's do not
+    sides     spell-checked sides; the paper's: target
+    entities  whether to count words of named entities, unlike the paper
 
-    The denominator is the number of counted words; NaN if it is 0. Raises InputError where no speller was
-    asked, or where there are no entity tags that mark the words to leave out.
+    The denominator is the number of counted words; NaN if it is 0. Raises InputError if the text was not
+    spell-checked, or has no entity tags for excluding entities.
     """
 
     plain: ClassVar[str] = "words that the spelling checker does not know"

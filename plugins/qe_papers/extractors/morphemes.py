@@ -1,4 +1,4 @@
-"""Likelihood of the text's morphemes, and how well both sides' morphemes fit each other."""
+"""Likelihood of the text's morphemes, and IBM Model 1 scores of both sides' morphemes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -24,8 +24,9 @@ _OWN: Final = "this project: morphemes of Morfessor Baseline (Creutz and Lagus 2
 
 @dataclass(frozen=True)
 class MorphemeFeatures(ColumnFamily):
-    """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes. Of one side: NaN for
-    an empty text; IBM Model 1: NaN if either is empty.
+    """Log-probability, perplexity, IBM Model 1 scores and number per word of morphemes.
+
+    Monolingual values are NaN for an empty text, IBM Model 1 scores if either text is empty.
     """
 
     plain: ClassVar[str] = "whether the parts of the words translate each other"

@@ -1,4 +1,4 @@
-"""How probable a parser finds the trees of a segment, and how many it has to choose from."""
+"""Probabilities and number of a segment's parses."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -15,11 +15,11 @@ _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)
 
 @dataclass(frozen=True, eq=False)
 class Parses:
-    """What a parser says of a text.
+    """Parses of a text.
 
-    plain  whether only the plain grammar has a tree for it; None: there is no tree
-    log    natural logarithms of the probabilities of its parses, best first; empty if not comparable
-    words  of the text
+    plain  whether only the plain grammar gives a tree; None: no tree
+    log    natural logarithms of the parses' probabilities, best first; empty if not comparable
+    words  number of words
     """
 
     plain: bool | None
@@ -28,7 +28,7 @@ class Parses:
 
 
 def parses_of(annotated: Annotated) -> list[Parses]:
-    """(n,) Raises InputError where probabilities are missing."""
+    """Parses (n,); raises InputError if probabilities are missing."""
     lists, lengths = annotated.value_lists("tree_log_probabilities"), annotated.tokens.lengths.tolist()
     result = []
     for number, (tree, text, log, words) in enumerate(
@@ -107,11 +107,11 @@ MEASURES: Final = (
 class ParseProbabilities(AnnotationFamily):
     """Log-likelihood of the best parse; number, confidence and spread of the n best.
 
-    sides  those that have parses
+    sides  parsed sides
 
-    An annotator that was trained with `n_best=100` gives so many at most; with one, the spread is 0 and the
-    best is sure. Everything but `plain` is NaN of a text without a tree, and of one that only the plain
-    grammar has a tree for: its probabilities are not comparable.
+    An annotator trained with `n_best=100` gives at most 100 parses; with a single parse the spread is 0 and
+    the confidence 1. All values except `plain` are NaN for a text without a tree, and for a text that only
+    the plain grammar parses, whose probabilities are not comparable.
 
     Raises InputError for a text that was not parsed, or whose parse has no probabilities.
     """

@@ -19,7 +19,7 @@ UPOS: Final = (
     "SCONJ", "SYM", "VERB", "X",
 )  # fmt: skip
 
-# Stem of column names -> the universal parts of speech it stands for.
+# Stem of column names -> universal parts of speech.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     **{f"upos_{tag.lower()}": (tag,) for tag in UPOS},
     "pos_nouns": ("NOUN", "PROPN"),
@@ -39,11 +39,12 @@ _OWN: Final = "this project: total variation distance of the tag distributions"
 
 @dataclass(frozen=True)
 class PartsOfSpeech(ColumnFamily):
-    """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`. Tags come from the
-    segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in the length.
-    Shares are NaN for a text without tokens, ratios if there is nothing to divide by.
+    """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`.
 
-    Raises InputError if an annotation is missing, or does not fit the tokens.
+    Tags come from the segments' annotations (CoNLL-U); other tags count in the length only. Shares are NaN
+    for a text without tokens, ratios if the denominator is 0.
+
+    Raises InputError if an annotation is missing, or does not match the tokens.
     """
 
     plain: ClassVar[str] = "how many nouns, verbs and other kinds of words the {text} has"
@@ -67,7 +68,7 @@ class _Side:
     @cached_property
     def by_tag(self) -> FloatArray:
         known = {tag: i for i, tag in enumerate(UPOS)}
-        size = len(UPOS) + 1  # the last: other tags
+        size = len(UPOS) + 1  # the last one: other tags
         by_type = np.array([known.get(tag, len(UPOS)) for tag in self.tags.types], np.int64)
         cells = self.tags.text_index * size + by_type[self.tags.ids]
         counts = np.bincount(cells, minlength=len(self.tags) * size).reshape(-1, size)

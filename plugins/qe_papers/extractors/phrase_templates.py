@@ -1,4 +1,4 @@
-"""The label by support vector regression on a segment's phrases: eleven templates."""
+"""Label predicted by support vector regression on a segment's phrases: eleven templates."""
 
 import json
 from collections import Counter
@@ -26,7 +26,7 @@ from qe_papers.resources.phrase_words import PhraseWords
 from qe_papers.resources.source_splits import SourceSplits
 
 Words = Sequence[str]
-Pattern = tuple[str, ...]  # n-grams; an anchor is two bigrams with GAP between them
+Pattern = tuple[str, ...]  # an n-gram, or an anchor: two bigrams separated by GAP
 
 GAP = "\t"
 ORDERS = 2, 3, 4, 5
@@ -42,7 +42,7 @@ def ngrams(words: Words) -> set[Pattern]:
 
 
 def unmatched(words: Words, reference: Words) -> list[bool]:
-    """Which words have no equal partner in the other text; the first of equals have one.
+    """Whether each word lacks an equal partner in the other text; repeated words are paired first to last.
 
     >>> unmatched(["a", "b", "a", "c"], ["a", "c", "d"])
     [False, True, True, False]
@@ -55,7 +55,7 @@ def unmatched(words: Words, reference: Words) -> list[bool]:
 
 
 def different(words: Words, reference: Words) -> Iterator[tuple[str, ...]]:
-    """Runs of unmatched words, with the word before and the word after if there are such.
+    """Yields runs of unmatched words, with the word before and after if they exist.
 
     >>> list(different(["a", "x", "y", "b", "z"], ["b", "a"]))
     [('a', 'x', 'y', 'b'), ('b', 'z')]
@@ -92,7 +92,7 @@ def anchors_of_differences(words: Words, reference: Words) -> set[Pattern]:
 
 
 def anchors(words: Words) -> set[Pattern]:
-    """All anchors of a text: two bigrams, the second one after the first one's first word.
+    """All anchors of a text: a bigram, and another one that starts later.
 
     >>> sorted(anchors(["a", "b", "c"]))
     [('a', 'b', '\\t', 'b', 'c')]
@@ -102,7 +102,7 @@ def anchors(words: Words) -> set[Pattern]:
 
 
 def with_function_words(words: Words) -> list[bool]:
-    """Which bigrams begin or end with a word of up to three letters, by their place.
+    """Whether each bigram begins or ends with a word of up to three letters.
 
     >>> with_function_words(["casa", "de", "piedra", "blanca"])
     [True, True, False]
@@ -123,35 +123,33 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "inverted": "2-5-grams around what the back-translation changed",
     "inverted_anchors": "anchors of what the back-translation changed",
 }
-_FIXED: Final = "source_splits", "function_words"  # from the corpus, whatever the training rows are
-# Templates of n-grams -> their side. No phrase is like a bigram or an anchor, without three words in a row.
+_FIXED: Final = "source_splits", "function_words"  # from the corpus, not from training rows
+# N-gram template -> side. Bigrams and anchors lack three consecutive words, so no phrase is similar to them.
 _NGRAMS: Final[Mapping[str, Literal["source", "target"]]] = {
     **dict.fromkeys(("reference", "target_bad", "target_good", "edited"), "target"),
     **dict.fromkeys(("source_bad", "source_good", "inverted"), "source"),
 }
 _ORIGIN: Final = "Wu and Zhao 2012 (SJTU at WMT12), section 3.2"
-_LARGEST: Final = 1e100  # of a stored weight
+_LARGEST: Final = 1e100  # maximum stored weight
 
 
 @dataclass(frozen=True, eq=False)
 class Templates:
-    """Template -> patterns; template of n-grams -> pattern -> the phrases that are like it. These belong to
-    the template too.
-    """
+    """Template -> patterns; n-gram template -> pattern -> similar phrases, also part of the template."""
 
     patterns: Mapping[str, Set[Pattern]]
     similar: Mapping[str, Mapping[Pattern, Sequence[Pattern]]]
 
     @cached_property
     def ngrams(self) -> Mapping[str, Set[Pattern]]:
-        """Template of n-grams -> everything that belongs to it."""
+        """N-gram template -> all its n-grams."""
         return {name: self.patterns[name] | _joined(self.similar[name].values()) for name in _NGRAMS}
 
     def sizes(self) -> dict[str, int]:
         return {name: len(own) for name, own in {**self.patterns, **self.ngrams}.items()}
 
     def matches(self, row: "_Row") -> dict[str, set[Pattern]]:
-        """Template -> what of it counts in a segment: what that has, and phrases that are like it."""
+        """Template -> its patterns in a segment, including similar phrases."""
         matched: dict[str, set[Pattern]] = {"source_splits": row.splits, "function_words": row.unusual}
         for name, side in _NGRAMS.items():
             here, similar = row.ngrams[side], self.similar[name]
@@ -167,9 +165,9 @@ def _joined(parts: Iterable[Iterable[Pattern]]) -> set[Pattern]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Result of a fit: templates, weights of patterns, sizes, intercept. Template -> pattern -> weight in
-    label units; template -> its size. Patterns that no training row matches have no weight; they count in
-    the size.
+    """Result of a fit: templates, their sizes, pattern weights and intercept.
+
+    Weights are in label units. Patterns that no training row matches have no weight, but count in the size.
     """
 
     templates: Templates
@@ -180,21 +178,19 @@ class Learned:
 
 @dataclass(frozen=True)
 class PhraseTemplates(WithBackTranslation, FittedExtractor):
-    """Sparse templates of phrases: matched patterns of each, and the label by an SVR. The SVR learns from
-    all patterns.
+    """Sparse templates of phrases: matched patterns of each, and the label by an SVR on all patterns.
 
-    A matched pattern counts 1 / (size of its template); the matrix is divided by its rows' mean length, so
-    that C has a scale. The SVR has a linear kernel (the paper: RBF): its weights are all that is kept.
+    A matched pattern has the value 1 / (size of its template); the matrix is divided by its rows' mean
+    length, to give C a scale. The SVR has a linear kernel (the paper: RBF), so that only weights are stored.
 
-    bad, good  translations with a label below `bad` are bad ones, those with a label above `good` good ones,
-               in label units; where low labels are good, `bad` is the higher, and it is the other way round
-    C, epsilon of the SVR
-    expanded   whether phrases of the phrase table that are like a pattern (`PhraseWords.similar`: equations 2
-               and 3 both hold) belong to its template, and count where the segment has the pattern
+    bad, good  labels below `bad` mark bad translations, labels above `good` good ones, in label units; if low
+               labels are good, `bad` is the higher bound and the comparisons are reversed
+    C, epsilon SVR parameters
+    expanded   whether phrases of the phrase table that are similar to a pattern (`PhraseWords.similar`:
+               equations 2 and 3 both hold) belong to its template, and count if the segment has the pattern
     engine     `decoder`: our own decoder translates back, as in `back_translation`
 
-    Words are lower-cased.
-    An empty translation has NaN for a prediction.
+    Words are lower-cased. The prediction is NaN for an empty translation.
     """
 
     plain: ClassVar[str] = "which patterns of phrases the {text} has"

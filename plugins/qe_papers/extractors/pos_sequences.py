@@ -25,7 +25,7 @@ ANNOTATIONS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"
 SHARES: Final = 1, 2, 3, 4  # orders of n-grams in frequency quartiles
 LEAST: Final = 2, 3, 4, 5, 6, 7  # orders of the least frequent n-gram (DCU, section 3.2)
-CUT: Final = 3  # order of WLV's language models of tags
+CUT: Final = 3  # order of WLV's tag language models
 
 _PLM: Final = "DFKI (Popovic) at WMT12, section 2.2, equation 4"
 _P4IBM1: Final = "DFKI (Popovic) at WMT12, section 2.1, equations 2-3"
@@ -36,14 +36,15 @@ _OWN: Final = "this project: shares of word n-grams (Uppsala at WMT12, section 2
 
 @dataclass(frozen=True)
 class PosSequences(ColumnFamily):
-    """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams. Tags come from
-    the segments' annotations and must be those of the tagger that the corpus was tagged with. What needs
-    n-grams is NaN for a text that is too short to have one.
+    """Log-probability, perplexity and n-gram frequency of tags, IBM Model 1 of tag 4-grams.
 
-    below  limits: a column each says whether the corpus has the least frequent tag n-gram fewer times. DCU's
+    Tags come from the segments' annotations and must be those of the corpus's tagger. N-gram columns are NaN
+    for a text shorter than n.
+
+    below  limits: one column each, whether the least frequent tag n-gram has a lower corpus frequency. DCU's
            paper prints one, 10, and chose others by decision trees.
 
-    Raises InputError if an annotation is missing or does not fit the tokens, and for parts of words.
+    Raises InputError if an annotation is missing or does not match the tokens, and for parts of words.
     """
 
     plain: ClassVar[str] = "how usual the order of nouns, verbs and other words in the {text} is"

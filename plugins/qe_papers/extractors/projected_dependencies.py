@@ -1,4 +1,4 @@
-"""Source dependencies projected over word links, and whether references have them."""
+"""Source dependencies projected over word links, and their frequency in references."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,19 +44,18 @@ class _Projecting(Extractor):
 class ProjectedDependencies(_Projecting, FittedExtractor):
     """Coverage, C+ and C- of projected edges, by words, stems and suffixes: 21 features.
 
-    Learns from the training rows and the label `reference`: every dependency of the source is projected on
-    the translation and on the reference; M+ counts the edges of translations that the reference has in the
-    same place, M- the others. C+ of edges is the mean of M+ / (M+ + M-), C- that of M- / (M+ + M-), edges
-    that were never seen count 0; coverage is the share of edges that were seen, as the paper's prose says;
-    `occurrences`, the mean of M+ + M-, is what its equation says. Quarters and halves are of the edges ranked
-    by (M+ - M-) / (M+ + M-), 0 of unseen ones, rounded up. C+ of all edges is coverage less C-.
+    Fitted on training rows with the label `reference`: every source dependency is projected on the
+    translation and on the reference. M+ counts translation edges that the reference has in the same place, M-
+    the others. C+ of edges is the mean of M+ / (M+ + M-), C- that of M- / (M+ + M-); unseen edges count 0.
+    Coverage is the share of seen edges, as the paper's prose says; `occurrences`, the mean of M+ + M-,
+    follows its equation. Quarters and halves, rounded up, are of the edges ranked by (M+ - M-) / (M+ + M-), 0
+    for unseen ones. C+ of all edges is coverage minus C-.
 
-    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
-            then nothing is learned, and our own decoder's translations replace those of the
-            system that is judged
+    corpus  source of the translations: the training rows (`training`), or `translated_corpus`, in which case
+            nothing is fitted and our own decoder's translations replace those of the evaluated system
 
-    A word that is linked to several gives an edge with each of them, an unlinked one none. Everything is NaN
-    of a translation without a projected edge. Stems are Snowball's.
+    A word with several links gives an edge with each linked word, an unlinked word none. All values are NaN
+    for a translation without a projected edge. Stems are Snowball's.
 
     Raises InputError for sources without dependencies, and training rows without any projected edge.
     """

@@ -1,6 +1,4 @@
-"""Perplexities of sequences of a translation, by models of translations and references. The models are
-learned from the training rows.
-"""
+"""Perplexities of a translation's sequences under models of translations and of references."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,17 +48,17 @@ class _OfSequences(Extractor):
 
 @dataclass(frozen=True)
 class SequenceLanguageModels(_OfSequences, FittedExtractor):
-    """Perplexity by a model of the system's translations, and ratio to that of references. Both models are
-    learned from the same training rows: the translations, and the label `reference`.
+    """Perplexity under a model of the system's translations, and ratio to that of references.
 
-    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
-            then nothing is learned, and our own decoder's translations replace those of the
-            system that is judged
-    order   of the models
+    Both models are trained on the same rows: the translations, and the label `reference`.
 
-    Stop words are the part `target_stop_words`; stems are Snowball's, tags come from the source's
-    annotation. A perplexity is NaN for an empty sequence, as chains are where no two stop words meet. Raises
-    InputError for training rows in which one of the sequences is nowhere.
+    corpus  source of the translations: the training rows (`training`), or `translated_corpus`, in which case
+            nothing is fitted and our own decoder's translations replace those of the evaluated system
+    order   order of the models
+
+    Stop words are the part `target_stop_words`; stems are Snowball's, tags come from the source's annotation.
+    A perplexity is NaN for an empty sequence, for example chains if no two stop words are adjacent. Raises
+    InputError if a sequence is empty in all training rows.
     """
 
     plain: ClassVar[str] = "whether it reads as if a machine had written it"
@@ -87,7 +85,7 @@ class SequenceLanguageModels(_OfSequences, FittedExtractor):
         models = {}
         for kind, tokens in (("sys", segments.target_tokens), ("ref", references)):
             for name, texts in self._sequences(segments, tokens).items():
-                if not texts.lengths.any():  # chains, in few rows
+                if not texts.lengths.any():  # chains can be absent from few rows
                     raise InputError(
                         f"no training row has {SEQUENCES[name]}",
                         location="extractor 'sequence_lm'",

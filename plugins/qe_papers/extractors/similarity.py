@@ -1,4 +1,4 @@
-"""How alike a segment and the corpus are as bags of n-grams."""
+"""Similarity of a segment to the corpus as bags of n-grams."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _MEASURES = {
     ),
     "matching": ("{n}-grams found in the corpus, shorter ones in their place", f"{_TCD} 2.1.2", "share"),
 }
-_UNITS = {"frequency": "occurrences", "log_frequency": "log10 occurrences"}  # others: as the measure
+_UNITS = {"frequency": "occurrences", "log_frequency": "log10 occurrences"}  # others: the measure's name
 _WEIGHTED = {
     "one": "",
     "frequency": ", counted by corpus frequency",
@@ -64,20 +64,21 @@ class _Measure:
 class Similarity(Extractor):
     """Okapi BM25 cosine and multi-level matching against the corpus, on both sides.
 
-    okapi        the corpus is the request, the segment the document; both vectors hold BM25 weights
-                 (K1 = 1.2, B = 0.75, K3 = 7) with idf = ln(1 + (N - n + 1/2) / (n + 1/2)). N-grams that the
-                 corpus lacks count one by one. `okapi_within: segment` compares them in the space of the
-                 segment's n-grams, where no n-gram that the segment lacks makes the corpus longer: so the
-                 paper's table 1 comes out, whose measure ranks segments; within the corpus, long ones win.
-    matching     mean over the segment's n-grams of the longest order N: 1 (or a weight) where the corpus has
-                 the n-gram, else `penalty` times the mean of the same for its two (N - 1)-grams. A segment
-                 shorter than N takes its own length for N. Inverse frequency and idf also weigh the mean.
-    boundaries   n-grams with and without marks at the ends of the segment
+    okapi        the corpus is the query, the segment the document; both vectors hold BM25 weights
+                 (K1 = 1.2, B = 0.75, K3 = 7) with idf = ln(1 + (N - n + 1/2) / (n + 1/2)). Each n-gram that
+                 the corpus lacks is a separate dimension. `okapi_within: segment` compares in the space of
+                 the segment's n-grams, in which other n-grams do not lengthen the corpus's vector: this
+                 reproduces the paper's table 1, whose measure ranks segments; within the corpus, long
+                 segments win.
+    matching     mean over the segment's n-grams of the longest order N: 1 (or a weight) if the corpus has
+                 the n-gram, else `penalty` times the same mean of its two (N - 1)-grams. For a segment
+                 shorter than N, N is its length. Inverse frequency and idf also weight the mean.
+    boundaries   n-grams with and without boundary marks at the ends of the segment
 
-    Case and punctuation are as the parts were built: name others, such as
+    Case and punctuation are those of the resources. Name other resources to change them, such as
     `source_ngram_documents: source_ngram_documents_true_case`.
 
-    Raises InputError for an order that a part lacks, or an unknown weighting.
+    Raises InputError for an order that a resource lacks, or an unknown weighting.
     """
 
     plain: ClassVar[str] = "how much of the {text} is like known texts"
@@ -114,7 +115,7 @@ class Similarity(Extractor):
     def _measures(self) -> Iterator[_Measure]:
         for order in self.okapi_orders:
             for marks in self.boundaries:
-                if order > 1 or not marks:  # no n-gram of order 1 reaches over the end
+                if order > 1 or not marks:  # n-grams of order 1 never cross the end
                     yield _Measure(
                         "okapi_segment" if self.okapi_within == "segment" else "okapi", order, marks
                     )

@@ -1,4 +1,4 @@
-"""Share of a segment's skip-grams (n-grams with words left out) that the corpus has."""
+"""Share of a segment's skip-grams (n-grams with gaps) that occur in the corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,19 +19,20 @@ from qe_papers.resources.ngram_documents import NgramDocuments, Padded
 
 @dataclass(frozen=True)
 class SkipGrams(Extractor):
-    """Multi-level matching of skip-grams against the corpus, on both sides. TCD at WMT12, section 2.1.2.
+    """Multi-level matching of skip-grams against the corpus, on both sides (TCD at WMT12, section 2.1.2).
 
-    patterns     a word that is kept is 1, one that is left out 0: `101` keeps the first and the third word of
-                 three. Without a 0, n-grams and skip-grams are combined.
-    boundaries   with and without marks at the ends of the segment
+    patterns     1 for a kept word, 0 for a skipped one: `101` keeps the first and the third word of three.
+                 Without a 0, n-grams and skip-grams are combined.
+    boundaries   with and without boundary marks at the ends of the segment
 
     A column is the mean over the segment's skip-grams of one pattern: 1 if the corpus has it, else `penalty`
-    times the mean of the same for it without one of its words, each in turn (`111`: `11` twice and `101`). A
-    segment too short for the pattern is NaN. `similarity` has n-grams alone, which fall back to two.
+    times the same mean of the skip-grams with one word less (`111`: `11` twice and `101`). It is NaN for a
+    segment shorter than the pattern. `similarity` covers n-grams, which back off to two.
 
-    Case and punctuation are as the parts were built, as for `similarity`.
+    Case and punctuation are those of the resources, as for `similarity`.
 
-    Raises InputError for a pattern that does not begin and end with 1, or is longer than a part's n-grams.
+    Raises InputError for a pattern that does not begin and end with 1, or is longer than the resource's
+    n-grams.
     """
 
     plain: ClassVar[str] = "how much of the {text} is like known texts"

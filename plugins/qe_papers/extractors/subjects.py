@@ -1,4 +1,4 @@
-"""Subjects of the translation's clauses: pronouns, other words, none."""
+"""Subjects of the translation's clauses: pronoun, other, or none."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
 PRONOMINAL, OTHER, DROPPED = "pronominal", "other", "dropped"
 _VERBAL: Final = frozenset({"VP", "grup.verb", "gv"})
-_PRONOUNS: Final = ("PRP", "p")  # tags that begin so, of the Penn Treebank and of CESS
+_PRONOUNS: Final = ("PRP", "p")  # tag prefixes of the Penn Treebank and of CESS
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (by constituents)"
 
 
-Kinds = Sequence[str] | None  # the kind of subject of every clause of a text; None: nothing is known
+Kinds = Sequence[str] | None  # kind of subject of every clause of a text; None: unknown
 
 
 def kinds_before(trees: Trees, i: int) -> Kinds:
-    """Subjects before the outermost verb phrases of a tree.
+    """Kinds of subjects before the outermost verb phrases of a tree.
 
     >>> inner = "(S (sn (da la) (nc niña)) (grup.verb (vm vino)))"
     >>> said = f"(S (sn (pp ella)) (grup.verb (vm pensó)) {inner})"
@@ -40,7 +40,7 @@ def kinds_before(trees: Trees, i: int) -> Kinds:
     result = []
     for node, label in enumerate(labels):
         if is_phrase(label, _VERBAL):
-            continue  # a phrase within a verb phrase is a part of it
+            continue  # skip phrases within a verb phrase
         for place, child in enumerate(below[node]):
             if is_phrase(labels[child], _VERBAL) and len(below[child]):
                 before = [c for c in below[node][:place] if is_phrase(labels[c], PHRASES["np"])]
@@ -62,7 +62,7 @@ def _tags(labels: Sequence[str], below: Sequence[range], node: int) -> Iterator[
 
 
 def kinds(words: Sequence[Word]) -> list[str]:
-    """The kind of the subject of each predicate: pronominal, other or dropped.
+    """Kind of each predicate's subject: pronominal, other or dropped.
 
     >>> from qe_papers.syntax import features_of
     >>> llueve = Word("llueve", "llover", "VERB", features_of("VerbForm=Fin"), -1, "root")
@@ -107,14 +107,14 @@ def _measures() -> Iterator[Measure[Kinds]]:
 class Subjects(AnnotationFamily):
     """Clauses with a finite verb by their subject: a pronoun, another word or a clause, none.
 
-    sides  those that are looked at; the paper's: target
-    parser  `dependencies`; or `constituents`, as the paper: verb phrases in no other, by the nearest
-           noun phrase before them in the same phrase; it is a pronoun if all its words are tagged so
+    sides  parsed sides; the paper's: target
+    parser  `dependencies`; or `constituents`, as in the paper: outermost verb phrases, with the nearest noun
+           phrase before them in the same phrase, a pronoun if all its words have pronoun tags
 
-    By dependencies, relative pronouns are other subjects, and imperatives have none that could be dropped:
-    they do not count. Needs parts of speech, morphology (FEATS) and dependencies; where nothing is known of
-    verb forms, there is no clause. By constituents, labels are those of the Penn Treebank and of CESS
-    (AnCora), whose phrases of infinitives and gerunds are none of verbs; everything is NaN without a tree.
+    With dependencies, relative pronouns are other subjects, and imperatives are not counted, because they
+    cannot drop a subject. Parts of speech, morphology (FEATS) and dependencies are required; without known
+    verb forms, there are no clauses. With constituents, labels are those of the Penn Treebank and of CESS
+    (AnCora), whose infinitive and gerund phrases are not verb phrases; all values are NaN without a tree.
     Shares are NaN without a clause.
 
     Raises InputError for words without a part of speech or a head, and for a text that was not parsed.

@@ -1,4 +1,4 @@
-"""How many words of a text the tagger had to choose a tag for, or did not know."""
+"""Shares of words with an ambiguous or unknown tag."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

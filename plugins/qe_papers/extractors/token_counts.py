@@ -1,4 +1,4 @@
-"""Counts of tokens as the papers name them, where `surface` counts otherwise."""
+"""Token counts as defined in the papers, if `surface` defines them otherwise."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,8 +36,9 @@ OfTokens = Callable[[Tokens], FloatArray]
 
 @dataclass(frozen=True)
 class TokenCounts(ColumnFamily):
-    """Distinct words, bigrams, brackets, genitives, inner capitalised words, on both sides. And ratios of
-    punctuation marks, quotation marks and brackets: NaN without anything to divide by; absolute
+    """Distinct words, bigrams, brackets, genitives, inner capitalised words, on both sides.
+
+    Also ratios of punctuation marks, quotation marks and brackets, NaN for a denominator of 0; absolute
     differences in single marks; the D of lexical diversity.
     """
 
@@ -63,10 +64,10 @@ def _diversity(tokens: Tokens) -> FloatArray:
 
 
 def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
-    """D of Malvern and Richards: types^2 / (2 (tokens - types)). NaN (infinite) where no word repeats.
+    """D of Malvern and Richards: types^2 / (2 (tokens - types)); NaN (infinite) if no word repeats.
 
-    It puts the curve types / tokens = D / tokens ((1 + 2 tokens / D)^(1/2) - 1) through the one point of a
-    text. Source: Jarvis 2002, "Short texts, best-fitting curves and new measures of lexical diversity", which
+    It fits the curve types / tokens = D / tokens ((1 + 2 tokens / D)^(1/2) - 1) to the text's single point.
+    Source: Jarvis 2002, "Short texts, best-fitting curves and new measures of lexical diversity", which
     fits this curve, and Dugast's U, to short texts.
 
     >>> diversity(np.array([12.0, 3.0]), np.array([8.0, 3.0]))
@@ -109,8 +110,9 @@ def _by_text(tokens: Tokens, count: Callable[[Sequence[str]], int]) -> FloatArra
 
 
 def genitives(words: Sequence[str]) -> int:
-    """Occurrences of `'s` and `s'` among the tokens of a text. An apostrophe after a word in s is no
-    genitive if it closes a quotation.
+    """Occurrences of `'s` and `s'` among the tokens of a text.
+
+    An apostrophe after a word in s is no genitive if it closes a quotation.
 
     >>> genitives(["Bob", "'s", "and", "the", "boys", "'", "toys"]), genitives(["the", "'", "rules", "'"])
     (2, 0)
@@ -130,9 +132,7 @@ def genitives(words: Sequence[str]) -> int:
 
 
 def inner_capitals(words: Sequence[str]) -> int:
-    """Words that begin with a capital, except at the start of a sentence.
-
-    Left out are the first word of the text and words after `.`, `?`, `!`.
+    """Words that begin with a capital, except after `.`, `?`, `!` and at the start of the text.
 
     >>> inner_capitals(["\\"", "The", "man", "from", "Rome", ".", "He", "met", "Anna"])
     2

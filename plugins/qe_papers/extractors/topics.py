@@ -1,4 +1,4 @@
-"""What a segment and its translation are about, and whether it is the same."""
+"""Topics of a segment and its translation, and their distance."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _DCU = "DCU-SYMC at WMT12, section 3.1"
 
 
 def cosine(first: FloatArray, right: FloatArray) -> FloatArray:
-    """(n,) cosine of rows."""
+    """Cosine (n,) of rows."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(right, axis=1)
     return ratio((first * right).sum(axis=1), norms)
 
@@ -45,9 +45,10 @@ DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatAr
 
 @dataclass(frozen=True)
 class Topics(Extractor):
-    """Topic shares of source and target in one bilingual topic model, and distances. Each side's shares are
-    its own. `topic_model: sampled_topic_model` takes one by Gibbs sampling, without stop words, as
-    DCU-SYMC. The shares of a text without any word of the model are NaN, and so are the distances.
+    """Topic shares of source and target in a bilingual topic model, and distances.
+
+    `topic_model: sampled_topic_model` uses a model trained by Gibbs sampling without stop words, like
+    DCU-SYMC. Shares and distances are NaN for a text without words of the model.
     """
 
     plain: ClassVar[str] = "what the {text} is about"

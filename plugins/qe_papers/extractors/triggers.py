@@ -1,4 +1,4 @@
-"""How well the words of a segment, and of its translation, go together."""
+"""Mutual information of the words of a segment and its translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ _LORIA = "LORIA at WMT12, section 4, equation 1"
 
 @dataclass(frozen=True)
 class TriggerScores(Extractor):
-    """Intra-lingual and cross-lingual mutual information of words, each as often as it stands. A word has
-    none with itself. Pairs that the corpus has too seldom, or not at all, count 0.
+    """Intra-lingual and cross-lingual mutual information of words, counted by token.
+
+    A word has none with itself. Rare and unseen pairs count 0.
     """
 
     plain: ClassVar[str] = "words that usually go together"

@@ -1,4 +1,4 @@
-"""Confidence in words and n-grams of a translation, learned from post-edits. By smoothed naive Bayes."""
+"""Confidence in words and n-grams of a translation, by smoothed naive Bayes on post-edits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,15 +26,15 @@ from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of
 
 _PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
-# Criterion -> when a word of a translation is right.
+# Criterion -> condition of a correct word.
 CRITERIA: Final[Mapping[str, str]] = {
     "levenshtein": "kept by a cheapest edit",
     "position": "at its own place in the post-edit",
     "near": "within two positions in the post-edit",
     "any": "anywhere in the post-edit",
 }
-SMOOTHINGS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # occurrences; tried on the development set
-_FOLDS: Final = 10  # of the development set
+SMOOTHINGS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # in occurrences; a tuning grid
+_FOLDS: Final = 10  # folds of the development set
 _NEAR: Final = 2
 
 Corpus = Literal["training", "development"]
@@ -64,20 +64,19 @@ class _Confidence(Extractor):
 
 @dataclass(frozen=True, kw_only=True)
 class WordConfidence(_Confidence, FittedExtractor):
-    """Means of P(right|word, evidence), and shares of words by quarter of the probabilities. Quarters are
-    those of training words.
+    """Means of P(right|word, evidence), and shares of words by quarter of the training words' probabilities.
 
-    corpus     whose translations teach: the training rows' (`training`), with their post-edits, or those of
-               the part `development_set`, as our own decoder made them, with their references: then
-               `smoothing` is what makes the fewest errors there in ten folds, one for each criterion
-    order      of the n-grams that replace words; those of 2 or more have it in their names
-    bins       of equal size that values of evidence are put into
-    smoothing  weight, in occurrences, of what holds for all words against what was counted of the word
+    corpus     training data: the training rows (`training`) with their post-edits, or the part
+               `development_set`, translated by our own decoder, with references; each criterion's
+               `smoothing` is then tuned there in ten folds
+    order      order of the n-grams that replace words; orders of 2 or more are part of the names
+    bins       number of equal-frequency bins for evidence values
+    smoothing  weight, in occurrences, of the statistics of all words relative to those of the word
 
-    Evidence: the word's probability by IBM Model 1, by the language model, and the longest n-gram that ends
-    in it. One classifier for each criterion of when a word is right; the paper's average position is that of
-    n-best lists, here words nearby. An n-gram is kept by an edit if all its words are, and stands somewhere
-    if it does so as a whole; its evidence is the mean of its words'. Everything is NaN of a translation
+    Evidence: the word's probability by IBM Model 1 and by the language model, and the longest n-gram that
+    ends in it. Each criterion of a correct word has its classifier; the paper's average position in n-best
+    lists is replaced by nearby words. An n-gram is kept by an edit if all its words are, and occurs nearby if
+    it does so as a whole; its evidence is the mean of its words'. All values are NaN for a translation
     without an n-gram.
 
     Raises InputError for training rows without a word, or n-gram.
@@ -176,7 +175,7 @@ def _units(words: Tokens, order: int) -> Tokens:
 
 
 def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:
-    """(..., n_units, order) of (..., n_tokens): the values of the tokens of every n-gram.
+    """Values (..., n_units, order) of the tokens of every n-gram, from (..., n_tokens).
 
     >>> _windows(np.array([1, 2, 3, 4]), Tokens.from_lists([["a", "b", "c"], ["d"]]), 2).tolist()
     [[1, 2], [2, 3]]

@@ -1,4 +1,4 @@
-"""How likely the target words are, given all source words: the discriminative word lexicon."""
+"""Likelihood of the target words given all source words: the discriminative word lexicon."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

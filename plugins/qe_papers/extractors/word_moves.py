@@ -25,12 +25,10 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 
 @dataclass(frozen=True)
 class WordMoves(Extractor):
-    """Shares of paired target words by how they moved in a second translation. The second translation stands
-    for the post-edit.
+    """Shares of paired target words by their movement in a second translation, which replaces the post-edit.
 
-    Words are paired by `features.edits.edit_alignment`, lower-cased; places count among paired words only.
-    Base forms come from simplemma for the target language. The other edit categories of the source are
-    those of `error_classes`.
+    Words are paired by `features.edits.edit_alignment`, lower-cased; positions count paired words only. Base
+    forms come from simplemma for the target language. `error_classes` has the source's other edit categories.
 
     Raises InputError for a target language without base forms.
     """
@@ -54,7 +52,7 @@ class WordMoves(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         language = segments.target_tokenizer.language
-        base_forms((), language)  # refuses before any work is done
+        base_forms((), language)  # raises InputError early
         words = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
         lemmas = base_form_tokens(words[0], language), base_form_tokens(words[1], language)
         labels = edit_labels(words, lemmas)

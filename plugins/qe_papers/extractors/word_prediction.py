@@ -1,4 +1,4 @@
-"""How well neural networks predict the words of a translation from those of its source."""
+"""Neural networks that predict the words of a translation from those of its source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _KINDS: Final = {"filtered": "kept words", "hashed": "hashed words"}
 
 @dataclass(frozen=True)
 class WordPredictionScores(Extractor):
-    """NNdist, NNprob+, HNNdist and HNNprob+: distances and mean predictions. Distance of the predicted
-    vector from that of the translation, and geometric mean of the predictions for the words that are
-    there.
+    """NNdist, NNprob+, HNNdist and HNNprob+: distance and mean prediction of two networks.
 
-    NaN where source or translation has no word that the network knows. The filtered network knows the words
-    of texts, as the paper's (`resources: {read: {source_kept_words: FILE, target_kept_words: FILE}}`), else
-    the most frequent of the corpus. Networks learn from `pairs` of the corpus, evenly spread: 30,000 unless
-    `resources: {settings: {word_prediction_hashed: {pairs: N}}}` says otherwise.
+    Distances are between the predicted and the actual target vector; means are geometric, over predictions
+    for the words of the translation. NaN if source or translation has no word known to the network. The
+    filtered network uses words from files, as in the paper (`resources: {read: {source_kept_words: FILE,
+    target_kept_words: FILE}}`), or the most frequent words of the corpus. Networks are trained on `pairs` of
+    the corpus, evenly spaced: 30,000 unless `resources: {settings: {word_prediction_hashed: {pairs: N}}}`
+    sets another number.
     """
 
     plain: ClassVar[str] = "how predictable the words of the translation are"

@@ -1,1 +1,1 @@
-"""Resources that are learned with the machinery of word-level models."""
+"""Resources learned with the classes of word-level models."""

@@ -1,4 +1,4 @@
-"""DevelopmentSet: pairs of the corpus, translated by a decoder built without them."""
+"""DevelopmentSet: pairs of the corpus, translated by a decoder trained without them."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,15 +21,16 @@ from features.text.tokens import Tokens
 from qe_papers.naive_bayes import EVIDENCE, evidence_of
 
 _TEXTS: Final = ("source", "machine", "reference")
-_MADE: Final = ("phrase_table", "target_lm", "lexicon_source_to_target")  # of the rest of the corpus
+_MADE: Final = ("phrase_table", "target_lm", "lexicon_source_to_target")  # built from the rest of the corpus
 _LEAST: Final = 20  # pairs
-_SHARE: Final = 8  # one block of so many is drawn, where no lines are given
+_SHARE: Final = 8  # one block in so many is drawn if no lines are given
 
 
 @dataclass(frozen=True, kw_only=True)
 class DevelopmentSetBuilder(Builder):
-    """Takes lines `first_line` to `last_line` of the corpus, from 1. If both are 0, it draws `pairs` of
-    them. What translates them lives in a folder of `scratch` (None: of TMPDIR), and is gone afterwards.
+    """Selects lines `first_line` to `last_line` of the corpus, from 1, or draws `pairs` if both are 0.
+
+    The translation resources are stored temporarily in a folder of `scratch` (None: TMPDIR).
     """
 
     first_line: Annotated[int, Ge(0)] = 0
@@ -39,8 +40,9 @@ class DevelopmentSetBuilder(Builder):
     scratch: Path | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "DevelopmentSet":
-        """Draws, or takes, the pairs and translates them. Raises InputError for lines that the corpus lacks,
-        and fewer than 20 pairs in them or next to them.
+        """Selects the pairs and translates them.
+
+        Raises InputError for lines outside the corpus, and for fewer than 20 pairs selected or remaining.
         """
         left, rows = self._rows(corpus)
         if min(len(rows), len(left)) < _LEAST:
@@ -79,14 +81,15 @@ class DevelopmentSetBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class DevelopmentSet(Resource):
-    """A part of the corpus that replaces a translation system's development set. It is
-    translated (`features.phrase_decoding.decoder`) by resources of the rest, none of whose pairs has its
-    source or its target.
+    """Part of the corpus that replaces a translation system's development set.
+
+    It is translated (`features.phrase_decoding.decoder`) with resources built from the remaining pairs, none
+    of which shares its source or target.
 
     source     (n texts) the sources
     machine    their translations, lower-cased
     reference  the other side of the pairs, lower-cased
-    evidence   (kinds, n_tokens) of the words of `machine`, by resources of the rest (`evidence_of`)
+    evidence   (kinds, n_tokens) evidence for the words of `machine` from those resources (`evidence_of`)
     """
 
     parts: ClassVar[Parts] = {"development_set": {}}

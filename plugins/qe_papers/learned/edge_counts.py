@@ -1,4 +1,4 @@
-"""EdgeCounts: projected dependencies of translations that references have, or lack."""
+"""EdgeCounts: projected dependencies of translations, and their frequency in references."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _UPC: Final = "UPC at WMT12 (Pighin et al. 2012), section 2.2"
 _UPC_PRINTED: Final = f"{_UPC} (Coverage as its equation is printed, not as its prose has it)"
 VARIANTS: Final[Mapping[str, str]] = {"words": "words", "roots": "stems", "suffixes": "suffixes"}
 
-# (name, what it says, which part of the ranked edges: from the best, or from the worst, one in so many)
+# (name, description, part of the ranked edges: from the best or from the worst, one in so many)
 _PARTS: Final = (
     ("agreed_quarter", "agree with, of the quarter with most agreement", "agreed", 4),
     ("agreed_half", "agree with, of the half with most agreement", "agreed", 2),
@@ -41,9 +41,9 @@ _PARTS: Final = (
 )
 
 Edge = tuple[str, str, str]  # relation, head, modifier
-Counts = Mapping[Edge, tuple[int, int]]  # in how many places the reference had it (M+), and had it not (M-)
+Counts = Mapping[Edge, tuple[int, int]]  # M+ (places where the reference has it) and M-
 Projected = Mapping[str, Edge]  # variant -> an edge of a text
-Projection = Sequence[Sequence[Projected]]  # of every dependency of a source: the edges it becomes
+Projection = Sequence[Sequence[Projected]]  # projected edges of every dependency of a source
 
 
 def edge_features(stem: str) -> list[Feature]:
@@ -72,7 +72,7 @@ def measured(texts: Iterable[Projection], counts: Mapping[str, Counts]) -> Float
 def projections(
     sources: Iterable[Sequence[Word]], links: Links, tokens: Tokens, language: str
 ) -> Iterator[Projection]:
-    """For every source the projections of its dependencies on its text of `tokens`."""
+    """Yields each source's projections of its dependencies on its text of `tokens`."""
     lowered = tokens.lower()
     roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
     for i, source in enumerate(sources):
@@ -91,9 +91,9 @@ def projections(
 def projection(
     source: Sequence[Word], partners: Sequence[Sequence[int]], forms: Mapping[str, Sequence[str]]
 ) -> Projection:
-    """What the dependencies of a source become, one entry for each word that has a head.
+    """Projected edges of a source's dependencies, one entry for each word that has a head.
 
-    partners  of every source word, the places of the words that it is linked to
+    partners  places of the words linked to each source word
     forms     variant -> the words of the text
     """
     made = []
@@ -112,9 +112,7 @@ def projection(
 
 
 def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) -> dict[str, Counts]:
-    """Variant -> M+ and M- of translations' edges. M+ counts edges that the reference has in the same place,
-    M- the others.
-    """
+    """Variant -> M+ (edges that the reference has in the same place) and M- (others)."""
     agreed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
     differed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
     for translation, reference in zip(own_edges, other_edges, strict=True):
@@ -133,8 +131,10 @@ def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) 
 
 
 def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
-    """Coverage, occurrences, and every part of the ranked edges; NaN without edges. Coverage is the share of
-    edges that were seen (the prose of the paper), occurrences the mean of M+ + M- (its equation).
+    """Coverage, occurrences, and every part of the ranked edges; NaN without edges.
+
+    Coverage is the share of seen edges (the prose of the paper), occurrences the mean of M+ + M- (its
+    equation).
 
     >>> counts = {("det", "casa", "la"): (3, 1), ("obj", "come", "pan"): (0, 2)}
     >>> measures([("det", "casa", "la"), ("obj", "come", "pan"), ("obj", "come", "sal")], counts)
@@ -158,7 +158,7 @@ def _score(position: tuple[int, int]) -> float:
 
 
 def save_counts(path: Path, counts: Mapping[str, Counts]) -> None:
-    """Writes into the directory `path`, a folder for each variant."""
+    """Writes the counts to the directory `path`, with a folder for each variant."""
     for variant in VARIANTS:
         folder, index = path / variant, dict[str, int]()
         folder.mkdir()
@@ -171,7 +171,7 @@ def save_counts(path: Path, counts: Mapping[str, Counts]) -> None:
 
 
 def load_counts(path: Path) -> dict[str, Counts]:
-    """What `save_counts` wrote. Raises Damaged if arrays are not sound."""
+    """Loads the output of `save_counts`; raises Damaged for invalid arrays."""
     return {variant: _load(path / variant) for variant in VARIANTS}
 
 
@@ -186,12 +186,12 @@ def _load(path: Path) -> Counts:
     return {(words[r], words[h], words[m]): (agreed, differed) for (r, h, m), (agreed, differed) in rows}
 
 
-_BATCH = 5000  # texts counted between two reports
+_BATCH = 5000  # texts between two progress reports
 
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeCountsBuilder(Builder):
-    """Counts the edges of all of the translated corpus."""
+    """Counts the edges of the whole translated corpus."""
 
     translated_corpus: TranslatedCorpus
     source_dependency_annotation: Annotation
@@ -230,8 +230,9 @@ class EdgeCountsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class EdgeCounts(Resource):
-    """How often the references of `translated_corpus` have a projected edge, and how often not. The edge is
-    a translation's. M+ and M- of UPC at WMT12, section 2.2; by words, stems and suffixes.
+    """Frequency of projected edges with (M+) and without (M-) a match in the references.
+
+    Edges are those of `translated_corpus`, by words, stems and suffixes. UPC at WMT12, section 2.2.
     """
 
     version: ClassVar[int] = 2

@@ -34,10 +34,10 @@ SEQUENCES: Final[Mapping[str, str]] = {
     "pos_stop": "stop words, and the tags of the source words that others are aligned to",
     "chains": "chains of neighbouring stop words",
 }
-UNALIGNED, BARE = "*", "-"  # a word without source words; a word that is its stem
+UNALIGNED, BARE = "*", "-"  # a word without source words; a word equal to its stem
 
 Texts = Sequence[Sequence[str]]
-Models = Mapping[str, LanguageModel]  # {name of a sequence}_sys, of translations; _ref, of references
+Models = Mapping[str, LanguageModel]  # NAME_sys: translations, NAME_ref: references
 
 _ORIGIN: Final = "UPC at WMT12, section 2.1"
 _KINDS: Final = (
@@ -57,7 +57,7 @@ def perplexity_features(stem: str) -> list[Feature]:
 
 
 def perplexities(texts: Mapping[str, Tokens], models: Models) -> FloatArray:
-    """(n, 21) of the sequences of n texts; NaN for an empty sequence."""
+    """Perplexities (n, 21) of the sequences of n texts; NaN for an empty sequence."""
     columns = list[FloatArray]()
     for name, tokens in texts.items():
         system, reference = (
@@ -71,9 +71,9 @@ def perplexities(texts: Mapping[str, Tokens], models: Models) -> FloatArray:
 def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str]) -> dict[str, Tokens]:
     """Name -> the sequences of every text.
 
-    tags  (n,) of every text, the tag or word that represents each word in `pos_stop` (`aligned_tags`)
+    tags  (n,) tags or words that represent each text's words in `pos_stop` (`aligned_tags`)
 
-    Stems are Snowball's, or the first letters in a language without (`features.text.stems`).
+    Stems are Snowball's, or the first letters in languages without a stemmer (`features.text.stems`).
     """
     lowered = tokens.lower()
     roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
@@ -96,7 +96,7 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str])
 
 
 def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
-    """Tags of the source words of each word in order, joined by `+`; `*` without any.
+    """Tags of the source words linked to each word in order, joined by `+`; `*` without any.
 
     tags  of the source words
     """
@@ -110,7 +110,7 @@ def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
 
 
 def suffix(word: str, root: str) -> str:
-    """What a word has beyond the beginning that it shares with its stem.
+    """The part of a word after the prefix that it shares with its stem.
 
     >>> suffix("casas", "cas"), suffix("comieron", "com"), suffix("sol", "sol")
     ('as', 'ieron', '-')
@@ -136,14 +136,14 @@ def chains(words: Sequence[str], stop: Collection[str]) -> list[str]:
 
 
 def save_models(path: Path, models: Models) -> None:
-    """Writes the models of all sequences into the directory `path`, one folder each."""
+    """Writes the models of all sequences to the directory `path`, one folder each."""
     for name, model in models.items():
         (path / name).mkdir()
         model.save(path / name)
 
 
 def load_models(path: Path) -> Models:
-    """What `save_models` wrote. Raises Damaged if arrays are not sound."""
+    """Loads the output of `save_models`; raises Damaged for invalid arrays."""
     names = [f"{name}_{kind}" for name in SEQUENCES for kind in ("sys", "ref")]
     models = {name: LanguageModel.load(path / name) for name in names}
     for model in models.values():
@@ -153,7 +153,7 @@ def load_models(path: Path) -> Models:
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceModelsBuilder(Builder):
-    """Models of `order`."""
+    """Trains models of `order`."""
 
     translated_corpus: TranslatedCorpus
     source_annotation: Annotation
@@ -162,7 +162,7 @@ class SequenceModelsBuilder(Builder):
     order: Count = 3
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SequenceModels":
-        """Raises InputError if one of the sequences is nowhere."""
+        """Raises InputError if a sequence is empty in all texts."""
         texts = self.translated_corpus
         stop = frozenset(self.target_stop_words.words)
         tags = self.source_annotation.layer("xpos").take(texts.rows)
@@ -181,7 +181,7 @@ class SequenceModelsBuilder(Builder):
     ) -> dict[str, Tokens]:
         made = sequences(tokens, corpus.target_tokenizer.language, tags, stop)
         for name, sequence in made.items():
-            if not sequence.lengths.any():  # chains, in few texts
+            if not sequence.lengths.any():  # chains can be absent from few texts
                 raise InputError(
                     f"the corpus and its translations have no {SEQUENCES[name]}",
                     location="sequence_models",
@@ -192,8 +192,9 @@ class SequenceModelsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class SequenceModels(Resource):
-    """Models of each sequence of `qe_papers.learned.sequence_models`. `words_sys`, ... model the machine
-    translations of `translated_corpus`, `words_ref`, ... its references.
+    """Language models of the sequences of `translated_corpus`.
+
+    `words_sys`, ... model its machine translations, `words_ref`, ... its references.
     """
 
     version: ClassVar[int] = 3

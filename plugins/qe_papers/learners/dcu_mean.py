@@ -17,11 +17,10 @@ from qe_papers.learners.discretised import TRUSTED_TYPES, Classifier, Discretise
 
 @dataclass(repr=False, eq=False)
 class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of an RBF-SVM, naive Bayes and a random forest as classifiers. Each classifies labels rounded to
-    `interval`.
+    """Mean of an RBF-SVM, naive Bayes and a random forest, classifiers of labels rounded to `interval`.
 
-    C, gamma       of the SVM
-    n_estimators   of the forest; 10, and log2(M) + 1 of M features tried per split, are Weka's of 2012
+    C, gamma       SVM parameters
+    n_estimators   trees of the forest; 10, and log2(M) + 1 of M features per split, are Weka's of 2012
     output         `most_likely`, as published, or `expected`
 
     Source: WMT12 DCU-SYMC, Section 4.1.
@@ -57,7 +56,7 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def tried_features(columns: int) -> int:
-    """Features that Weka's forest of 2012 tries per split: the whole part of log2(M) + 1.
+    """Features per split in Weka's forest of 2012: the integer part of log2(M) + 1.
 
     >>> [tried_features(columns) for columns in (1, 54, 64, 113)]
     [1, 6, 7, 7]
@@ -66,7 +65,7 @@ def tried_features(columns: int) -> int:
 
 
 class DcuMean(OwnLearner):
-    """The combination of DCU-SYMC; ClassifierMean has the parameters. Deterministic for one `seed`."""
+    """The combination of DCU-SYMC; see ClassifierMean. Deterministic for one `seed`."""
 
     regressor = ClassifierMean
     space: ClassVar[Mapping[str, Distribution]] = {

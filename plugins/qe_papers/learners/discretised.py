@@ -22,7 +22,7 @@ from qe.learning.learners.trees import FlatTrees
 from qe.learning.parameters import estimator_mistakes
 from qe_papers.learner import OwnLearner
 
-# Trees and forests are kept as arrays.
+# Trees and forests are stored as arrays.
 TRUSTED_TYPES = (
     "qe_papers.learners.discretised.DiscretisedRegressor",
     "sklearn.linear_model._logistic.LogisticRegression",
@@ -58,11 +58,11 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     classifier          `naive_bayes`, `k_neighbours`, `svm`, `logistic`, `tree` or `forest`
     interval            width of a class, in label units
     output              `expected` (sum of class times probability) or `most_likely`
-    classifier_params   parameters of the scikit-learn classifier, by its own names
+    classifier_params   parameters of the scikit-learn classifier, with its names
 
-    Halves are rounded up (2.5 to 3), as Weka's Java does. Where no feature varies, the class frequencies
-    answer. The probabilities of the SVM are the softmax of its one-versus-rest decision values: it has none
-    . After fit: `classes_` in label units, `frequencies_`.
+    Halves are rounded up (2.5 to 3), as in Weka's Java. If all features are constant, class frequencies are
+    predicted. The SVM has no probabilities; the softmax of its one-versus-rest decision values replaces them.
+    After fit: `classes_` in label units, `frequencies_`.
 
     Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
     """
@@ -74,7 +74,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     seed: Seed = 0
 
     def check_parameters(self) -> None:
-        """Raises InputError for parameters that the classifier does not take."""
+        """Raises InputError for parameters that the classifier rejects."""
         given = self.classifier_params or {}
         wrong = estimator_mistakes(_MAKERS[self.classifier], given, "classifier_params")
         if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
@@ -93,7 +93,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if len(levels) > 1 and (np.ptp(X, axis=0) > 0).any():
             model = self._make()
             self._fit(model, X, place, sample_weight, weights)
-            # Compiled trees stay out of model files.
+            # Model files must not contain compiled trees.
             self.model_ = _flat(model) if self.classifier in ("tree", "forest") else model
         return self
 
@@ -104,7 +104,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(probabilities @ self.classes_)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """(n, classes)."""
+        """Class probabilities (n, classes)."""
         X = rows_to_predict(self, X)
         if self.model_ is None:
             return np.tile(self.frequencies_, (len(X), 1))
@@ -115,7 +115,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.model_.predict_proba(X))
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the trees are none."""
+        """Raises Damaged if the trees are invalid."""
         if self.classifier in ("tree", "forest") and self.model_ is not None:
             FlatTrees(**self.model_).check_arrays(self.n_features_in_)
 
@@ -153,7 +153,7 @@ def _softmax(decisions: FloatArray) -> FloatArray:
 
 
 class Discretised(OwnLearner):
-    """A classifier over label intervals; the score is its expected value or likeliest class.
+    """A classifier of label intervals; the score is its expected value or most likely class.
 
     Parameters: those of DiscretisedRegressor. Deterministic for one `seed`.
 

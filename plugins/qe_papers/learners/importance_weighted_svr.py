@@ -1,4 +1,4 @@
-"""RBF support vector regression whose features are scaled by their importance."""
+"""RBF support vector regression with features scaled by importance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     importance      `elastic_net` (|coefficient|), `lightgbm` (total gain) or `both` (mean of the two, each
                     divided by its maximum)
-    alpha, l1_ratio of the elastic net
-    power, floor    shape of the weights; floor 1 weighs all features alike
-    C, epsilon      of the SVR
+    alpha, l1_ratio elastic net parameters
+    power, floor    shape of the weights; floor 1 gives equal weights
+    C, epsilon      SVR parameters
     gamma_scale     gamma = gamma_scale / sum of w^2
-    seed            of LightGBM
+    seed            LightGBM's seed
 
-    Where every importance is 0, all weights are equal. After fit: `weights_` (k,).
+    If all importances are 0, weights are equal. After fit: `weights_` (k,).
 
     Source: own; feasibility study on WMT12.
     """
@@ -88,9 +88,7 @@ def _share(importances: FloatArray) -> FloatArray:
 
 
 class ImportanceWeighted(OwnLearner):
-    """Importance-weighted SVR, the feasibility study's best learner. ImportanceWeightedSvr has the
-    parameters.
-    """
+    """Importance-weighted SVR, the feasibility study's best learner; see ImportanceWeightedSvr."""
 
     regressor = ImportanceWeightedSvr
     space: ClassVar[Mapping[str, Distribution]] = {

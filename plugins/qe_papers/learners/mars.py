@@ -21,7 +21,7 @@ from qe.learning.learners.checks import rows_to_predict, training_data
 from qe_papers.learner import OwnLearner
 
 _SPAN_RISK = 0.05  # Friedman 1991, equations 43 and 45: alpha
-_COLLINEAR = 0.01  # share of a candidate's squared norm that must lie outside the span of the terms
+_COLLINEAR = 0.01  # minimum share of a candidate's squared norm outside the span of the terms
 
 
 @dataclass(frozen=True)
@@ -37,24 +37,25 @@ class Hinge:
         return x.copy() if self.sign == 0 else np.maximum(0.0, self.sign * (x - self.knot))
 
 
-Term = tuple[Hinge, ...]  # the product of its hinges; () is the constant
+Term = tuple[Hinge, ...]  # product of hinges; () is the constant
 
 
 @dataclass(repr=False, eq=False)
 class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Sum of products of hinges max(0, x - t) and max(0, t - x). Pairs are added forward and pruned backward
-    by GCV.
+    """Sum of products of hinges max(0, x - t) and max(0, t - x).
 
-    max_degree   most hinges in a product; 1: additive
+    Pairs of hinges are added forward and pruned backward by GCV.
+
+    max_degree   maximum number of hinges in a product; 1: additive
     max_terms    terms after the forward pass; None: min(200, max(20, 2 k)) + 1
-    penalty      cost of a knot in GCV; None: 2 where max_degree is 1, otherwise 3
-    threshold    the forward pass ends when a pair raises R^2 by less
+    penalty      cost of a knot in GCV; None: 2 if max_degree is 1, otherwise 3
+    threshold    the forward pass ends if a pair raises R^2 by less
     minspan      segments between knots; None: Friedman 1991, equation 43
     endspan      segments beyond the outermost knots; None: equation 45
 
     GCV = RSS / n / (1 - (m + penalty (m - 1) / 2) / n)^2 for m terms. After fit: `features_`, `knots_` and
-    `signs_` (terms, max_degree), feature -1 where a product has fewer hinges, sign 0 for a plain feature;
-    `coefficients_` (terms,); `gcv_`, `rss_`. Outside the training data the hinges go on linearly.
+    `signs_` (terms, max_degree), feature -1 if a product has fewer hinges, sign 0 for a plain feature;
+    `coefficients_` (terms,); `gcv_`, `rss_`. Outside the training data the hinges extrapolate linearly.
 
     Source: Friedman 1991; defaults, centred knots and collinearity tolerance as in the R package earth.
     """
@@ -82,7 +83,7 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.column_stack(columns) @ self.coefficients_)
 
     def describe(self, feature_names: list[str] | None = None, label: str = "score") -> str:
-        """The equation, one term a line; h(a) is max(0, a)."""
+        """The equation, one term per line; h(a) is max(0, a)."""
         check_is_fitted(self)
         names = feature_names or list(
             getattr(self, "feature_names_in_", (f"x{j}" for j in range(self.n_features_in_)))
@@ -213,7 +214,7 @@ class _Candidates:
         linear = column * data.centred[self.free]
         self.linear_power, self.linear_y = (linear**2).sum(axis=1), linear @ y
         self.hinge_linear = self._products(column, times_x=True)
-        # |h|^2 = <h, parent x> - t <h, parent>, since h is 0 where x < t.
+        # |h|^2 = <h, parent x> - t <h, parent>, because h is 0 if x < t.
         self.hinge_power = self.hinge_linear - self.knots * self._products(column)
         self.hinge_y = self._products(y)
 
@@ -312,7 +313,7 @@ def _hinge_products(
 class Mars(OwnLearner):
     """Piecewise-linear regression with learned knots; `.describe(names)` prints the equation.
 
-    Parameters: those of MarsRegressor. Features enter unscaled, so that the knots are in their own units.
+    Parameters: those of MarsRegressor. Features are not scaled, so that knots are in the features' units.
     Deterministic. Source: Friedman 1991; WMT12 DFKI (grcfs-mars).
     """
 

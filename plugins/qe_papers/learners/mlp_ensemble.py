@@ -21,16 +21,16 @@ from qe_papers.learner import OwnLearner
 
 Array = NDArray[Any]
 
-# A sum is rounded once less; division is as in C: its check for 0 would keep loops from being vectorised.
+# Fused multiply-add is allowed; division has no check for 0, which would prevent vectorised loops.
 _FAST: dict[str, Any] = {
     "cache": True, "nogil": True, "fastmath": {"contract"}, "error_model": "numpy",
 }  # fmt: skip
 
 
 class Lanes(NamedTuple):
-    """Parameters, or gradients, of g networks of k inputs and h tanh units.
+    """Parameters, or gradients, of g networks with k inputs and h tanh units.
 
-    [..., j g + m] is of unit j of network m.
+    Entry [..., j g + m] belongs to unit j of network m.
 
     into (k, h g), out (h g,)   weights into and out of the units
     hidden (h g,), bias (g,)    biases of the units and of the output
@@ -43,7 +43,7 @@ class Lanes(NamedTuple):
 
 
 class LabelledRows(NamedTuple):
-    """n rows and what is learned of them: inputs (n, k), labels (n,), weights (n,)."""
+    """Training rows: inputs (n, k), labels (n,), weights (n,)."""
 
     inputs: Array
     labels: Array
@@ -51,8 +51,9 @@ class LabelledRows(NamedTuple):
 
 
 def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
-    """The state before the first step, with views of its parameters and gradients. Weights decay, biases do
-    not.
+    """The state before the first step, with views of its parameters and gradients.
+
+    Weights decay, biases do not.
 
     >>> state, parameters, _ = initial_state(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
     >>> parameters.output[:] = 7
@@ -64,7 +65,7 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
 
 
 class Schedule(NamedTuple):
-    """Steps of Adam: rows in one, and (steps,) rates and shrinking of weights."""
+    """Schedule of Adam: batch size, and (steps,) learning rates and weight shrinkage."""
 
     batch: int
     rates: FloatArray
@@ -76,9 +77,9 @@ def epoch(
     rows: LabelledRows, order: IntArray, schedule: Schedule, completed: int, lanes: Lanes, slopes: Lanes,
     state: State,
 ) -> None:  # fmt: skip
-    """Changes the parameters in place, by one batch of rows after the other.
+    """Updates the parameters in place, batch by batch.
 
-    order          (n,) the rows; a batch has the next ones of them
+    order          (n,) order of the rows, divided into consecutive batches
     completed      steps of earlier epochs
     lanes, slopes  views into `state`: parameters, gradients
     """
@@ -93,9 +94,7 @@ def epoch(
 
 @numba.njit(**_FAST)
 def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
-    """Writes the gradients of half the mean squared error of each network into `slopes`. Rows are weighted
-    by their importance.
-    """
+    """Writes the gradients of half each network's weighted mean squared error to `slopes`."""
     n, width = len(rows.labels), len(lanes.output)
     units = np.empty((n, width), rows.inputs.dtype)
     errors = np.empty((n, len(lanes.bias)), rows.inputs.dtype)
@@ -111,7 +110,7 @@ def _product(matrix: Array, right: Array, output: Array) -> None:
     inner, width = right.shape
     output[:] = 0
     for r in range(0, len(matrix), 2):
-        q = min(r + 1, len(matrix) - 1)  # of an odd number of rows, the last is its own pair
+        q = min(r + 1, len(matrix) - 1)  # with an odd number of rows, the last one is paired with itself
         one, two = matrix[r], matrix[q]
         a, b = output[r], output[q] if q > r else np.empty_like(output[r])
         k = 0
@@ -136,7 +135,7 @@ def _tanh(units: Array, bias: Array) -> None:
     kind = units.dtype.type
     most = kind(7.90531110763549805)
     for r in range(len(units)):
-        row = units[r]  # (of `for row in units` no vectors are made)
+        row = units[r]  # (`for row in units` would not be vectorised)
         for c in range(len(row)):
             x = max(-most, min(most, row[c] + bias[c]))
             s = x * x
@@ -184,22 +183,22 @@ def _back(units: Array, errors: Array, lanes: Lanes, slopes: Lanes) -> None:
                 by_bias[m] += unit[m]
 
 
-_GROUP = 32  # networks that one thread trains at once; whole vectors of any processor
-_VALUES = 1 << 20  # activations at once in prediction (8 MB)
+_GROUP = 32  # networks trained at once by a thread; a multiple of any processor's vector length
+_VALUES = 1 << 20  # activations per block in prediction (8 MB)
 
 
 @dataclass(repr=False, eq=False)
 class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of networks with one hidden layer of tanh units. They differ in their random initialisation.
+    """Mean of networks with one hidden layer of tanh units and different random initialisation.
 
     n_members, hidden         networks, and hidden units in each
     epochs, batch_size        passes over the data, segments per step
-    learning_rate             of Adam, falling linearly to 0
+    learning_rate             initial rate of Adam, decreasing linearly to 0
     weight_decay              quadratic penalty per step, decoupled
 
-    All networks see the same batches and are trained in single precision, groups of them side by side; the
-    number of threads changes no bit. After fit: `weights_` of k columns, m networks and h units, those
-    into the units (k, m h), their biases (m h,), out of them (m, h), biases (m,).
+    All networks use the same batches and single precision, and are trained in groups; results are
+    bit-identical for any number of threads. After fit: `weights_` for k columns, m networks and h units: into
+    the units (k, m h), their biases (m h,), out of them (m, h), biases (m,).
 
     Source: WMT12 UEdin, Section 4.1 (500 networks, consensus by averaging); Kingma and Ba 2015.
     """
@@ -227,7 +226,7 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.predict_members(X).mean(axis=1))
 
     def predict_members(self, X: Any) -> FloatArray:
-        """(n, n_members) what each network says."""
+        """Predictions (n, n_members) of each network."""
         X = rows_to_predict(self, X)
         size = max(1, _VALUES // self.weights_[2].size)
         blocks = [X[start : start + size] for start in range(0, len(X), size)]
@@ -279,7 +278,7 @@ def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
 
 
 class Mlp(OwnLearner):
-    """Averaged small neural networks; MlpEnsemble has the parameters. Deterministic for one `seed`."""
+    """Averaged small neural networks; see MlpEnsemble. Deterministic for one `seed`."""
 
     regressor = MlpEnsemble
     space: ClassVar[Mapping[str, Distribution]] = {

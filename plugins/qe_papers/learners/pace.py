@@ -1,6 +1,4 @@
-"""Pace regression: least squares whose effects are improved jointly. Each effect is improved in the light of
-all others.
-"""
+"""Pace regression: least squares with jointly improved effects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,22 +16,24 @@ from qe_papers.learner import OwnLearner
 
 Improvement = Literal["empirical_bayes", "nested", "subset"]
 
-_WIDTH = 3.0  # of the intervals that the mixture is fitted on, to both sides of every effect (Weka's)
-_SMALLEST = 1e-9  # part of its length that a column must add to the ones before it
+_WIDTH = 3.0  # half-width of the mixture's fitting intervals around every effect (Weka's)
+_SMALLEST = 1e-9  # minimum share of a column's length outside the span of earlier columns
 
 
 @dataclass(repr=False, eq=False)
 class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear regression by effects (pace regression). Effects are least-squares coefficients in orthogonal
-    directions, divided by the standard deviation of the error.
+    """Linear regression by effects (pace regression).
 
-    estimator  how effects are improved, given the mixture that they come from: `empirical_bayes`, their
-               expectations; `subset`, those whose expected contribution is positive; `nested`, the first
-               ones that have the greatest sum of contributions
+    Effects are least-squares coefficients in orthogonal directions, divided by the standard deviation of the
+    error.
 
-    Columns enter in the order in which they reduce the squared error most. Columns that add nothing to those
-    before, and those beyond half of the rows, do not enter. After fit: `coef_`, `intercept_`, `effects_`,
-    `improved_` (both in the order of entering), `order_`.
+    estimator  how effects are improved, given the mixture that generates them: `empirical_bayes`, their
+               expectations; `subset`, those with a positive expected contribution; `nested`, the leading
+               ones with the largest sum of contributions
+
+    Columns enter in the order in which they reduce the squared error most. Collinear columns, and those
+    beyond half of the number of rows, do not enter. After fit: `coef_`, `intercept_`, `effects_`, `improved_`
+    (both in order of entry), `order_`.
 
     Source: Wang and Witten 2002, "Modeling for optimal probability prediction"; Weka's PaceRegression, whose
     default is `empirical_bayes`; WMT12 TCD, section 4.1.
@@ -73,9 +73,10 @@ class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def mixture(effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(means, weights) of the mixture of unit-variance normals that effects come from. The means are the
-    effects. The weights are those, not negative, that give intervals to both sides of every effect most
-    nearly the shares of effects in them, an effect at an end counted half: least squares.
+    """Means and weights of the mixture of unit-variance normals that generates effects.
+
+    The means are the effects. The non-negative weights are a least-squares fit to the shares of effects in
+    intervals on both sides of every effect; an effect at the end of an interval counts half.
 
     >>> means, weights = mixture(np.array([0.0, 10.0]))
     >>> weights.round(3).tolist()
@@ -91,17 +92,15 @@ def mixture(effects: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def expectations(effects: FloatArray, means: FloatArray, weights: FloatArray) -> FloatArray:
-    """The expected true effect of each, given the mixture."""
+    """Expected true effect of each effect, given the mixture."""
     logs = -0.5 * (effects[:, None] - means) ** 2
     highest = logs.max(axis=1, keepdims=True, where=weights > 0, initial=-np.inf)
-    shares = weights * np.exp(np.minimum(logs - highest, 0.0))  # those above it weigh nothing
+    shares = weights * np.exp(np.minimum(logs - highest, 0.0))  # clipped: values above it have weight 0
     return np.asarray(shares @ means / shares.sum(axis=1))
 
 
 def contributions(effects: FloatArray, expected: FloatArray) -> FloatArray:
-    """The gain in accuracy from keeping each effect x: E[a^2 - (x - a)^2] = x (2 E[a] - x). It shows how much
-    nearer to the truth a model is with the effect than without it; `expected` is E[a].
-    """
+    """Accuracy gain from keeping each effect x: E[a^2 - (x - a)^2] = x (2 E[a] - x); `expected` is E[a]."""
     return effects * (2 * expected - effects)
 
 

@@ -16,9 +16,10 @@ from qe_papers.learner import OwnLearner
 
 @dataclass(repr=False, eq=False)
 class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """PLS1: `n_components` orthogonal directions of largest covariance with the label. Fewer components are
-    built where the features span fewer dimensions, or the label is fitted exactly: `n_components_` says
-    how many. After fit: `coef_` (k,), `intercept_`.
+    """PLS1: `n_components` orthogonal directions of largest covariance with the label.
+
+    There are fewer components if the features span fewer dimensions, or the label is fitted exactly;
+    `n_components_` is their number. After fit: `coef_` (k,), `intercept_`.
 
     Source: Wold et al. 2001.
     """
@@ -63,8 +64,9 @@ def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, in
 
 
 class Pls(OwnLearner):
-    """Regression on a few directions that covary with the label; see PlsRegressor. Parameter:
-    `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
+    """Regression on a few directions that covary with the label; see PlsRegressor.
+
+    Parameter: `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
     """
 
     regressor = PlsRegressor

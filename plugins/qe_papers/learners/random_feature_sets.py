@@ -1,4 +1,4 @@
-"""Mean of one learner on those random feature sets that beat the baseline."""
+"""Mean of one learner on the random feature sets that beat the baseline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,17 +21,16 @@ from qe_papers.learner import OwnLearner
 
 @dataclass(repr=False, eq=False)
 class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Mean of members fitted on the baseline and on random feature sets. A random set is the baseline with
-    `share` of the other columns.
+    """Mean of members fitted on random feature sets: the baseline and a `share` of the other columns.
 
     member     `{kind: LEARNER, parameter: value, ...}`; None: `ridge`
-    baseline   the first so many columns, in every set
+    baseline   number of leading columns that are in every set
     sets       number of random sets
-    share      of the other columns in a set, rounded up
-    folds      of the cross-validation that compares the mean absolute errors of the sets
+    share      share of the other columns in a set, rounded up
+    folds      cross-validation folds that compare the mean absolute errors of the sets
 
-    Sets whose error is less than the baseline's are averaged; the baseline's member alone if none is. After
-    fit: `columns_` of the sets that count, `members_`, `errors_` (the baseline's first).
+    Sets with a smaller error than the baseline are averaged; if there are none, only the baseline's member is
+    used. After fit: `columns_` of the averaged sets, `members_`, `errors_` (the baseline's first).
 
     Source: WMT12 UEdin, section 4.2.
     """
@@ -78,9 +77,7 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class RandomSets(OwnLearner):
-    """One learner on random feature sets; members see standardised features. RandomFeatureSets has the
-    parameters.
-    """
+    """One learner on random feature sets; see RandomFeatureSets. Members use standardised features."""
 
     regressor = RandomFeatureSets
     space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}

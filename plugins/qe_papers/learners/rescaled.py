@@ -1,4 +1,4 @@
-"""Predictions stretched to the ends of the scale."""
+"""Predictions rescaled to the ends of the label scale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,16 +20,15 @@ from qe_papers.learner import OwnLearner
 
 @dataclass(repr=False, eq=False)
 class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A member's predictions, stretched to the range low .. high. low + (high - low) (S - S_min) / (S_max -
-    S_min) for predictions S, cut to low .. high.
+    """A member's predictions S, rescaled by low + (high - low) (S - S_min) / (S_max - S_min) and clipped.
 
     member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
     low, high   ends of the scale, in label units; None: those of the training labels
-    folds       of the cross-fitting that S_min and S_max come from
+    folds       cross-fitting folds for S_min and S_max
 
-    The paper's S_min and S_max are of the predictions for the test set, so that every score depends on all
-    other segments; here they are of the cross-fitted predictions for the training rows. A member that
-    predicts one value for all rows is not rescaled. After fit: `member_`, `extremes_`, `ends_`.
+    In the paper, S_min and S_max come from the predictions for the test set, so that every score depends on
+    all other segments; here they come from cross-fitted training predictions. A constant prediction is not
+    rescaled. After fit: `member_`, `extremes_`, `ends_`.
 
     Source: WMT12 DCU-SYMC, equation 1.
     """
@@ -49,7 +48,7 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.check_parameters()
         X, y = training_data(self, X, y)
         member = make_members([self.member or {"kind": "svr_rbf"}], self.seed)[0]
-        self.member_ = fit_member(member, X, y, sample_weight)  # first: a member without weights says so
+        self.member_ = fit_member(member, X, y, sample_weight)  # raises InputError early
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         held_out = cross_fit(member, X, y, self.folds, weights)
         self.extremes_ = float(held_out.min()), float(held_out.max())
@@ -69,7 +68,7 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Rescaled(OwnLearner):
-    """One learner, rescaled; see RescaledRegressor. The member sees standardised features."""
+    """One learner, rescaled; see RescaledRegressor. The member uses standardised features."""
 
     regressor = RescaledRegressor
     trusted_types: ClassVar[tuple[str, ...]] = cast(tuple[str, ...], TrustedByMembers())

@@ -22,16 +22,16 @@ from qe_papers.learner import OwnLearner
 
 Range = tuple[Positive, Positive]  # lowest and highest
 Values = tuple[float, ...]
-_LEAST = 3  # rows: one for development, two that are held out in turn
+_LEAST = 3  # minimum rows: one for development, two for cross-validation
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of an SVR, and how they did.
+    """Parameters of an SVR and their results.
 
     error            mean squared error by cross-validation
-    score            the metric on the development rows, higher is better; -inf where it is undefined
-    support_vectors  share of the rows that it was trained on, without the development rows
+    score            the metric on the development rows, higher is better; -inf if undefined
+    support_vectors  share of its training rows, without the development rows
     """
 
     C: float
@@ -48,31 +48,29 @@ class Setting:
 
 @dataclass(repr=False, eq=False)
 class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """RBF-SVR tuned on several grids, with a moderate number of support vectors. Among the best settings, it
-    takes one that has neither many nor few support vectors.
+    """RBF-SVR tuned on several grids; among the best settings, one with a moderate number of support vectors.
 
-    The last rows are the development set. Each grid has its own step, in powers of two, and its own starting
-    point in the first step of each range; its best setting is that of the lowest squared error by
-    cross-validation over contiguous blocks of the other rows. These best settings are trained on all of the
-    other rows. Among those whose score on the development set is within `tolerance` of the highest, the one
-    whose share of support vectors is nearest to `support` is chosen (equally near: the higher score), and
-    trained on all rows.
+    The last rows are the development set. Each grid has a step, in powers of two, and a starting point in the
+    first step of each range. Its best setting has the lowest squared error in cross-validation over
+    contiguous blocks of the other rows, and is trained on all of them. Among settings within `tolerance` of
+    the highest development score, the one whose share of support vectors is nearest to `support` is chosen
+    (ties: the higher score), and trained on all rows.
 
     C, gamma, epsilon  lowest and highest value; `epsilon` in units of the label
     steps              one grid each: the factor between neighbouring values is 2 ** step
-    folds              of the cross-validation
-    validation         the share of rows, the last, that is the development set (the paper: 305 of 1,832)
-    metric             a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
+    folds              cross-validation folds
+    validation         share of the rows, the last ones, in the development set (the paper: 305 of 1,832)
+    metric             a metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics)
     tolerance          in units of the metric
     support            a share of the rows
 
-    The paper looked at "the performance on the development set and the number of support
+    The paper considered "the performance on the development set and the number of support
     vectors", and took one "that is neither too high nor too low". `tolerance` and `support` are ours; with
     .01 of DeltaAvg and one half they choose the paper's model among the four of its table 5.
 
     After fit: `model_`; `best_`, a mapping for the best setting of each grid: C, gamma, epsilon, error,
-    score, support_vectors (a share); `chosen_`, which of them; `grids_`, the values of each grid. Raises
-    InputError for fewer than three rows.
+    score, support_vectors (a share); `chosen_`, the index of the chosen one; `grids_`, the values of each
+    grid. Raises InputError for fewer than three rows.
 
     Source: Soricut et al. 2012 (SDL Language Weaver at WMT12), section 3.3.
     """
@@ -138,7 +136,7 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_setting(settings: Sequence[Setting], tolerance: float, support: float) -> int:
-    """Place of the nearly best setting whose support-vector share is nearest to `support`.
+    """Index of the setting whose support-vector share is nearest to `support` among nearly best ones.
 
     Table 5 of the paper, its 1,527 training rows and DeltaAvg:
 
@@ -152,8 +150,9 @@ def best_setting(settings: Sequence[Setting], tolerance: float, support: float) 
 
 
 def _axis(limits: Range, step: float, start: float) -> Values:
-    """Values between two limits, each 2 ** step times the one before. The first is `start` (0 .. 1) of the
-    way to the second, or to the higher limit if that is nearer.
+    """Values between two limits with a ratio of 2 ** step.
+
+    The first is `start` (0 .. 1) of the way to the second, or to the higher limit if that is nearer.
 
     >>> _axis((1, 16), 2, 0.5), _axis((1, 16), 8, 0.25)
     ((2.0, 8.0), (2.0,))
@@ -183,9 +182,7 @@ def _error(setting: Setting) -> float:
 
 
 class SvrBySupport(OwnLearner):
-    """RBF-SVR with C, gamma and epsilon chosen inside; deterministic for one seed. SvrChosenBySupport has
-    the parameters.
-    """
+    """RBF-SVR that chooses C, gamma and epsilon; see SvrChosenBySupport. Deterministic for one seed."""
 
     regressor = SvrChosenBySupport
     trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)

@@ -15,20 +15,20 @@ from qe.config.distributions import Distribution, FloatRange
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe_papers.learner import OwnLearner
 
-_LEAST = 2  # rows that there must be to train on
+_LEAST = 2  # minimum number of training rows
 _AT_BOUND = 1 - 1e-6
 
 
 @dataclass(repr=False, eq=False)
 class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """An SVR, trained again without inconsistent rows until there are none.
+    """An SVR, retrained without inconsistent rows until none are left.
 
-    A row is inconsistent if its multiplier is at its bound (C, times its weight): its error is greater than
-    epsilon. At the end no row that was trained on has such an error. If at most one row would stay, the
-    last model with all of its rows is kept. Where epsilon is small, few rows stay, and predictions are poor.
+    A row is inconsistent if its multiplier is at its bound (C, times its weight), that is, if its error
+    exceeds epsilon. In the end no training row has such an error. If at most one row would remain, the last
+    model with more rows is kept. A small epsilon leaves few rows and gives poor predictions.
 
-    kernel, C, epsilon, gamma  as scikit-learn's SVR has them
-    After fit: `model_`, `kept_` (n,) whether a row was trained on in the end, `rounds_` of training.
+    kernel, C, epsilon, gamma  as in scikit-learn's SVR
+    After fit: `model_`, `kept_` (n,) mask of the final training rows, `rounds_` of training.
 
     Source: Joachims 1999, SVM-light's option `-i 1`; WMT12 UPC-2 (findings, section 6.3).
     """

@@ -28,24 +28,23 @@ Rows = NDArray[np.int64]
 
 @dataclass(repr=False, eq=False)
 class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """SVR on a kernel of features plus tree kernels. k(x, z) = p(x, z) + tree_weight * (sum over columns of
-    trees of their normalised tree kernel).
+    """SVR on a kernel of features plus tree kernels.
 
+    k(x, z) = p(x, z) + tree_weight * (sum over columns of trees of their normalised tree kernel), with
     p(x, z) = (gamma x.z + coef0)^degree on features scaled to 0 .. 1 over the training rows, divided by
     sqrt(p(x, x) p(z, z)) unless `normalise` is false. X is a table whose columns of trees come from the
-    experiment's `trees`; without such columns, or as an array, k = p; without features, k is the trees' part.
+    experiment's `trees`. Without such columns, or for an array, k = p; without features, k is the tree part.
 
-    tree_weight   T
-    degree, gamma, coef0, normalise  of the kernel on features
-    C, epsilon    of the SVR
-    partial       names or patterns of the columns whose kernel is the partial tree kernel; that of the others
-                  is the subset tree kernel
+    tree_weight   weight of the tree kernels
+    degree, gamma, coef0, normalise  parameters of the kernel on features
+    C, epsilon    SVR parameters
+    partial       names or patterns of columns with the partial tree kernel; others use the subset tree kernel
     decay         lambda of the tree kernels
     depth_decay   mu of the partial tree kernel
 
-    After fit: `support_rows_` (s, k) and `support_trees_` (name -> trees), with `weights_` (s,) and
-    `intercept_` all that a prediction needs; `tree_means_` (name -> mean of what the column adds to the
-    training rows' predictions).
+    After fit: `support_rows_` (s, k), `support_trees_` (name -> trees), `weights_` (s,) and `intercept_`,
+    which predictions use; `tree_means_` (name -> mean contribution of the column to the training
+    predictions).
 
     Source: WMT12 UU, Section 3; defaults of SVM-light-TK, which normalises both kernels (Moschitti 2006).
     """
@@ -69,7 +68,7 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         trees = _trees(X)
         rows, y = self._training_rows(X, y)
         weights = relative_weights(sample_weight, len(y))
-        # A kernel is of one batch: folds that are rows of the same batch share its values.
+        # A kernel covers one batch, so that folds of the same batch share its values.
         self._batches = {name: _batch(*column) for name, column in trees.items()}
         svr = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, cache_size=500)
         svr.fit(self._kernel_of_training_rows(rows), y, weights)
@@ -84,7 +83,7 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """(n,) predictions. Raises InputError for a table without the trees that it was fitted with."""
+        """Predictions (n,); raises InputError for a table without the trees of training."""
         check_is_fitted(self)
         trees = _trees(X)
         if list(trees) != list(self.support_trees_):
@@ -95,11 +94,11 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._from_features(X) + sum(self._tree_parts(trees).values(), np.zeros(len(X)))
 
     def predict_features(self, X: Any) -> FloatArray:
-        """(n,) predictions from features alone: what every column of trees adds is its mean."""
+        """Predictions (n,) from features alone, with the mean contribution of every column of trees."""
         return self._from_features(X) + sum(self.tree_means_.values())
 
     def tree_effects(self, X: pd.DataFrame) -> dict[str, FloatArray]:
-        """Column -> (n,) what its trees add to the predictions, more than their mean."""
+        """Column -> contribution (n,) of its trees to the predictions, minus the mean."""
         parts = self._tree_parts(_trees(X))
         return {name: part - self.tree_means_[name] for name, part in parts.items()}
 

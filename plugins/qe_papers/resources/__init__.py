@@ -1,1 +1,1 @@
-"""Resources of the papers' feature families, one kind a module."""
+"""Resources of the papers' feature families, one kind per module."""

@@ -1,4 +1,4 @@
-"""CorpusIndex: one side's distinct segments, ready for exact nearest-neighbour search."""
+"""CorpusIndex: one side's distinct segments, indexed for exact nearest-neighbour search."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,9 +24,9 @@ from features.text.vocabulary import UNK, Vocabulary
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-_SLICE = 64  # segments that a thread searches for at a time
-_FIRST_ROUND = 512  # segments, about, whose distance is computed before looking at the bounds again
-_GROWTH = 4  # of a round to the next
+_SLICE = 64  # query segments per task of a thread
+_FIRST_ROUND = 512  # approximate number of segments compared before bounds are checked again
+_GROWTH = 4  # growth factor of rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class Nearest:
     """The nearest corpus segment of each of n texts; -1 everywhere for an empty text.
 
     word_edits        (n,) least Levenshtein distance of words to any segment of the corpus
-    character_edits   (n,) Levenshtein distance of characters (tokens joined by blanks) to that segment; of
-                      several at the same word distance the one with least (longer length minus shared
-                      words), then the shortest, then the first
+    character_edits   (n,) Levenshtein distance of characters (tokens joined by spaces) to that segment; ties
+                      in word distance go to the least longer length minus shared words, then to the
+                      shortest segment, then to the first
     characters        (n,) characters of each text
     """
 
@@ -47,7 +47,7 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusIndexBuilder(Builder):
-    """From one side of a parallel corpus; linear in its length."""
+    """Builds the index from one side of a parallel corpus in linear time."""
 
     side: Side
 
@@ -66,7 +66,6 @@ class CorpusIndexBuilder(Builder):
 
 
 def _distinct_rows(ids: Ints, offsets: Longs) -> Longs:
-    """One row for every distinct non-empty text, by length, then in their order."""
     first: dict[bytes, int] = {}
     for row, (low, high) in enumerate(pairwise(offsets.tolist())):
         if high > low:
@@ -77,7 +76,7 @@ def _distinct_rows(ids: Ints, offsets: Longs) -> Longs:
 
 @dataclass(frozen=True, eq=False)
 class CorpusIndex(Resource):
-    """The distinct lower-cased segments by length.
+    """The distinct lower-cased segments, ordered by length.
 
     ids, offsets  the segments, shortest first
     """
@@ -97,11 +96,11 @@ class CorpusIndex(Resource):
         within("ids", self.ids, 0, len(self.vocabulary))
 
     def nearest(self, tokens: Tokens, *, by_characters: bool = False) -> Nearest:
-        """The nearest corpus segments by words, exactly; slices of the batch on all cores. Words that the
-        corpus lacks equal none of its words. Character edits are those into that segment;
-        `by_characters`: the least of all segments, exactly, which takes about 180 times as long. No bound on
-        the distance of characters helps much: those that two sentences of a language share leave the least
-        distance far above every bound.
+        """Finds the nearest corpus segments by words exactly, on all cores.
+
+        Unknown words equal no corpus word. Character edits are those into that segment, or with
+        `by_characters` the exact minimum over all segments, at about 180 times the cost: sentences of a
+        language share so many characters that bounds exclude few segments.
         """
         lowered = tokens.lower()
         ids, offsets = lowered.ids_in(self.vocabulary), lowered.offsets
@@ -121,13 +120,15 @@ class CorpusIndex(Resource):
         return Nearest(*result.T)
 
     def _nearest(self, query: Ints) -> tuple[int, int]:
-        """(row, edits) of the nearest segment. The distance of two texts is at least the length of the longer
-        one minus the words they share (as bags); segments are compared in ascending order of that bound.
+        """Row and edits of the nearest segment.
+
+        The distance of two texts is at least the longer length minus their shared words (as bags); segments
+        are compared in ascending order of that bound.
         """
         bounds = _bounds(self._shared(query), *self._occurrences[1:], self._lengths, len(query))
         totals = np.concatenate(([0], np.cumsum(_histogram(bounds))))
         words, symbols = np.unique(query, return_inverse=True)
-        symbol_of = np.zeros(len(self.vocabulary), np.uint32)  # 0: a word that the query lacks
+        symbol_of = np.zeros(len(self.vocabulary), np.uint32)  # 0: a word not in the query
         symbol_of[words[words != UNK]] = np.flatnonzero(words != UNK) + 1
         text = _as_text(symbols.astype(np.uint32) + 1)
         nearest, best, low, size = 0, max(len(query), int(self._lengths[-1])) + 1, 0, _FIRST_ROUND
@@ -152,7 +153,6 @@ class CorpusIndex(Resource):
         return np.diff(self.offsets).astype(np.int32)
 
     def _shared(self, query: Ints) -> Longs:
-        """Places in the keys of `_occurrences` of the query's words, each as often as the query has it."""
         keys = self._occurrences[0]
         words, counts = np.unique(query[query != UNK], return_counts=True)
         nth = np.concatenate([np.arange(count) for count in counts] or [counts])
@@ -163,8 +163,9 @@ class CorpusIndex(Resource):
 
     @cached_property
     def _occurrences(self) -> tuple[Longs, Longs, Ints]:
-        """Keys of nth occurrences of words (n * size of the vocabulary + word), ascending; the segments that
-        have such an occurrence are segments[starts[k]:starts[k + 1]].
+        """Ascending keys of nth occurrences of words (n * vocabulary size + word), starts and segments.
+
+        Segments with occurrence k are segments[starts[k]:starts[k + 1]].
         """
         words, offsets = np.asarray(self.ids, np.int64), np.asarray(self.offsets)
         segments = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
@@ -183,7 +184,6 @@ class CorpusIndex(Resource):
 
     @cached_property
     def _texts(self) -> tuple[list[str], Longs]:
-        """The segments as characters, shortest first, and their lengths."""
         texts = sorted(map(self._text, range(len(self.offsets) - 1)), key=len)
         return texts, np.fromiter(map(len, texts), np.int64, len(texts))
 

@@ -37,9 +37,9 @@ from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
 class SkipGrams:
     """The distinct skip-grams of one pattern.
 
-    pattern  a word that is kept is 1, one that is skipped 0: `101` is the first and the third of three
-    steps    per word kept after the first, the ascending keys (what was kept before, word); what was kept
-             before is a word's id at first, then the place of its key in the step before
+    pattern  1 for a kept word, 0 for a skipped one: `101` is the first and the third of three
+    steps    per kept word after the first, the ascending keys (prefix, word); the prefix is the first word's
+             id, then the index of its key in the previous step
     """
 
     pattern: str
@@ -48,7 +48,7 @@ class SkipGrams:
 
     @classmethod
     def build(cls, trie: Trie, pattern: str) -> Self:
-        """Skip-grams of all n-grams of the pattern's length that the trie has."""
+        """Skip-grams of all n-grams of the pattern's length in the trie."""
         vocabulary = trie.sizes[0]
         columns = [column.astype(np.int64) for column in _words(trie, len(pattern), pattern)]
         kept, steps = columns[0], []
@@ -58,8 +58,9 @@ class SkipGrams:
         return cls(pattern, vocabulary, tuple(steps))
 
     def occurrences(self, ids: Ints) -> NDArray[np.bool_]:
-        """(n_places,) whether the skip-gram that ends at each place is there; no id below 0 is. The first
-        places, where the pattern does not fit, have none.
+        """Whether the skip-gram that ends at each place (n_places,) exists; ids below 0 never match.
+
+        The first places are shorter than the pattern and have none.
         """
         size, places = len(self.pattern), len(ids)
         there = np.zeros(places, np.bool_)
@@ -92,16 +93,16 @@ def _words(trie: Trie, order: int, pattern: str) -> list[Ints]:
     return columns
 
 
-# Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 of the request's side.
+# Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 is for the query.
 K1, B, K3 = 1.2, 0.75, 7.0
-_SMALLEST = 1_000_000  # pairs of words that are worth a thread of their own
+_SMALLEST = 1_000_000  # minimum word pairs per thread
 
 
 @dataclass(frozen=True, eq=False)
 class Padded:
     """Encoded texts with order - 1 boundary marks at both ends of each.
 
-    ids      (n_places,) vocabulary ids; -1 for a word that the corpus lacks
+    ids      (n_places,) vocabulary ids; -1 for an unknown word
     offsets  (n + 1,) including the marks
     lengths  (n,) words of each text, without marks
     nodes    per order from 1 on, (n_places,) node of the n-gram that ends at each place, or -1
@@ -114,18 +115,16 @@ class Padded:
 
     @cached_property
     def text(self) -> NDArray[np.int64]:
-        """(n_places,) the text of each place."""
+        """Text (n_places,) of each place."""
         return np.repeat(np.arange(len(self.lengths)), np.diff(self.offsets))
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """(n_places,) position in the padded text."""
+        """Position (n_places,) in the padded text."""
         return np.arange(len(self.text)) - self.offsets[:-1][self.text]
 
     def ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
-        """Whether an n-gram of the text ends at each place. Inside the text, or with at least one word in
-        it.
-        """
+        """Whether an n-gram inside the text, or with at least one word inside it, ends at each place."""
         first, length = len(self.nodes) - 1, self.lengths[self.text]
         if boundaries:
             chosen = (self.place >= first) & (self.place < first + length + order - 1) & (length > 0)
@@ -156,9 +155,10 @@ class NgramDocumentsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class NgramDocuments(Resource):
-    """Segments with each n-gram, and its occurrences, to the order built. Segments are padded with order - 1
-    marks at each end, so that every word is in the same number of n-grams (TCD at WMT12, section 2.1);
-    n-grams inside a segment are counted as if there were none.
+    """Number of segments with each n-gram, and its occurrences, up to the order built.
+
+    Segments are padded with order - 1 marks at each end, so that every word is in the same number of n-grams
+    (TCD at WMT12, section 2.1); n-grams inside a segment are counted as without padding.
 
     >>> from features.text.tokens import Tokens
     >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
@@ -195,8 +195,9 @@ class NgramDocuments(Resource):
         punctuation: bool = True,
         progress: Progress = silent,
     ) -> Self:
-        """From any text. Without `punctuation`, tokens without letters and digits are left out. Raises
-        InputError for an order below 1 or an unknown case.
+        """Counts n-grams of any text; without `punctuation`, tokens without letters and digits are left out.
+
+        Raises InputError for an order below 1 or an unknown case.
         """
         if order < 1:
             raise InputError(f"the order of n-grams must be at least 1, but got {order}")
@@ -229,15 +230,15 @@ class NgramDocuments(Resource):
 
     @property
     def variant(self) -> str:
-        """What distinguishes this text from the lower-cased one with punctuation, for column names."""
+        """Suffix of column names, unless text is lower-cased with punctuation."""
         case = "true_case" if self.settings["case"] == "true" else ""
         return "_".join(filter(None, (case, "" if self.settings["punctuation"] else "no_punctuation")))
 
     def look_up(self, tokens: Tokens) -> Padded:
-        """The n-grams of texts, in the form that the corpus was counted in."""
+        """The n-grams of texts, normalised like the corpus."""
         text = _normalised(tokens, self.settings["case"], self.settings["punctuation"])
         ids = text.ids_in(self.vocabulary)
-        ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # in no n-gram
+        ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # part of no n-gram
         padded, offsets = with_markers(ids, np.asarray(text.offsets), times=self.order - 1)
         nodes = [padded]
         for _ in range(1, self.order):
@@ -251,7 +252,7 @@ class NgramDocuments(Resource):
         return weights
 
     def request_weights(self, nodes: NDArray[np.int64]) -> FloatArray:
-        """BM25 weights of the corpus as a request: idf (K3 + 1) f / (K3 + f), f the occurrences."""
+        """BM25 weights of the corpus as a query: idf (K3 + 1) f / (K3 + f), with f occurrences."""
         counts = self.occurrences[nodes].astype(np.float64)
         return self.idf(self.documents[nodes]) * (K3 + 1) * counts / (K3 + counts)
 
@@ -266,7 +267,7 @@ class NgramDocuments(Resource):
         return self._norms[order, boundaries]
 
     def skip_grams(self, pattern: str) -> SkipGrams:
-        """The corpus's skip-grams of a pattern no longer than the order built (cached)."""
+        """The corpus's skip-grams of a pattern, at most as long as the order built (cached)."""
         if pattern not in self._skip_grams:
             self._skip_grams[pattern] = SkipGrams.build(self.trie, pattern)
         return self._skip_grams[pattern]

@@ -25,13 +25,13 @@ Keys = NDArray[np.uint64]
 Trigrams = tuple[Keys, Ints]
 Phrase = tuple[str, ...]
 
-SEGMENT: Final = 3  # words that similar phrases share one after the other: equation 3
+SEGMENT: Final = 3  # minimum consecutive words shared by similar phrases: equation 3
 LONGEST: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class PhraseWordsBuilder(Builder):
-    """Finds the phrases of the table in the corpus that it was made of."""
+    """Finds the phrases of the table in its training corpus."""
 
     phrase_table: PhraseTable
     side: Side
@@ -58,8 +58,9 @@ class PhraseWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhraseWords(Resource):
-    """The words of phrases of 3 to 5 words. Phrase p has words[starts[p] : starts[p + 1]], ids of
-    `vocabulary`. Words are lower-cased. Shorter phrases are like none.
+    """Lower-cased words of phrases of 3 to 5 words; shorter phrases have no similar ones.
+
+    Phrase p has words[starts[p] : starts[p + 1]], ids of `vocabulary`.
     """
 
     parts: ClassVar[Parts] = {"source_phrases": {"side": "source"}, "target_phrases": {"side": "target"}}
@@ -82,9 +83,10 @@ class PhraseWords(Resource):
         return tuple(self.vocabulary.word(word) for word in here.tolist())
 
     def similar(self, patterns: Sequence[Phrase]) -> dict[Phrase, tuple[Phrase, ...]]:
-        """Pattern -> the other phrases that are like it; patterns without any are left out. A phrase p is
-        like a pattern g where LCSQ(p, g)^2 / (|p| |g|) > 0.6, of the longest common sequence (with gaps),
-        and LCSG(p, g) >= 3, of the longest common segment (without).
+        """Pattern -> similar phrases, without patterns that have none.
+
+        A phrase p is similar to a pattern g if LCSQ(p, g)^2 / (|p| |g|) > 0.6, with the longest common
+        subsequence, and LCSG(p, g) >= 3, with the longest common consecutive segment.
 
         Source: SJTU at WMT12, section 3.2, equations 2 and 3.
         """
@@ -142,7 +144,7 @@ def _gather(
             for entry in range(low[token], high[token]):
                 phrase = phrases[entry]
                 size = starts[phrase + 1] - starts[phrase]
-                # Equation 2 at its best: the shorter one lies in the longer one.
+                # Upper bound of equation 2: the shorter phrase is part of the longer one.
                 if seen[phrase] == k or 5 * min(length, size) <= 3 * max(length, size):
                     continue
                 seen[phrase] = k
@@ -155,7 +157,7 @@ def _gather(
 
 @numba.njit(cache=True, nogil=True)
 def _alike(firsts: Any, first: int, m: int, seconds: Any, second: int, n: int, room: Any) -> bool:
-    sequence, segment = room  # of the words before; of those that end there
+    sequence, segment = room  # of the preceding words; of segments that end here
     longest = 0
     for i in range(m):
         for j in range(n):

@@ -17,17 +17,17 @@ from features.text.corpus import ParallelCorpus
 from features.text.vocabulary import Vocabulary
 from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, bags_of, content_words, joined
 
-_TOLD = 10  # iterations between two reports
+_TOLD = 10  # iterations between progress reports
 
 
 def sample(
     bags: Bags, vocabulary: int, settings: LdaSettings, iterations: int, report: Callable[[int], None]
 ) -> FloatArray:
-    """(vocabulary, topics) word counts of topics in the last iteration, and the prior.
+    """Word counts (vocabulary, topics) of topics in the last Gibbs iteration, plus the prior.
 
-    An iteration draws the topic of every word of every document once, given those of all others: topic k
+    An iteration draws the topic of every word of every document once, given all others: topic k
     with a probability proportional to (n_dk + alpha) (n_kw + eta) / (n_k + V eta), counts without the word.
-    `report` gets the iterations done. Deterministic for one seed.
+    `report` receives the number of iterations. Deterministic for one seed.
     """
     words = np.repeat(bags.ids, bags.counts)
     tokens = np.concatenate(([0], np.cumsum(bags.counts, dtype=np.int64)))
@@ -81,9 +81,7 @@ def _iterate(
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTopicModelBuilder(Builder):
-    """Learns from words of letters, no stop words, in `rare` segments or more. `iterations` pass over all of
-    them.
-    """
+    """Trains on alphabetic words, without stop words and words in fewer than `rare` segments."""
 
     source_stop_words: StopWords
     target_stop_words: StopWords
@@ -119,9 +117,10 @@ class SampledTopicModelBuilder(Builder):
 
 
 class SampledTopicModel(TopicModel):
-    """A topic model as DCU's: collapsed Gibbs sampling, 1,000 iterations, no stop words. The weights are the
-    counts of the last iteration and the prior. Topics of new texts are inferred as in a TopicModel, by
-    variational Bayes.
+    """A topic model like DCU's: collapsed Gibbs sampling, 1,000 iterations, no stop words.
+
+    The weights are the counts of the last iteration plus the prior. Topics of new texts are inferred by
+    variational Bayes, as in a TopicModel.
 
     Source: DCU-SYMC at WMT12, section 3.1; Griffiths and Steyvers 2004.
     """

@@ -1,4 +1,4 @@
-"""SourceSplits: pairs of neighbouring source words whose translations are not neighbours."""
+"""SourceSplits: adjacent source words whose translations are not adjacent."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSplitsBuilder(Builder):
-    """Aligns the corpus and keeps every bigram that is split somewhere."""
+    """Aligns the corpus and stores every bigram that is split somewhere."""
 
     aligner: Aligner
     symmetrization: Symmetrization = "grow-diag-final-and"
@@ -41,9 +41,10 @@ class SourceSplitsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceSplits(Resource):
-    """Bigrams that the corpus splits, lower-cased. `codes` holds first word * vocabulary size + second word
-    of each, ascending. A bigram is split where both words have links, and between the span of target
-    words that the one is linked to and that of the other is at least one word.
+    """Lower-cased bigrams that are split in the corpus.
+
+    `codes` are first word * vocabulary size + second word, ascending. A bigram is split if both words have
+    links, and at least one word separates their spans of linked target words.
 
     Source: SJTU at WMT12, section 3.2 (bi-gram source splitting).
     """
@@ -61,7 +62,7 @@ class SourceSplits(Resource):
         typed("codes", self.codes, np.int64, None)
 
     def split(self, tokens: Tokens) -> BoolArray:
-        """(n_tokens,) whether a token and the next one of its text are a split bigram."""
+        """Whether each token (n_tokens,) and the next one of its text are a split bigram."""
         words = tokens.lower()
         ids = self.vocabulary.lookup(words.types)[words.ids]
         splits = np.zeros(len(ids), bool)
@@ -72,7 +73,7 @@ class SourceSplits(Resource):
 
 
 def split_places(source: Tokens, links: Links) -> BoolArray:
-    """(n_tokens,) whether a source token and the next one of its text have translations apart.
+    """Whether the translations of each source token (n_tokens,) and the next one of its text are separated.
 
     >>> source = Tokens.from_lists([["a", "b", "c", "d"]])
     >>> split_places(source, Links.from_pharaoh(["0-0 1-2 2-1 2-3"])).tolist()

@@ -1,4 +1,4 @@
-"""TagDictionary: how many tags every word of an annotated corpus has."""
+"""TagDictionary: number of tags of every word of an annotated corpus."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,13 +17,14 @@ from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens, segment_mean
 from features.text.vocabulary import MARKERS, UNK, Vocabulary
 
-LEAST_SHARE = 0.05  # a tag rarer than that among a word's tags is taken for the tagger's mistake
+LEAST_SHARE = 0.05  # rarer tags of a word are considered tagging errors
 
 
 @dataclass(frozen=True, kw_only=True)
 class TagDictionaryBuilder(Builder):
-    """Builds from a layer of the annotation of one side. Tags of less than `least_share` of a word do not
-    count, but every word has one.
+    """Counts tags in a layer of one side's annotation.
+
+    Tags below `least_share` of a word's occurrences are ignored, but every word has at least one.
     """
 
     side: Side
@@ -48,8 +49,9 @@ class TagDictionaryBuilder(Builder):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TagDictionary(Resource):
-    """tags[k] is the number of tags that the k-th word has in the corpus; case is kept. It replaces the
-    dictionary of a tagger that says of every word which tags it can have.
+    """tags[k] is the number of tags of the k-th word in the corpus, case-sensitive.
+
+    It replaces the dictionary of a tagger that lists the possible tags of every word.
     """
 
     parts: ClassVar[Parts] = {
@@ -65,11 +67,11 @@ class TagDictionary(Resource):
         typed("tags", self.tags, np.int64, len(self.words) - len(MARKERS))
 
     def ambiguous(self, tokens: Tokens) -> FloatArray:
-        """(n,) share of tokens whose word has more than one tag; NaN without tokens."""
+        """Share (n,) of tokens whose word has more than one tag; NaN without tokens."""
         return segment_mean(self._counts(tokens) > 1, tokens.offsets)
 
     def unknown(self, tokens: Tokens) -> FloatArray:
-        """(n,) share of tokens whose word is not in the dictionary; NaN without tokens."""
+        """Share (n,) of tokens whose word is not in the dictionary; NaN without tokens."""
         return segment_mean(self._counts(tokens) == 0, tokens.offsets)
 
     def _counts(self, tokens: Tokens) -> NDArray[np.int64]:
@@ -82,7 +84,7 @@ class TagDictionary(Resource):
 
 
 def _tags_of_types(words: Tokens, tags: Tokens, least_share: float) -> NDArray[np.int64]:
-    """(types,) tags of every word that make up at least `least_share` of its occurrences, or 1.
+    """Number of tags (types,) with at least `least_share` of a word's occurrences, at least 1.
 
     >>> words = Tokens.from_lists([["la", "casa", "casa"], ["casa"]])
     >>> tags = Tokens.from_lists([["det", "n", "v"], ["n"]])

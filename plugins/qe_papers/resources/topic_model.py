@@ -25,15 +25,16 @@ from features.text.vocabulary import UNK, Vocabulary
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-_ROUNDS = 50  # updates of a document's topics at most
-_ROWS = 4096  # words a thread computes expectations of at a time
-_CLOSE = 1e-3  # mean change of a topic's weight at which a document's topics are settled
+_ROUNDS = 50  # maximum updates of a document's topics
+_ROWS = 4096  # words per block of expectations in a thread
+_CLOSE = 1e-3  # convergence threshold: mean change of a document's topic weights
 
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Documents as bags of words. The distinct words of document d are ids[offsets[d]:offsets[d + 1]], with
-    counts.
+    """Documents as bags of words.
+
+    The distinct words of document d are ids[offsets[d]:offsets[d + 1]], with counts.
     """
 
     ids: Ints
@@ -50,9 +51,7 @@ class Bags:
 
 @dataclass(frozen=True)
 class LdaSettings:
-    """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate. The rate is (t +
-    delay)^-decay.
-    """
+    """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate (t + delay)^-decay."""
 
     topics: int
     alpha: float
@@ -65,8 +64,9 @@ class LdaSettings:
 
 
 def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[int], None]) -> FloatArray:
-    """(vocabulary, topics) variational weights of words in topics. `report` gets the number of documents
-    done. Documents are taken in a random order, `batch` at a time.
+    """Variational weights (vocabulary, topics) of words in topics.
+
+    Documents are processed in random order, `batch` at a time. `report` receives the number of documents.
     """
     random = np.random.default_rng(settings.seed)
     weights = random.gamma(100.0, 0.01, (vocabulary, settings.topics))
@@ -89,7 +89,7 @@ def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[
 
 
 def expected_words(weights: FloatArray) -> FloatArray:
-    """(vocabulary, topics) exp E[log p(word | topic)]."""
+    """exp E[log p(word | topic)] (vocabulary, topics)."""
     from scipy.special import psi
 
     totals = psi(weights.sum(axis=0))
@@ -99,8 +99,9 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
 
 def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """(n, topics) exp E[log share] of the chosen documents; normaliser of each distinct word. Documents are
-    independent of each other: ranges of them are settled side by side.
+    """exp E[log share] (n, topics) of the chosen documents; normaliser of each distinct word.
+
+    Documents are independent, and are processed in parallel.
     """
     sizes = np.diff(bags.offsets)[topics]
     begins = np.concatenate(([0], np.cumsum(sizes)))
@@ -114,7 +115,7 @@ def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tu
 
 
 def infer(bags: Bags, expected: FloatArray, alpha: float) -> FloatArray:
-    """(n, topics) mean topic shares of each document; for an empty one the prior's, all equal."""
+    """Mean topic shares (n, topics) of each document; an empty one has the prior's equal shares."""
     result = np.empty((len(bags), expected.shape[1]))
     _infer_batch(bags.arrays, expected, alpha, result)
     shares: FloatArray = result / result.sum(axis=1, keepdims=True)
@@ -199,12 +200,12 @@ def _infer_batch(bags: Any, expected: Any, alpha: float, result: Any) -> None:
         _document(words, times, expected, alpha, result[d], theta, np.empty(len(words)))
 
 
-_SMALLEST = 50_000  # tokens that are worth a thread of their own
+_SMALLEST = 50_000  # minimum tokens per thread
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopicModelBuilder(Builder):
-    """Online variational Bayes, `passes` times over the pairs in a random order (`seed`)."""
+    """Online variational Bayes with `passes` over the pairs in random order (`seed`)."""
 
     topics: Count
     common: float = 0.05
@@ -216,7 +217,7 @@ class TopicModelBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TopicModel":
         """Raises InputError if no word is left."""
-        rare = min(self.rare, max(len(corpus) // 100, 1))  # a small corpus has topics too
+        rare = min(self.rare, max(len(corpus) // 100, 1))  # lower for small corpora
         source, target = (content_words(side, self.common, rare) for side in (corpus.source, corpus.target))
         if not len(source.index) and not len(target.index):
             raise InputError(
@@ -239,11 +240,10 @@ class TopicModelBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class TopicModel(Resource):
-    """Latent Dirichlet allocation over source and target words together. Blei, Ng and Jordan 2003.
+    """Latent Dirichlet allocation over source and target words together (Blei, Ng and Jordan 2003).
 
-    Words are lower-cased and consist of letters; those of more than the share `common` of all segments
-    (stop words, in any language) and of fewer than `rare` segments are left out. Source and target words
-    are different words even if they look the same.
+    Words are lower-cased and alphabetic; those in more than a share `common` of all segments (stop words, in
+    any language) and in fewer than `rare` segments are left out. Equal source and target words are distinct.
 
     weights  (source words + target words, topics) variational Dirichlet weights, source words first
 
@@ -274,8 +274,9 @@ class TopicModel(Resource):
         return expected_words(np.asarray(self.weights, np.float64))
 
     def shares(self, tokens: Tokens, side: Side) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """(n, topics) topic shares of one side's texts; whether a text has a word of the model. A text
-        without one has the prior's shares, all equal.
+        """Topic shares (n, topics) of one side's texts; whether a text has a word of the model.
+
+        A text without one has the prior's equal shares.
         """
         vocabulary = self.source if side == "source" else self.target
         begin = 0 if side == "source" else len(self.source)
@@ -285,7 +286,7 @@ class TopicModel(Resource):
 
 
 def content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
-    """Words of letters in neither too many nor too few segments, frequent ones first."""
+    """Alphabetic words in neither too many nor too few segments, most frequent first."""
     lowered = tokens.lower()
     segments = segments_with(lowered)
     chosen = np.array([word.isalpha() for word in lowered.types], bool)
@@ -306,7 +307,7 @@ def bags_of(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
 
 
 def joined(first: Bags, right: Bags, shift: int) -> Bags:
-    """The documents of both sides as one each; ids of the right side move up by `shift`."""
+    """Documents that combine both sides; ids of the right side are shifted by `shift`."""
     lengths = np.stack([np.diff(first.offsets), np.diff(right.offsets)])
     offsets = np.concatenate(([0], np.cumsum(lengths.sum(axis=0)))).astype(np.int64)
     ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)

@@ -21,12 +21,12 @@ from features.text.vocabulary import Vocabulary
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-_RANGES = 64  # of words, counted between two reports of progress, for each core
+_RANGES = 64  # word ranges per core between progress reports
 
 
 @dataclass(frozen=True, kw_only=True)
 class TriggersBuilder(Builder):
-    """Counts pairs word by word, on all cores: time grows with the pairs of words in segments."""
+    """Counts pairs word by word on all cores, in time linear in the pairs of words in segments."""
 
     trigger_side: Side
     triggered_side: Side
@@ -70,11 +70,12 @@ class TriggersBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Triggers(Resource):
-    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))); P is a share of segments. Words are lower-cased.
-    Pairs seen in fewer than `minimum` segments are left out and count 0, which is what I tends to as
-    P(w1, w2) does. Within a side the table is symmetric, and a word has 0 with itself.
+    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))) of lower-cased words; P is a share of segments.
 
-    offsets, columns, values  the pairs of each word of `given` with words of `other`, ascending
+    Pairs in fewer than `minimum` segments are left out and count 0, the limit of I for small P(w1, w2). For
+    one side the table is symmetric, and a word has 0 with itself.
+
+    offsets, columns, values  pairs of each word of `trigger_side` with words of `triggered_side`, ascending
 
     Source: Raybaud et al. 2011; LORIA at WMT12, equation 1.
     """
@@ -98,15 +99,17 @@ class Triggers(Resource):
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
-        """(n,) mean over a text's words of their mean I with its other words. Each word counts as often as
-        it stands. NaN for a text of fewer than two words. Only for a table of one side.
+        """Mean (n,) over a text's tokens of their mean I with its other tokens.
+
+        NaN for a text of fewer than two words. Only for a table of one side.
         """
         words = WordSets.from_tokens(tokens, self.trigger_side)
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
     def across(self, trigger_side: Tokens, triggered_side: Tokens) -> FloatArray:
-        """(n,) mean over the words of `given` of their mean I with the words of `other`. Each word counts as
-        often as it stands. NaN if one of the two texts is empty.
+        """Mean (n,) over the tokens of `trigger_side` of their mean I with the tokens of `triggered_side`.
+
+        NaN if one of the two texts is empty.
         """
         trigger_words = WordSets.from_tokens(trigger_side, self.trigger_side)
         right = WordSets.from_tokens(triggered_side, self.triggered_side)

@@ -1,4 +1,4 @@
-"""Truecaser: each word's usual spelling, capitals included, away from sentence starts."""
+"""Truecaser: each word's usual spelling with capitals, learned away from sentence starts."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,13 +13,13 @@ from features.storage.arrays import typed
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens
 
-# After these a sentence, a title or a quotation may begin: capitals there say nothing of the word.
+# A sentence, title or quotation may begin after these, so that capitals are not informative.
 _OPENING = frozenset({".", "!", "?", ":", ";", '"', "'", "(", "[", "«", "¿", "¡", "-", "..."})
 
 
 @dataclass(frozen=True, kw_only=True)
 class TruecaserBuilder(Builder):
-    """From one side of a parallel corpus."""
+    """Builds from one side of a parallel corpus."""
 
     side: Side
 
@@ -32,9 +32,10 @@ class TruecaserBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class Truecaser(Resource):
-    """The most frequent spelling of each word where no sentence begins. The rules are those of Moses's
-    train-truecaser. Words that only ever begin sentences are counted there. Among equally frequent
-    spellings the first in code point order is taken (capitals come first).
+    """The most frequent spelling of each word away from sentence starts, as in Moses's train-truecaser.
+
+    Words that only begin sentences are counted there. Ties go to the first spelling in code point order
+    (capitals first).
 
     spellings  one for each known word
     shares     (known words,) its share of the counted occurrences of the word
@@ -54,7 +55,7 @@ class Truecaser(Resource):
 
     @classmethod
     def from_tokens(cls, tokens: Tokens) -> Self:
-        """From any text in natural case."""
+        """Learns from any text in natural case."""
         inside = np.bincount(tokens.ids[~begins(tokens)], minlength=len(tokens.types))
         anywhere = np.bincount(tokens.ids, minlength=len(tokens.types))
         words = np.array([word.lower() for word in tokens.types])
@@ -64,7 +65,7 @@ class Truecaser(Resource):
         totals = np.where(totals > 0, totals, np.bincount(group, anywhere))
         order = np.lexsort((np.array(tokens.types), -counts, group))
         best = order[np.flatnonzero(np.diff(group[order], prepend=-1))]
-        best = best[counts[best] > 0]  # a part of a corpus keeps the types of the whole
+        best = best[counts[best] > 0]  # part of a corpus contains types of the whole
         shares = (counts[best] / totals[group[best]]).astype(np.float32)
         spellings = tuple(tokens.types[i] for i in best)
         settings = {"words": len(spellings)}
@@ -78,13 +79,11 @@ class Truecaser(Resource):
         return {spelling.lower(): spelling for spelling in self.spellings}
 
     def usual(self, types: tuple[str, ...]) -> list[str | None]:
-        """The usual spelling of each word, None for a word that the corpus lacks."""
+        """The usual spelling of each word, None for an unknown word."""
         return [self._index.get(word.lower()) for word in types]
 
     def truecase(self, tokens: Tokens) -> Tokens:
-        """The tokens, with the usual spelling where a sentence or title begins. Unknown words keep their
-        spelling.
-        """
+        """Tokens with the usual spelling at sentence and title starts; unknown words are unchanged."""
         index = {word: i for i, word in enumerate(tokens.types)}
         spelled = [usual or word for word, usual in zip(tokens.types, self.usual(tokens.types), strict=True)]
         mapping = np.array([index.setdefault(word, len(index)) for word in spelled], np.int32)
@@ -97,7 +96,7 @@ class Truecaser(Resource):
 
 
 def begins(tokens: Tokens) -> NDArray[np.bool_]:
-    """(n_tokens,) whether a token begins its text, or follows a mark that may end a sentence."""
+    """Whether each token (n_tokens,) begins its text, or follows a mark that may end a sentence."""
     opening = np.array([word in _OPENING for word in tokens.types], bool)
     starts = np.zeros(len(tokens.ids), bool)
     if len(starts):

@@ -1,4 +1,4 @@
-"""WordPrediction: a neural network predicts a translation's words from the source's."""
+"""WordPrediction: neural network that predicts a translation's words from the source's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 
 Singles = NDArray[np.float32]
-Sets = csr_matrix  # (n, dimensions) float32, 1 where a text has a dimension
+Sets = csr_matrix  # (n, dimensions) float32, 1 if a text has the dimension
 
 
 @dataclass(frozen=True)
 class Training:
     """Training settings: stochastic gradient descent on the cross-entropy of each output.
 
-    rate    of the first step, falling linearly to a tenth
+    rate    initial learning rate, decreasing linearly to a tenth
     """
 
     hidden: int = 500
@@ -43,8 +43,9 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class SentenceNetwork:
-    """Weights into and out of the hidden units (tanh), and their biases; outputs are logistic. into (inputs,
-    hidden), hidden_bias (hidden,), out (hidden, outputs), bias (outputs,)
+    """Network with tanh hidden units and logistic outputs.
+
+    Weights and biases: into (inputs, hidden), hidden_bias (hidden,), out (hidden, outputs), bias (outputs,).
     """
 
     into: Singles
@@ -53,9 +54,7 @@ class SentenceNetwork:
     bias: Singles
 
     def probabilities(self, source: Sets) -> FloatArray:
-        """(n, outputs) probabilities of the translation's dimensions. In double precision: the same in every
-        batch.
-        """
+        """Probabilities (n, outputs) of the translation's dimensions, equal in every batch."""
         hidden = np.tanh(source.astype(np.float64) @ self.into.astype(np.float64) + self.hidden_bias)
         return np.asarray(_logistic(hidden @ self.output.astype(np.float64) + self.bias), np.float64)
 
@@ -63,15 +62,16 @@ class SentenceNetwork:
 def trained(
     source: Sets, target: Sets, pairs: int, training: Training, progress: Callable[[int], None]
 ) -> SentenceNetwork:
-    """From `pairs` at most, evenly spread. Outputs begin at the shares of pairs that have them: what a
-    source adds is learned.
+    """Trains on at most `pairs`, evenly spaced.
+
+    Output biases start at the dimensions' base rates, so that the weights learn the source's effect.
     """
     rng = np.random.default_rng(training.seed)
     network = _initial(source.shape[1], target, training.hidden, rng)
     chosen = np.unique(np.linspace(0, source.shape[0] - 1, min(pairs, source.shape[0])).astype(np.int64))
     steps = training.epochs * -(-len(chosen) // training.batch)
     step = 0
-    with threadpool_limits(1, "blas"):  # batches are small: beside other work, threads wait for each other
+    with threadpool_limits(1, "blas"):  # threads do not pay for small batches
         for _ in range(training.epochs):
             order = rng.permutation(chosen)
             for start in range(0, len(order), training.batch):
@@ -109,14 +109,14 @@ def _logistic(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def distance(predicted: FloatArray, target: Sets) -> FloatArray:
-    """(n,) Euclidean distance of what was predicted from what is there."""
+    """Euclidean distance (n,) of predicted and actual vectors."""
     squares = (predicted**2).sum(axis=1)
     there = target.multiply(1 - 2 * predicted).sum(axis=1)  # (1 - p)^2 - p^2 = 1 - 2 p
     return np.asarray(np.sqrt(np.maximum(squares + np.asarray(there).ravel(), 0.0)))
 
 
 def mean_log(predicted: FloatArray, target: Sets) -> FloatArray:
-    """(n,) mean natural logarithm of the predictions for dimensions that are there. NaN without any."""
+    """Mean natural logarithm (n,) of the predictions for present dimensions; NaN without any."""
     logs = target.multiply(np.log(np.maximum(predicted, 1e-30)))
     counts = np.diff(target.indptr)
     sums = np.asarray(logs.sum(axis=1)).ravel()
@@ -125,15 +125,15 @@ def mean_log(predicted: FloatArray, target: Sets) -> FloatArray:
 
 BITS, SALTS = 12, 3  # UEdin at WMT12, section 3.5: the first 12 bits of SHA-1 with three salts
 _TRAINING: Final = Training()
-_ROWS: Final = 500  # texts predicted at a time
+_ROWS: Final = 500  # texts per block of predictions
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordPredictionBuilder(Builder):
-    """Texts as vectors of 0 and 1: a dimension for each kept word, or for each value of hashes.
+    """Texts as binary vectors, with a dimension per selected word or hash value.
 
-    hashed  whether words are hashed; else the kept words have a dimension each
-    pairs   of the corpus that are learned from, at most, evenly spread
+    hashed  whether words are hashed; otherwise each selected word is a dimension
+    pairs   maximum number of training pairs of the corpus, evenly spaced
     """
 
     hashed: bool
@@ -161,8 +161,9 @@ class WordPredictionBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class WordPrediction(Resource):
-    """A network from the vector of a source to that of its translation. Words are lower-cased; words with
-    digits are one word.
+    """A network that maps the source's vector to the translation's.
+
+    Words are lower-cased; all words with digits are one word.
 
     into, hidden_bias, out, bias  weights of the network, float32
 
@@ -200,9 +201,9 @@ class WordPrediction(Resource):
             finite(name, array)
 
     def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
-        """(n,) distances of predicted and observed vectors; mean predictions of words. Distances are
-        Euclidean. The means are geometric, over the words that are there. NaN for a source or a
-        translation without any dimension.
+        """Euclidean distances (n,) of vectors; geometric mean predictions of the words present.
+
+        NaN for a source or a translation without any dimension.
         """
         hashed = bool(self.settings["hashed"])
         given, there = (

@@ -18,15 +18,13 @@ from qe.systems.documents import document_means
 from qe.systems.mt_metrics.ngrams import Bleu
 
 ORDER = 4
-REFERENCE_LENGTH = 1  # its column in the statistics of Bleu
+REFERENCE_LENGTH = 1  # column in the statistics of Bleu
 MATCHED = slice(2, 2 + ORDER)
 TOTAL = slice(2 + ORDER, 2 + 2 * ORDER)
 
 
 def without_reference(statistics: FloatArray) -> FloatArray:
-    """BLEU statistics (..., 10) with NaN for what only a reference tells. These are its length and the
-    matches.
-    """
+    """BLEU statistics (..., 10) with NaN for reference length and matches."""
     known_features = statistics.copy()
     known_features[..., REFERENCE_LENGTH] = np.nan
     known_features[..., MATCHED] = np.nan
@@ -34,9 +32,10 @@ def without_reference(statistics: FloatArray) -> FloatArray:
 
 
 def targets(statistics: FloatArray) -> FloatArray:
-    """(n, 5) what the models learn: the precisions p1 .. p4 and the length ratio |r| / |c|. NaN if the
-    translation has no n-grams of that order, or no word. The brevity penalty is a function of the ratio
-    (equation 2); unlike the penalty, ratio times length can be summed over a document.
+    """Targets (n, 5) of the models: precisions p1 .. p4 and length ratio |r| / |c|.
+
+    NaN if the translation has no n-grams of that order, or no word. The brevity penalty is a function of the
+    ratio (equation 2); unlike the penalty, ratio times length can be summed over a document.
 
     >>> targets(np.array([[4.0, 6, 3, 2, 1, 0, 4, 3, 2, 1]])).round(3).tolist()
     [[0.75, 0.667, 0.5, 0.0, 1.5]]
@@ -49,26 +48,25 @@ def targets(statistics: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class BleuModel:
-    """Predicts p1 .. p4 and the length ratio from features, each by a separate model.
+    """Predicts p1 .. p4 and the length ratio from features, with a model for each.
 
     learner, params   a learner of the project and its parameters; M5P as published
 
-    What is predicted has the form of `Bleu.statistics`, so that sums over a document aggregate as
-    true ones do.
+    Predictions have the form of `Bleu.statistics`, so that their sums over a document give its BLEU.
 
-    Source: Soricut and Narsale 2012, section 3.1. The paper models the factor BP; how it is summed over
-    sentences it does not say, so the reference length is modelled (by the ratio) and summed instead.
+    Source: Soricut and Narsale 2012, section 3.1. The paper models the factor BP, without a rule for summing
+    it over sentences; here the reference length is modelled (by the ratio) and summed instead.
     """
 
     learner: str = "m5p"
     params: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     fitted: tuple[Pipeline, ...] = ()
-    longest: float = np.inf  # length ratios predicted stay within those seen
+    longest: float = np.inf  # maximum length ratio in training, which limits predictions
     shortest: float = 0.0
 
     def fit(self, features: pd.DataFrame, statistics: FloatArray) -> Self:
-        """Fit the models to (n, k) features and (n, 10) statistics. A row counts if it is defined."""
+        """Fits the models to (n, k) features and (n, 10) statistics, ignoring undefined rows."""
         labels = targets(statistics)
         fitted = []
         for column in labels.T:
@@ -80,7 +78,7 @@ class BleuModel:
         return type(self)(self.learner, self.params, self.seed, tuple(fitted), **bounds)
 
     def predict(self, features: pd.DataFrame, known_features: FloatArray) -> FloatArray:
-        """(n, 10) statistics: reference length and matches as predicted, the rest from `known`."""
+        """Statistics (n, 10): predicted reference length and matches, the rest from `known_features`."""
         predicted = np.column_stack([pipeline.predict(features) for pipeline in self.fitted])
         statistics = known_features.copy()
         statistics[:, MATCHED] = np.clip(predicted[:, :ORDER], 0.0, 1.0) * known_features[:, TOTAL]
@@ -90,19 +88,17 @@ class BleuModel:
 
 
 def segment_bleu(statistics: FloatArray) -> FloatArray:
-    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100. It is taken over the orders that a
-    segment has.
-    """
+    """BLEU (...) of segments, 0 to 100, from statistics (..., 10), over the orders that a segment has."""
     return Bleu().segment_scores(statistics)
 
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What S systems made of the same n segments.
+    """Outputs of S systems for the same n segments.
 
     features    per system, an (n, k) table with the same columns
-    statistics  (S, n, 10) of Bleu; if there are no references, `without_reference` of them
-    agreement   (S,) BLEU of each system's whole text against the other systems' outputs; empty if not known
+    statistics  (S, n, 10) of Bleu, or their `without_reference` if there are no references
+    agreement   (S,) BLEU of each system's whole text against the other systems' outputs; empty if unknown
     """
 
     features: tuple[pd.DataFrame, ...]
@@ -111,7 +107,7 @@ class Outputs:
 
 
 class Chooser(ABC):
-    """Chooses the best system's output without references. It learns from outputs with references.
+    """Chooses the best system's output without references, after training on outputs with references.
 
     Attributes
     ----------
@@ -123,26 +119,20 @@ class Chooser(ABC):
 
     @abstractmethod
     def fit(self, outputs: Outputs) -> Self:
-        """Return a fitted chooser. Segments that all systems translate equally well by BLEU may teach
-        nothing.
-        """
+        """Returns a fitted chooser; segments with equal BLEU of all systems may be ignored."""
 
     @abstractmethod
     def preferences(self, outputs: Outputs) -> FloatArray:
-        """(S, n) the highest is chosen."""
+        """Preferences (S, n); the highest is chosen."""
 
     def document_preferences(self, outputs: Outputs, documents: Sequence[str]) -> FloatArray:
-        """(S, d) preferences of systems for whole documents. They are means over segments, weighted by
-        length in words.
-        """
+        """Preferences (S, d) for whole documents: means over segments, weighted by length in words."""
         rows = zip(self.preferences(outputs), outputs.statistics[..., 0], strict=True)
         return np.stack([document_means(row, documents, weights) for row, weights in rows])
 
 
 def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.bool_]]]:
-    """For each pair of systems: indices, segments that differ, whether the second is better. Segments differ
-    if their BLEU differs.
-    """
+    """For each pair of systems: indices, segments with different BLEU, whether the second is better."""
     scores = segment_bleu(outputs.statistics)
     for first, second in combinations(range(len(scores)), 2):
         rows = np.flatnonzero(scores[first] != scores[second])
@@ -151,7 +141,7 @@ def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArr
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StandardisedChooser(Chooser):
-    """A chooser that imputes medians and standardises; both are learned from the outputs of all systems."""
+    """A chooser that imputes medians and standardises features, both fitted to all systems' outputs."""
 
     scale: Pipeline | None = None
 
@@ -165,7 +155,7 @@ class StandardisedChooser(Chooser):
         """A fitted copy; inputs are standardised already."""
 
     def values(self, outputs: Outputs) -> FloatArray:
-        """(S, n, k) standardised features."""
+        """Standardised features (S, n, k)."""
         if self.scale is None:
             raise ValueError("fit first")
         return np.stack([np.asarray(self.scale.transform(table), np.float64) for table in outputs.features])

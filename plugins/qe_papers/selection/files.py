@@ -17,15 +17,13 @@ from qe_papers.selection.selection import By, Preferences, Selection, Translatio
 
 
 def selection_tables(selection: Selection, metrics: Sequence[str]) -> list[Table]:
-    """Scores and shares of every choice, and tests against the best system. Documents get a table if they
-    were ranked.
-    """
+    """Tables of scores and shares, of tests against the best system, and of documents if ranked."""
     tables = [scores_table(selection, metrics), _tests(selection)]
     return [*tables, _documents(selection)] if selection.documents else tables
 
 
 def scores_table(selection: Selection, metrics: Sequence[str] | None = None) -> Table:
-    """Scores of every choice by these metrics, or by all, and the shares of the systems in it."""
+    """Scores of every choice by the given metrics (default: all), and the shares of the systems."""
     metrics = list(next(iter(selection.scores.values()))) if metrics is None else metrics
     names = selection.translations.names
     columns = [Column("translations", "choice"), *(Column(title_of(metric), metric) for metric in metrics)]
@@ -67,12 +65,12 @@ def write(
     folder: Path, translations: Translations, preferences: Mapping[str, Preferences], granularity: By,
     selection: Selection | None = None,
 ) -> None:  # fmt: skip
-    """Writes into `folder`, each file atomically.
+    """Writes the files of a selection to `folder`, each atomically.
 
     NAME.txt             the chosen translations, line by line
-    NAME.tsv             segment (from 1), document, system chosen, preference for each system
-    NAME.documents.tsv   the same by document (what would be chosen for the whole document)
-    report.json          scores, shares, tests, recipe, where there were references
+    NAME.tsv             segment (from 1), document, chosen system, preference for each system
+    NAME.documents.tsv   the same by document (the choice for the whole document)
+    report.json          scores, shares, tests, recipe, if there are references
     """
     folder.mkdir(parents=True, exist_ok=True)
     systems = translations.names

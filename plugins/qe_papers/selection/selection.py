@@ -1,4 +1,4 @@
-"""System selection: choose among translations of several systems. It chooses by segment or by document."""
+"""System selection: chooses among translations of several systems, by segment or by document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,22 +45,23 @@ Rows = NDArray[np.int64]
 By = Literal["segment", "document"]
 Tokenizers = tuple[Tokenizer, Tokenizer]
 RANDOM, ORACLE = "random", "oracle"
-_SAME_ENGINE = 0.5  # share of equal translations from which a system counts as the model's own engine
-_DRAWS = 200  # random choices whose mean score is reported
+_SAME_ENGINE = 0.5  # minimum share of equal translations that identifies the model's own engine
+_DRAWS = 200  # number of random choices in the mean score
 
 
 @summarised
 @dataclass(frozen=True, eq=False)
 class Translations:
-    """n source segments and what S >= 2 systems made of them. Raises InputError for fewer than two systems,
-    columns of different length, or no segment.
+    """n source segments and their translations by S >= 2 systems.
+
+    Raises InputError for fewer than two systems, columns of different length, or no segment.
 
     Attributes
     ----------
     documents : tuple of str
         (n,) the document of each segment.
     references : tuple of tuple of str
-        One or several columns; none if the choice is to be made, not learned.
+        One or several columns; none if the choice is applied, not learned.
     """
 
     source: tuple[str, ...]
@@ -90,7 +91,7 @@ class Translations:
         return len(self.source)
 
     def statistics(self, metric: TextMetric) -> FloatArray:
-        """(S, n, k) statistics of the metric against the references. Raises InputError if there are none."""
+        """Statistics (S, n, k) of the metric; raises InputError without references."""
         if not self.references:
             raise InputError("there are no references to learn from or evaluate with")
         references = [Texts.from_lines(column) for column in self.references]
@@ -99,7 +100,7 @@ class Translations:
         )
 
     def agreement(self, metric: TextMetric) -> FloatArray:
-        """(S,) the metric of each system's whole text. The other systems' outputs are the references."""
+        """Metric (S,) of each system's whole text, with the other systems' outputs as references."""
         texts = [Texts.from_lines(output) for output in self.systems.values()]
         sums = [
             metric.statistics(system_sums, [other for other in texts if other is not system_sums]).sum(axis=0)
@@ -117,14 +118,14 @@ class Translations:
         ]
 
     def lines(self, choice: Rows) -> tuple[str, ...]:
-        """(n,) the translations of the systems whose numbers `choice` holds."""
+        """Translations (n,) of the systems with the indices `choice`."""
         outputs = list(self.systems.values())
         return tuple(outputs[number][i] for i, number in enumerate(choice))
 
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """What a chooser made of rows that it had not learned from: the highest is chosen.
+    """A chooser's preferences for held-out rows; the highest is chosen.
 
     segments   (S, n)
     documents  (S, d), documents in order of first appearance
@@ -134,7 +135,7 @@ class Preferences:
     documents: FloatArray
 
     def choice(self, granularity: By, documents: Sequence[str]) -> Rows:
-        """(n,) numbers of the systems chosen; ties go to the system named first."""
+        """Indices (n,) of the chosen systems; ties go to the first system."""
         return _highest(self.segments if granularity == "segment" else self.documents, granularity, documents)
 
 
@@ -143,8 +144,7 @@ def cross_validated(
     statistics: FloatArray, tokenizers: Tokenizers, *, bleu: Bleu | None = None, folds: int = 10,
     seed: int = 0, progress: Progress = silent,
 ) -> dict[str, Preferences]:  # fmt: skip
-    """Name -> preferences of every chooser on held-out documents. Neither the chooser nor a feature was
-    fitted to these.
+    """Name -> preferences of every chooser on held-out documents, unseen by chooser and features.
 
     statistics   (S, n, 10) of Bleu, see `Translations.statistics`
     """
@@ -189,8 +189,10 @@ def applied(
     translations: Translations, new: Translations, extraction: Extraction, choosers: Mapping[str, Chooser],
     tokenizers: Tokenizers, bleu: Bleu,
 ) -> dict[str, Preferences]:  # fmt: skip
-    """Name -> preferences for new translations by the same systems. The choosers are fitted to all training
-    segments, which have references. Raises InputError if the systems are others.
+    """Name -> preferences for new translations by the same systems.
+
+    The choosers are fitted to all training segments, which have references. Raises InputError for other
+    systems.
     """
     if new.names != translations.names:
         raise InputError(
@@ -224,8 +226,9 @@ def make_extraction(
     features: Sequence[Mapping[str, Any]], resources: Path | None, languages: tuple[str, str],
     cache: Path | None, *, seed: int = 0, progress: Progress = silent,
 ) -> tuple[Extraction, Tokenizers]:  # fmt: skip
-    """The feature set on a bundle, with the bundle's tokenizers (Moses' if there is no bundle). Raises
-    InputError if a bundle was made for other languages, or lacks parts.
+    """The feature set on a bundle, with the bundle's tokenizers (Moses' without a bundle).
+
+    Raises InputError if a bundle belongs to other languages, or lacks parts.
     """
     tokenizers = Tokenizer(languages[0]), Tokenizer(languages[1])
     bundle = None if resources is None else Bundle(resources)
@@ -245,26 +248,26 @@ def make_extraction(
 @summarised
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What was chosen, and what it is worth.
+    """Choices and their evaluation.
 
     Attributes
     ----------
     best : str
-        The single system with the highest BLEU on these very segments: the one to beat.
+        The single system with the highest BLEU on these segments, the baseline.
     scores : mapping of str to mapping of str to float
         System, random, oracle or method -> metric -> score; random: the mean of 200 random choices.
     shares : mapping of str to array of float
         Oracle or method -> (S,) share of the segments taken from each system.
     choices : mapping of str to array of int
-        Oracle or method -> (n,) number of the system chosen.
+        Oracle or method -> (n,) index of the chosen system.
     preferences : mapping of str to Preferences
         Chooser -> preferences.
     comparisons : tuple of Pair
-        Every method against `best`: approximate randomization, documents exchanged whole.
+        Every method against `best`: approximate randomization with whole documents exchanged.
     bootstrap : tuple of Pair
         The same by the paired bootstrap.
     documents : mapping of str to DocumentReport
-        System -> how well a chooser that predicts BLEU predicted it for documents.
+        System -> accuracy of predicted document BLEU, for choosers that predict BLEU.
     """
 
     translations: Translations
@@ -302,7 +305,7 @@ class Selection:
         }
 
     def summary(self) -> Table:
-        """Scores of every choice, and how often it took each system."""
+        """Table of the scores of every choice, and its share of each system."""
         return table_by("qe_papers.selection.files.scores_table", self)
 
 
@@ -312,14 +315,13 @@ def select(
     granularity: By = "segment", folds: int = 10, samples: int = 10_000, correction: str = "holm",
     seed: int = 0, progress: Progress = silent,
 ) -> Selection:  # fmt: skip
-    """Choose by cross-validation over documents, and compare with the better system. The comparison always
-    takes that system.
+    """Chooses by cross-validation over documents, and compares with always taking the best system.
 
-    bleu     what is learned and what the oracle looks at
-    metrics  what choices are compared by
+    bleu     metric that choosers learn and the oracle maximises
+    metrics  metrics that compare choices
 
-    p-values are corrected over methods and metrics.
-    Raises InputError for too few documents, no references, and for inputs that the features lack.
+    p-values are corrected over methods and metrics. Raises InputError for too few documents, no references,
+    and for inputs that the features lack.
     """
     check_seed(seed)
     check_enough(samples)
@@ -357,9 +359,7 @@ def select(
 
 
 def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> Rows:
-    """(n,) the system with the highest true BLEU of the segment or its document. Ties go to the first
-    system.
-    """
+    """The system (n,) with the highest true BLEU of the segment or its document; ties go to the first."""
     if granularity == "segment":
         return _highest(bleu.segment_scores(statistics), granularity, documents)
     sums = np.stack([document_statistics(rows, documents) for rows in statistics])
@@ -372,12 +372,12 @@ def _highest(values: FloatArray, granularity: By, documents: Sequence[str]) -> R
 
 
 def shares(choice: Rows, systems: int) -> FloatArray:
-    """(S,) share of the segments that each system gives."""
+    """Share (S,) of the segments from each system."""
     return np.bincount(choice, minlength=systems) / len(choice)
 
 
 def divergence(system_sums: FloatArray, reference: FloatArray) -> float:
-    """Kullback-Leibler divergence D(own || reference) in nats. It is infinite if `reference` lacks a system.
+    """Kullback-Leibler divergence D(own || reference) in nats, infinite if `reference` lacks a system.
 
     >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
     17.88
@@ -389,13 +389,12 @@ def divergence(system_sums: FloatArray, reference: FloatArray) -> float:
 
 
 def choose_by_model(model: Model, translations: Translations) -> Preferences:
-    """Preferences by a trained scoring model; no references needed. They are oriented so that the highest is
-    the best.
+    """Preferences by a trained scoring model, without references; the highest is the best.
 
     A document's preference is the mean of its segments, weighted by source length in words. An empty
-    translation (a document with one) is chosen only where no system has better to offer.
-    Raises InputError if the model needs more than source, target and document ids, and if a system is
-    the very engine that the model compares translations with.
+    translation (or a document with one) is chosen only if all systems have one. Raises InputError if the
+    model needs more than source, target and document ids, and if a system is the engine of the model's second
+    translations.
     """
     rows, lengths = [], np.ones(len(translations))
     for name, output in translations.systems.items():

@@ -19,19 +19,21 @@ Subset = tuple[int, ...]
 
 @dataclass(repr=False, eq=False)
 class CorrelationBased(Selector):
-    """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff). Its features correlate with the label,
-    not with each other. r_cf is the mean |r| of its k features with the label, r_ff their mean |r| with
-    one another. A constant feature has correlation 0. At least one feature stays. After fit: `merit_`.
+    """The subset of highest merit k r_cf / sqrt(k + k (k - 1) r_ff).
+
+    Its features correlate with the label, not with each other: r_cf is the mean |r| of its k features with
+    the label, r_ff their mean |r| with one another. A constant feature has correlation 0. At least one
+    feature stays. After fit: `merit_`.
 
     Source: Hall 2000 (Pearson's correlation, as for a numeric class); WMT12 DFKI, Section 2.3.
 
     Parameters
     ----------
     search : {'best_first', 'greedy_stepwise'}, default='best_first'
-        `best_first` (forward from the best subset so far until `stale` expansions bring nothing)
-        or `greedy_stepwise` (adds the best feature until merit falls).
+        `best_first` (forward from the best subset so far until `stale` expansions bring no gain)
+        or `greedy_stepwise` (adds the best feature until merit decreases).
     stale : int, default=5
-        Of best-first search.
+        Patience of best-first search, in expansions.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"search": Choice(["best_first", "greedy_stepwise"])}

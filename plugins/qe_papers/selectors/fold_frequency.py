@@ -18,9 +18,10 @@ from qe.learning.selectors.greedy import splits
 
 @dataclass(repr=False, eq=False)
 class FoldFrequency(Selector):
-    """Runs a selector in every fold; keeps features that a share of the folds keep. The selector is fitted
-    on the training part of the fold. Where none is left, the most frequent one stays (the most correlated
-    of several). After fit: `frequencies_` (k,). Raises InputError for a selector that makes new columns.
+    """Runs a selector on the training part of every fold; keeps features selected in a share of the folds.
+
+    If no feature is left, the most frequent one stays (ties: the most correlated one). After fit:
+    `frequencies_` (k,). Raises InputError for a selector that creates new columns.
 
     Source: WMT12 DFKI, Section 3.3.
 
@@ -29,7 +30,7 @@ class FoldFrequency(Selector):
     selector : mapping or None, default=None
         `{kind: NAME, parameter: value, ...}`.
     folds : int, default=10
-        Contiguous blocks of 31 rows are dealt to so many folds.
+        Number of folds, to which contiguous blocks of 31 rows are assigned.
     frequency : float, default=0.9
         .9 of 10 folds is the published choice.
     """
@@ -53,7 +54,7 @@ class FoldFrequency(Selector):
             for train, _ in splits(len(y), self.folds, one_split=False)
         ]
         self.frequencies_ = np.mean(kept, axis=0)
-        # A share of 9 in 10 folds is .9 up to rounding.
+        # The share of 9 in 10 folds is .9 up to rounding.
         often = self.frequencies_ >= self.frequency - 1e-9
         self.support_ = never_empty(often, self.frequencies_ + 1e-6 * correlations(X, y))
         return self

@@ -1,4 +1,4 @@
-"""The features that do best alone."""
+"""The features that perform best individually."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,29 +20,30 @@ from qe.learning.selectors.paths import Parts, estimator_of, forward_path, predi
 
 @dataclass(repr=False, eq=False)
 class GreedyIndividual(Selector):
-    """Ranks features by the metric of a model on each alone; keeps the first `n_features`. After fit:
-    `individual_` (k,) the metric of each feature alone, higher is better; `joint_` (sets, combinations)
-    that of the sets tried; `params_` the combination of the best one.
+    """Ranks features by the metric of a model on each alone; keeps the first `n_features`.
+
+    After fit: `individual_` (k,) metric of each feature alone, higher is better; `joint_` (sets,
+    combinations) metric of each set; `params_` the best combination.
 
     Source: WMT12 PRHLT-UPV, Section 3.2 (GS); 4.2: "the parameters of each system were tuned".
 
     Parameters
     ----------
     n_features : int or None, default=None
-        None: the number whose joint model does best on the held-out rows.
+        None: the number whose joint model performs best on the held-out rows.
     metric : str, default='mae'
-        A metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics).
+        A metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics).
     folds : int, default=10
-        Contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled.
+        Number of folds, to which contiguous blocks of 31 rows are assigned; held-out predictions are pooled.
     validation : float or None, default=None
-        A share of the rows, the last, that is held out instead of folds; None: folds.
+        Share of the rows, the last ones, held out instead of folds; None: folds.
     learner : mapping or None, default=None
         `{kind: NAME, ...}`, refitted; None: least squares.
     step : int, default=1
-        Where `n_features` is None, sets of so many, twice as many, ... and of all features are tried.
+        If `n_features` is None, tries sets of `step`, 2 `step`, ... features, and all features.
     grid : mapping of str to sequence of Any or None, default=None
-        Parameter of the learner -> the values to try with every set; None: as `learner` has them. Single
-        features are ranked by the learner as it is.
+        Parameter of the learner -> values to try with every set; None: those of `learner`. Single
+        features are ranked with the parameters of `learner`.
     """
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 250, log=True)}
@@ -97,7 +98,7 @@ class GreedyIndividual(Selector):
         return [*range(self.step, features, self.step), features]
 
     def check_parameters(self) -> None:
-        """Raises InputError for a grid without a learner or values, or with wrong values."""
+        """Raises InputError for a grid without a learner or values, or with invalid values."""
         if self.grid and self.learner is None:
             raise InputError("`grid` needs a `learner`", remedy="give `learner: {kind: svr_rbf}`, or no grid")
         for name, values in (self.grid or {}).items():

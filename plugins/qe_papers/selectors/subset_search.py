@@ -1,4 +1,4 @@
-"""Search over subsets of features for the best held-out metric."""
+"""Search over feature subsets for the best held-out metric."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,8 +27,9 @@ METRIC_CODES = {"mae": MAE, "rmse": RMSE, "delta_avg": DELTA_AVG}
 
 @numba.njit(cache=True, nogil=True)
 def position_weights(n: int) -> Any:
-    """(n,) w such that DeltaAvg = sum of w[i] gold[i] over segments ranked best first. DeltaAvg is linear in
-    the labels once the ranking is known (WMT12 findings, equations 14 and 15).
+    """Weights w (n,) such that DeltaAvg = sum of w[i] gold[i] over segments ranked best first.
+
+    DeltaAvg is linear in the labels for a given ranking (WMT12 findings, equations 14 and 15).
     """
     heads = np.zeros(n + 1)
     most = n // 2
@@ -80,7 +81,7 @@ class Problem(NamedTuple):
     """Linear models of k features, and the held-out rows that score them.
 
     moments  (splits, k + 1, k + 1) Gram matrices of centred train features and labels, ridge included
-    held_rows  (n, k) held-out features less the train means, split after split, from `starts` (splits + 1,)
+    held_rows  (n, k) held-out features minus the train means, split after split, from `starts` (splits + 1,)
     means    (n,) the mean train label
     gold     (n,) labels
     weights  (n,) of DeltaAvg
@@ -96,8 +97,9 @@ class Problem(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) -> None:
-    """Fills `scores` of subsets gray(first), gray(first + 1), ...: neighbours differ by one feature. The
-    empty subset gets -inf.
+    """Fills `scores` of subsets gray(first), gray(first + 1), ...: neighbours differ by one feature.
+
+    The empty subset gets -inf.
     """
     moments, held_out_sums = problem.moments, problem.held_rows
     k = held_out_sums.shape[1]
@@ -168,17 +170,18 @@ def listed_scores(problem: Problem, metric: int, subsets: Any, scores: Any) -> N
 Subset = tuple[int, ...]
 Splits = list[tuple[IntArray, IntArray]]
 
-_AUTO_EXHAUSTIVE, _AUTO_REFITTED = 19, 10  # features to which `auto` scores all subsets
-_MOST_REFITTED = 14  # features: 16,383 fits for every split
-_CHUNK = 4096  # subsets between fresh starts, so that rounding does not add up
-_MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
+_AUTO_EXHAUSTIVE, _AUTO_REFITTED = 19, 10  # maximum features for which `auto` is exhaustive
+_MOST_REFITTED = 14  # maximum features: 16,383 fits for every split
+_CHUNK = 4096  # subsets between restarts, which limit rounding errors
+_MOST_EXHAUSTIVE = 24  # maximum features: 2^24 scores take 134 MB
 
 
 @dataclass(repr=False, eq=False)
 class SubsetSearch(Selector):
-    """Scores models on all subsets (`exhaustive`), or near the best found (`beam`). The beam grows the best
-    subsets of each size by one feature, and tries dropping each feature again. After fit: `score_` of the
-    best subset (higher is better); `subsets_` (best 64, k), `scores_`.
+    """Scores models on all subsets (`exhaustive`), or near the best ones (`beam`).
+
+    The beam extends the best subsets of each size by one feature, and then tries to drop each feature. After
+    fit: `score_` of the best subset (higher is better); `subsets_` (best 64, k), `scores_`.
 
     Raises InputError for another metric, or exhaustive search over more than 24 features (14 with a learner).
 
@@ -189,24 +192,24 @@ class SubsetSearch(Selector):
     search : {'auto', 'exhaustive', 'beam'}, default='auto'
         `exhaustive`, `beam`, or `auto`: exhaustive up to 19 features (10 with a `learner`).
     metric : {'mae', 'rmse', 'delta_avg'}, default='delta_avg'
-        `mae`, `rmse` or `delta_avg`; `label_sign` -1 where a low label is good (delta_avg).
+        `mae`, `rmse` or `delta_avg`; `label_sign` -1 if low labels are good (delta_avg).
     folds : int, default=5
-        Contiguous blocks of 31 rows are dealt to so many folds.
+        Number of folds, to which contiguous blocks of 31 rows are assigned.
     one_split : bool, default=False
         Only the first fold is held out, as in the paper; False: every fold in turn, pooled.
     validation : float or None, default=None
-        A share of the rows, the last, that is held out instead of folds (the paper: 305 of 1,832).
+        Share of the rows, the last ones, held out instead of folds (the paper: 305 of 1,832).
     learner : mapping or None, default=None
         `{kind: NAME, ...}` to be refitted for every subset; None: linear models, updated.
     second : sequence of str, default=()
-        Patterns of columns that only a second round has: the first searches without them, the second
-        among what most of the best have (`vote`) and them, for the best subset. Empty: one round.
+        Patterns of columns for a second round: the first round searches without them, the second among
+        them and the features of most of the best subsets (`vote`). Empty: one round.
     width : int, default=8
         beam: subsets kept per size.
     max_features : int, default=20
         beam: largest size.
     vote : int, default=1
-        1: the best subset; more: the features that most of so many best subsets have, as in the paper's
+        1: the best subset; more: the features in most of that many best subsets, as in the paper's
         first step (64).
     alpha : float, default=1.0
         Ridge penalty on standardised features, in segments.
@@ -313,7 +316,7 @@ def _workers(n_jobs: int) -> int:
 
 
 def voted(subsets: BoolArray, vote: int) -> BoolArray:
-    """(k,) features that most of the first `vote` subsets have. If there are none, the first subset."""
+    """Features (k,) in most of the first `vote` subsets, or those of the first subset if there are none."""
     wanted = subsets[:vote].mean(axis=0) > 0.5
     return np.asarray(wanted if wanted.any() else subsets[0])
 

@@ -12,9 +12,10 @@ _COMMENT: Final = "# constituency ="
 
 @dataclass(frozen=True)
 class Constituents(TreeColumn):
-    """Phrase-structure trees in the brackets of the Penn Treebank, without traces and functions. A segment's
-    annotation is its tree, or a CoNLL-U block with the comment `# constituency = (S ...)`. One that a
-    parser found no tree for has none.
+    """Phrase-structure trees in Penn Treebank brackets, without traces and functions.
+
+    A segment's annotation is its tree, or a CoNLL-U block with the comment `# constituency = (S ...)`. A
+    segment that was not parsed has no tree.
 
     Source: WMT12 UU, Section 2.2.
     """
@@ -34,7 +35,7 @@ class Constituents(TreeColumn):
 
 
 def _brackets(annotation: str) -> str:
-    r"""The bracketed trees of an annotation, one after the other; empty without any.
+    r"""The concatenated bracketed trees of an annotation; empty without any.
 
     >>> _brackets("# constituency = (NP (NN x))\n1\tx ..."), _brackets("(NP (NN y))"), _brackets("1\tx ...")
     ('(NP (NN x))', '(NP (NN y))', '')

@@ -1,4 +1,4 @@
-"""Dependencies: trees in which words hold the words that depend on them."""
+"""Dependencies: trees whose nodes are words with their dependants."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from features.syntax.trees import Tag, Trees
 class Dependencies(TreeColumn):
     """Dependency trees of CoNLL-U blocks, every word as `[tag [relation dependants ...] word]`.
 
-    tag  upos: universal part of speech; xpos: the language's own, `_` where a word has none
+    tag  upos: universal part of speech; xpos: the language's tag, `_` if a word has none
 
     Source: WMT12 UU, Section 2.2, Figure 1.
     """
