@@ -1,4 +1,4 @@
-"""Taggers, parsers and entity taggers that are trained from treebanks."""
+"""Taggers, parsers and entity taggers trained from treebanks."""
 
 from typing import TYPE_CHECKING
 

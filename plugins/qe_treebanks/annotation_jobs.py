@@ -1,4 +1,4 @@
-"""Annotation of a file: one segment per line in, one CoNLL-U block per line out; resumable."""
+"""Resumable annotation of a file: one segment per line in, one CoNLL-U block per line out."""
 
 import gzip
 import json
@@ -15,15 +15,15 @@ from features.storage.outputs import check_output, locked_file
 from features.text.tokenizer import Tokenizer, batches
 from qe.language.programs.taggers import Tagger
 
-CHUNK: Final = 5000  # lines that are written together
-EMPTY: Final = "# no tokens"  # the block of a line without any
+CHUNK: Final = 5000  # lines per chunk
+EMPTY: Final = "# no tokens"  # block of an empty line
 
 
 @dataclass(frozen=True)
 class AnnotatedFile:
-    """lines    segments annotated
-    tokens   of them
-    resumed  chunks that an earlier run had finished
+    """lines    number of annotated segments
+    tokens   number of their tokens
+    resumed  chunks finished by an earlier run
     """
 
     lines: int
@@ -40,9 +40,11 @@ def annotate_file(
     chunk: int = CHUNK,
     progress: Progress = silent,
 ) -> AnnotatedFile:
-    """Write the CoNLL-U of every line of `source` to `output` (`.gz`: compressed). An empty line follows
-    each text. Finished chunks are in `OUTPUT.partial/` until all are done; the same command resumes after
-    the last of them, and ends with the same bytes. What another command has left there is removed.
+    """Writes the CoNLL-U of every line of `source` to `output` (`.gz`: compressed).
+
+    An empty line follows each text. Finished chunks are stored in `OUTPUT.partial/` until all are done; the
+    same command resumes after the last of them, and produces identical bytes. Chunks of other commands are
+    removed.
 
     Raises InputError for files that cannot be read or written, and if `output` is the source, or another
     process writes it.

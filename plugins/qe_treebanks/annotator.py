@@ -1,4 +1,4 @@
-"""Base of all annotators: train from files, save without code, add layers to a batch."""
+"""Base of all annotators: training from files, storage without code, annotation of batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ Settings = Mapping[str, int]
 
 @dataclass(eq=False)
 class Batch:
-    """Tokenized texts, and the layers that annotators have added so far.
+    """Tokenized texts, and the layers that annotators have added.
 
     tokens     as the texts have them
     language   code
@@ -44,20 +44,20 @@ class Batch:
 
     @cached_property
     def treebank_tokens(self) -> Tokens:
-        """The tokens as treebanks of the language have them."""
+        """Tokens as written in treebanks of the language."""
         return as_in_treebanks(self.tokens, self.language)
 
     @cached_property
     def attributes(self) -> Hashes:
-        """What the distinct words of `shown` show (`qe_treebanks.hashed_features`)."""
+        """Attributes of the distinct treebank tokens (`qe_treebanks.hashed_features`)."""
         return attributes(self.treebank_tokens.types)
 
     def add(self, layer: Layer, names: Sequence[str], ids: NDArray[np.int32]) -> None:
-        """A layer: names[ids[k]] of token k."""
+        """Adds a layer with value names[ids[k]] for token k."""
         self.layers[layer] = Tokens(tuple(names), ids, self.tokens.offsets)
 
     def blocks(self) -> list[str]:
-        """(n,) CoNLL-U blocks, a word per token."""
+        """CoNLL-U blocks (n,), a word per token."""
         return [self._block(i) for i in range(len(self.tokens))]
 
     def _block(self, i: int) -> str:
@@ -83,7 +83,7 @@ _ORDER: tuple[Layer, ...] = ("lemma", "upos", "xpos", "feats", "deprel", "entity
 
 
 def as_in_treebanks(tokens: Tokens, language: str) -> Tokens:
-    """The same number of tokens; English negations are split as the Penn Treebank splits them.
+    """The same number of tokens, with English negations split as in the Penn Treebank.
 
     >>> tokens = Tokens.from_lists([["I", "don", "'t"], ["can", "'T", "in", "it"]])
     >>> shown = as_in_treebanks(tokens, "en")
@@ -118,11 +118,11 @@ class Annotator(ABC):
     adds : tuple of Layer
         Layers that it adds to a batch.
     treebank : str
-        What files it is trained from.
+        Format of its training files.
     defaults : mapping of str to int
-        The settings that `train` takes.
+        Settings of `train` with their defaults.
     settings : mapping of str to Any
-        How it was trained, JSON values.
+        Settings used in training, as JSON values.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -134,8 +134,9 @@ class Annotator(ABC):
     @classmethod
     @abstractmethod
     def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
-        """Learns from annotated files, with all of the settings. Raises InputError, with file and line, for
-        what the files must not hold.
+        """Trains on annotated files with all of the settings.
+
+        Raises InputError, with file and line, for invalid content.
         """
 
     @abstractmethod
@@ -144,25 +145,26 @@ class Annotator(ABC):
 
     @abstractmethod
     def save(self, path: Path) -> None:
-        """Writes JSON and .npy files into the existing empty directory `path`."""
+        """Writes JSON and .npy files to the existing empty directory `path`."""
 
     @classmethod
     @abstractmethod
     def load(cls, path: Path) -> Self:
-        """What `save` wrote. Raises InputError for what it cannot have written."""
+        """Loads the output of `save`; raises InputError for invalid content."""
 
     @classmethod
     @abstractmethod
     def evaluate(cls, gold: Files, language: str, annotators: "Sequence[Annotator]") -> dict[str, Any]:
-        """Figures (JSON values) of what `annotators` make of the words of annotated files."""
+        """Accuracy figures (JSON values) of `annotators` on the words of annotated files."""
 
 
 ANNOTATORS: Catalogue[Annotator] = Catalogue("qe_treebanks.annotators", Annotator, "task")
 
 
 def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
-    """Settings of a task from `NAME=NUMBER`. Raises InputError for settings that the task does not take, and
-    values that are no whole number from 0.
+    """Settings of a task from `NAME=NUMBER`.
+
+    Raises InputError for settings that the task does not have, and values that are not whole numbers from 0.
 
     >>> parse_settings("constituents", ["n_best=20"])
     {'n_best': 20}
@@ -180,7 +182,7 @@ def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
 
 
 def annotated(texts: Sequence[Sequence[str]], language: str, annotators: Sequence[Annotator]) -> Batch:
-    """The texts with the layers of all `annotators`, one after the other."""
+    """Texts with the layers of all `annotators`, run in order."""
     batch = Batch(Tokens.from_lists(texts), language)
     for annotator in annotators:
         annotator.annotate(batch)
@@ -188,7 +190,7 @@ def annotated(texts: Sequence[Sequence[str]], language: str, annotators: Sequenc
 
 
 def indexed(names: Iterable[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """(distinct names, (n,) index of each).
+    """Distinct names, and the index (n,) of each name.
 
     >>> indexed(["b", "a", "b"])[0]
     ('b', 'a')

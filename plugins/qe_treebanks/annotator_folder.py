@@ -23,25 +23,25 @@ from qe_treebanks.annotator import ANNOTATORS, Annotator, Batch, Files, Settings
 
 MANIFEST: Final = "annotators.json"
 _FORMAT: Final = 1
-_TEXTS: Final = 500  # of a batch: what is held in memory, and worked on by a thread
+_TEXTS: Final = 500  # texts per batch, which a thread holds in memory
 _REMEDY: Final = "train them again, or copy the whole folder again"
 
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorFolder:
-    """The annotators in the folder `path`, run one after the other. Together they are one annotator of texts
-    in one language. Nothing in the folder is code, and none runs when it is read: JSON and .npy arrays,
-    whose checksums are in the manifest; sizes, types and indices are checked once more by each annotator.
+    """The annotators in the folder `path`, run in order as one annotator of texts in one language.
 
-    Raises InputError if there is no manifest, or it is damaged, and when annotators are loaded whose files
-    are not those that the manifest lists.
+    The folder contains no code, only JSON and .npy arrays, whose checksums are in the manifest; each
+    annotator also checks sizes, types and indices.
+
+    Raises InputError if the manifest is missing or damaged, and on loading if files differ from the manifest.
     """
 
     path: Path
-    selected_tasks: frozenset[str] | None = None  # tasks that run, and those they need; None: all
+    selected_tasks: frozenset[str] | None = None  # tasks to run, with the tasks they need; None: all
 
     def for_layers(self, layers: Collection[Layer]) -> "AnnotatorFolder":
-        """With no more tasks than add these layers; with all where none does."""
+        """Restricted to tasks that add these layers, or unchanged if none does."""
         tasks = [task for task in self.tasks if set(layers) & set(ANNOTATORS.get(task).adds)]
         needed = {need for task in tasks for need in (task, *ANNOTATORS.get(task).needs)}
         return replace(self, selected_tasks=frozenset(needed) or None)
@@ -71,7 +71,7 @@ class AnnotatorFolder:
         return ANNOTATORS.get(task).load(folder)
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
-        """One CoNLL-U block per text, in order; all cores."""
+        """Yields one CoNLL-U block per text, in order, using all cores."""
         chunks = list(batches(texts, max(1, min(_TEXTS, -(-len(texts) // cores())))))
         annotators = self.annotators
         for blocks in side_by_side(lambda chunk: self._blocks(chunk, annotators), chunks):
@@ -84,7 +84,7 @@ class AnnotatorFolder:
         return batch.blocks()
 
     def evaluate(self, task: str, gold: Files) -> dict[str, Any]:
-        """Figures of a task on annotated files. Raises InputError for a task that is not there."""
+        """Accuracy of a task on annotated files; raises InputError for a missing task."""
         kind = ANNOTATORS.get(task)
         if task not in self.tasks:
             known = f"there are: {', '.join(self.tasks)}"
@@ -102,7 +102,7 @@ class AnnotatorFolder:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Raises InputError if `path` holds no manifest of annotators, or a damaged one."""
+    """Raises InputError if `path` has no manifest of annotators, or a damaged one."""
     file = path / MANIFEST
     if not file.is_file():
         raise InputError(
@@ -129,12 +129,12 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def train(
     task: str, files: Files, language: str, output: Path, settings: Settings, progress: Progress = silent
 ) -> Annotator:
-    """Train the annotator of a task into the folder `output`. Annotators of other tasks stay in the folder.
+    """Trains the annotator of a task into the folder `output`, next to annotators of other tasks.
 
     settings  those that differ from the task's defaults
 
-    Raises InputError for an unknown task, a file that cannot be read, or a folder of another language or of
-    something else.
+    Raises InputError for an unknown task, a file that cannot be read, or a folder of another language or with
+    other content.
     """
     language = language_code(language)
     kind = ANNOTATORS.get(task)

@@ -1,10 +1,4 @@
-"""Linear models with hashed features of words. The weight of a feature for a label is one cell of an array.
-
-A feature is the hash of a template and of the attributes that the template names; its weight for label l is
-`weights[(feature & mask) + l]`, so that the weights of its labels lie side by side (Weinberger et al. 2009,
-Feature hashing for large scale multitask learning). No dictionary of features has to be kept, and no index
-can lie outside of the array.
-"""
+"""Linear models with hashed word features; each pair of feature and label has one weight."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -21,10 +15,10 @@ Hashes = NDArray[np.uint64]
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-# A template: (attribute, distance from the word) pairs; attribute -1 is the tag of the word.
+# Template: pairs (attribute, distance from the word); attribute -1 is the tag of the word.
 Template = tuple[tuple[int, int], ...]
 TAG: Final = -1
-_MOST: Final = 4  # pairs of a template
+_MOST: Final = 4  # maximum pairs in a template
 
 _SEED: Final = np.uint64(0x9E3779B97F4A7C15)
 _FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
@@ -40,13 +34,13 @@ ATTRIBUTES: Final = (
 
 
 def attributes(types: Sequence[str]) -> Hashes:
-    """(n, 14) hashes of what every distinct word shows; columns as in `ATTRIBUTES`."""
+    """Attribute hashes (n, 14) of every distinct word; columns as in `ATTRIBUTES`."""
     cells = [hashed(f"{name}={value}") for word in types for name, value in properties(word).items()]
     return np.array(cells, np.uint64).reshape(len(types), len(ATTRIBUTES))
 
 
 def hashed(text: str) -> int:
-    """64 bits of BLAKE2b: the same on every machine and in every process.
+    """64 bits of BLAKE2b, equal on every machine and in every process.
 
     >>> hashed("a") == hashed("a") != hashed("b")
     True
@@ -55,7 +49,7 @@ def hashed(text: str) -> int:
 
 
 def properties(word: str) -> dict[str, str]:
-    """The attributes of a word as text, by name.
+    """Attributes of a word as text, by name.
 
     >>> properties("Xi-22")["shape"], properties("Xi-22")["short_shape"], properties("casas")["suffix2"]
     ('Aa-00', 'Aa-0', 'as')
@@ -85,7 +79,7 @@ def _kind(word: str) -> str:
 
 
 def templates(text: str) -> tuple[Template, ...]:
-    """Templates from `attribute+distance` names, `|` between them; `tag` is the tag of the word.
+    """Parses templates from `attribute+distance` names, separated by `|`; `tag` is the tag of the word.
 
     >>> templates("lower-1 kind+0|tag+1")
     (((1, -1), (13, 0)), ((-1, 1),))
@@ -100,11 +94,11 @@ def templates(text: str) -> tuple[Template, ...]:
 
 
 class Texts(NamedTuple):
-    """Texts as features see them.
+    """Encoded texts.
 
     attributes    (types, 14) of distinct words (`attributes`)
     ids, offsets  the words of the texts
-    tags          (n_tokens,) hashes of tags; empty: templates name none
+    tags          (n_tokens,) hashes of tags; empty if no template uses them
     """
 
     attributes: Hashes
@@ -114,13 +108,17 @@ class Texts(NamedTuple):
 
 
 def texts_of(tokens: Tokens, hashes: Hashes | None = None, tags: Hashes = NO_TAGS) -> Texts:
-    """The texts; `hashes` are attributes of their distinct words, if known."""
+    """Encodes texts; `hashes` are attributes of their distinct words, if known."""
     words = attributes(tokens.types) if hashes is None else hashes
     return Texts(words, tokens.ids, tokens.offsets, tags)
 
 
 class Linear(NamedTuple):
     """A linear model of L labels.
+
+    A feature is the hash of a template and its attributes; its weight for label l is `weights[(feature &
+    mask) + l]`, so that a feature's weights are adjacent, no dictionary is needed and no index is out of
+    bounds (Weinberger et al. 2009, Feature hashing for large scale multitask learning).
 
     templates  of features, as an array
     mask       2^k - 1
@@ -135,12 +133,12 @@ class Linear(NamedTuple):
 
 
 def linear(templates: Longs, weights: Floats, labels: int) -> Linear:
-    """A trained model."""
+    """Creates a trained model."""
     return Linear(templates, np.uint64(len(weights) - labels - 1), weights, _NO_SUMS)
 
 
 def untrained(templates: Longs, bits: int, labels: int) -> Linear:
-    """A model whose 2^bits weights and sums are 0."""
+    """Creates a model whose 2^bits weights and sums are 0."""
     size = (1 << bits) + labels
     return linear(templates, np.zeros(size, np.float32), labels)._replace(sums=np.zeros(size))
 
@@ -152,7 +150,7 @@ def averaged(weights: Floats, sums: NDArray[np.float64], steps: int) -> Floats:
 
 @njit(cache=True, nogil=True)
 def update(model: Linear, cells: Longs, right: int, guess: int, step: int) -> None:
-    """A step of the perceptron: the features `cells` count for the right label, and against the guess."""
+    """Perceptron step: increases weights of `cells` for the right label, decreases them for the guess."""
     for cell in cells:
         model.weights[cell + right] += 1.0
         model.sums[cell + right] += step
@@ -162,7 +160,7 @@ def update(model: Linear, cells: Longs, right: int, guess: int, step: int) -> No
 
 @njit(cache=True, nogil=True)
 def best_of(cells: Longs, weights: Floats, candidates: Ids) -> int:
-    """The label with the highest weight of all features; the first of equals."""
+    """The label with the highest sum of weights; ties go to the first."""
     best, top = int(candidates[0]), np.float32(-np.inf)
     if len(candidates) == 1:
         return best
@@ -185,7 +183,7 @@ def mixed(state: np.uint64, value: np.uint64) -> np.uint64:
 
 
 def template_array(templates: Sequence[Template]) -> NDArray[np.int64]:
-    """(t, 4, 2) the templates as an array; distances of 99 fill the rest.
+    """Templates as an array (t, 4, 2), padded with distances of 99.
 
     >>> template_array([((1, 0), (1, -1))])[0].tolist()
     [[1, 0], [1, -1], [0, 99], [0, 99]]
@@ -199,7 +197,7 @@ def template_array(templates: Sequence[Template]) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def word_cells(texts: Texts, low: int, high: int, model: Linear) -> Longs:
-    """(high - low, templates) cells of the features of words low..high, which are one text."""
+    """Cells (high - low, templates) of the features of words low..high, which form one text."""
     templates = model.templates
     result = np.empty((high - low, templates.shape[0]), np.int64)
     for i in range(low, high):
@@ -224,9 +222,9 @@ def word_cells(texts: Texts, low: int, high: int, model: Linear) -> Longs:
 
 
 def atom_templates(text: str, atoms: Sequence[str]) -> NDArray[np.int64]:
-    """(t, 5) which atoms each feature joins, by their place in `atoms`; -1 fills the rest.
+    """Indices (t, 5) into `atoms` that each feature combines, padded with -1.
 
-    text  features between `|` or line ends, atoms between blanks
+    text  features separated by `|` or line ends, atoms separated by spaces
 
     >>> atom_templates("a|b a", ("a", "b")).tolist()
     [[0, -1, -1, -1, -1], [1, 0, -1, -1, -1]]

@@ -1,7 +1,4 @@
-"""A treebank of entities of one side of a parallel corpus, from an annotator of the other side's language.
-
-Tags go over word links into the translations.
-"""
+"""Projects entity tags over word links to the other side of a parallel corpus."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -22,14 +19,12 @@ from features.text.tokens import Tokens
 from qe.language.programs.taggers import Tagger, annotated, for_corpora
 
 Link = tuple[int, int]
-HELD_OUT: Final = 25  # of so many sentences one is held out
+HELD_OUT: Final = 25  # one sentence in so many is held out
 
 
 @dataclass(frozen=True)
 class Projected:
-    """Counts of sentences written, their entities, and sentences passed over. Sentences and entities that
-    are held out count among those written.
-    """
+    """Number of written sentences (including held-out ones), of their entities, and of skipped sentences."""
 
     sentences: int
     entities: int
@@ -39,18 +34,17 @@ class Projected:
 def write_projected(
     path: Path, words: Tokens, tags: Tokens, links: Links, held_out_path: Path | None = None
 ) -> Projected:
-    """Write the texts `words` as CoNLL 2002, with the entities of their translations.
+    """Writes the texts `words` as CoNLL 2002, with the entities of their translations.
 
-    tags      of the translations: `B-PER`, `I-PER`, `O`
-    links     from `words` (source) to the translations (target); those of the intersection err least
-    held_out  file of every 25th sentence, which `path` then lacks: an annotator learned from `path` can be
-              measured on it
+    tags      tags of the translations: `B-PER`, `I-PER`, `O`
+    links     from `words` (source) to the translations (target); the intersection has the fewest errors
+    held_out  file for every 25th sentence, left out of `path`, to evaluate an annotator trained on `path`
 
-    A sentence is passed over if an entity of its translation has no clear place in it (`projected`), or if it
-    is empty. Raises InputError for links outside of the texts, and if no sentence is left.
+    A sentence is skipped if an entity of its translation has no clear place in it (`projected`), or if it
+    is empty. Raises InputError for links outside the texts, and if no sentence is left.
 
     Source: Yarowsky, Ngai and Wicentowski 2001, "Inducing multilingual text analysis tools via robust
-    projection across aligned corpora", section 5; sentences passed over as in Ehrmann, Turchi and Steinberger
+    projection across aligned corpora", section 5; sentences skipped as in Ehrmann, Turchi and Steinberger
     2011, "Building a multilingual named entity-annotated corpus using annotation projection".
     """
     links.check(words.lengths, tags.lengths, "links")
@@ -78,12 +72,12 @@ def _sentences(words: Tokens, tags: Tokens, links: Links) -> Iterator[tuple[list
 
 
 def projected(length: int, tags: Sequence[str], links: Sequence[Link]) -> list[str] | None:
-    """Tags of a text of `length` words from those of its translation, or None.
+    """Tags of a text of `length` words from those of its translation, or None if a place is unclear.
 
     links  (place in the text, place in the translation)
 
-    An entity is from the first to the last word that is linked to one of its words. None if there is no such
-    word, or if a word between is linked to a word outside of the entity: the place is not clear.
+    An entity extends from the first to the last word linked to one of its words. Its place is unclear if
+    there is no such word, or if a word between is linked outside the entity.
 
     >>> projected(4, ["O", "B-ORG", "I-ORG"], [(0, 0), (1, 2), (2, 1)])
     ['O', 'B-ORG', 'I-ORG', 'O']
@@ -106,15 +100,14 @@ def project_entities(
     corpus: ParallelCorpus, aligner: Aligner, annotator: Tagger, language: str, path: Path, pairs: int,
     held_out_path: Path | None = None, progress: Progress = silent,
 ) -> Projected:  # fmt: skip
-    """Write one side of the corpus with the entities of their translations. It is the side that is not in
-    `language`.
+    """Writes the side of the corpus that is not in `language`, with the entities of its translations.
 
-    annotator      of entities of `language`
-    pairs          how many pairs of the corpus, from its beginning
-    held_out_path  a file for every 25th sentence (`write_projected`)
+    annotator      annotator of entities in `language`
+    pairs          number of leading pairs of the corpus
+    held_out_path  file for every 25th sentence (see `write_projected`)
 
-    Links are those of the intersection of the aligner's two directions, which err least. Raises InputError
-    for a language that neither side has, and for an annotator that says nothing of entities.
+    Links are the intersection of the aligner's two directions, which has the fewest errors. Raises InputError
+    for a language that neither side has, and for an annotator without entities.
     """
     side = _side(corpus, language)
     corpus = corpus.take(np.arange(min(pairs, len(corpus))))

@@ -1,6 +1,4 @@
-"""Annotators that an experiment names by their treebanks. They are learned on first use, and kept in the
-cache.
-"""
+"""Annotators trained from an experiment's treebanks on first use, and cached."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +18,9 @@ from qe_treebanks.annotator import ANNOTATORS
 from qe_treebanks.annotator_folder import MANIFEST, read_manifest, train
 from qe_treebanks.projection import project_entities
 
-_TRAINERS = 1  # of the trainers: another number learns all annotators again
+_TRAINERS = 1  # version of the trainers; a change retrains all annotators
 
-Aligned = Callable[[], Bundle]  # the bundle that holds the corpus and the part `aligner`
+Aligned = Callable[[], Bundle]  # returns a bundle with the corpus and the part `aligner`
 
 
 def annotators_for(
@@ -32,13 +30,12 @@ def annotators_for(
     progress: Progress = silent,
     aligned: Aligned | None = None,
 ) -> dict[str, str]:
-    """Side -> the annotator that its treebanks make. It is as `qe.language.programs.taggers.tagger` takes
-    it.
+    """Side -> annotator trained from its treebanks, in the form for `qe.language.programs.taggers.tagger`.
 
-    languages  of `source` and `target`; pseudo-references are in that of the target
-    aligned    gives the corpus with its aligner, for entities that are projected
+    languages  of `source` and `target`; pseudo-references have the target's
+    aligned    returns the corpus with its aligner, for projected entities
 
-    Raises InputError, with file and line, for a treebank that cannot be learned from.
+    Raises InputError, with file and line, for an unusable treebank.
     """
     learned = _Learned(experiment, languages, cache, progress, aligned)
     return {
@@ -81,7 +78,7 @@ class _Learned:
     def _treebank(self, section: TreebankSection) -> Path:
         if section.treebank is not None:
             return section.treebank
-        assert section.projected is not None and self.aligned is not None  # the check has seen to both
+        assert section.projected is not None and self.aligned is not None  # both are checked before
         folder = self._folder(section.projected)
         bundle = self.aligned()
         parts = [folder.name, section.pairs, bundle.manifest["parts"]["aligner"]]
@@ -109,7 +106,7 @@ def _in_order(sections: Sequence[TreebankSection]) -> list[tuple[str, TreebankSe
 
 
 def mistakes(experiment: Experiment) -> Iterator[str]:
-    """What is wrong with the treebanks of an experiment, a line each."""
+    """Yields errors in the treebanks of an experiment, one line each."""
     yield from projection_mistakes(experiment)
     for side, by in experiment.annotations.items():
         if not isinstance(by, str):
@@ -117,7 +114,7 @@ def mistakes(experiment: Experiment) -> Iterator[str]:
 
 
 def treebank_mistakes(sections: Sequence[TreebankSection], place: str) -> Iterator[str]:
-    """What is wrong with the treebanks of a side, a line each."""
+    """Yields errors in the treebanks of a side, one line each."""
     tasks = [task for section in sections for task in section.tasks]
     for task in sorted({task for task in tasks if tasks.count(task) > 1}):
         yield f"{place}: the task '{task}' has several treebanks; name it once"
@@ -129,7 +126,7 @@ def treebank_mistakes(sections: Sequence[TreebankSection], place: str) -> Iterat
 
 
 def projection_mistakes(experiment: Experiment) -> Iterator[str]:
-    """What is wrong with entities that are projected from the other side, a line each."""
+    """Yields errors in the settings of projected entities, one line each."""
     for side, by in experiment.annotations.items():
         for number, section in enumerate(() if isinstance(by, str) else by):
             if section.projected is None:

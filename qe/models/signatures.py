@@ -41,7 +41,7 @@ def sign(folder: Path, key: Path) -> str:
 
 
 def verify(folder: Path, key: Path) -> str:
-    """Verifies the signature of the model in `folder` with a public key (PEM); returns the key's fingerprint.
+    """Verifies a model's signature with a public key (PEM); returns the key's fingerprint.
 
     Every file is read, even if its checksum is cached. Raises InputError if the model is unsigned, was signed
     with another key or has changed since, and if the key is unusable.

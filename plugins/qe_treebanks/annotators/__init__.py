@@ -1,1 +1,1 @@
-"""Annotators: one task a file, trained from treebanks of users. They run on the project's tokens."""
+"""Annotators, one task per module, trained from users' treebanks for the project's tokens."""

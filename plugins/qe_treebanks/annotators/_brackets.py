@@ -1,4 +1,4 @@
-"""Bracketed treebanks: trees of the Penn Treebank's and of CESS's kind, as nested nodes."""
+"""Bracketed treebanks (Penn Treebank, CESS) as trees of nodes."""
 
 import re
 from collections import Counter
@@ -13,12 +13,12 @@ from features.basics.text_limits import MAX_WORDS
 from features.storage.files import read_lines
 
 _PIECES: Final = re.compile(r"[()]|[^\s()]+")
-_DEEPEST: Final = 200  # brackets within each other
+_DEEPEST: Final = 200  # maximum depth of nested brackets
 ROOT: Final = "ROOT"  # above every tree
-_TRACES: Final = frozenset({"-NONE-"})  # tags of words that are not there
-_ELLIPSIS: Final = re.compile(r"\*\d*\*")  # CESS: the form of a subject that is left out
+_TRACES: Final = frozenset({"-NONE-"})  # tags of traces
+_ELLIPSIS: Final = re.compile(r"\*\d*\*")  # CESS: form of an omitted subject
 
-# How treebanks write signs that brackets and blanks forbid -> the signs.
+# Escape sequences in treebanks -> characters.
 _SIGNS: Final = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"',
     "-Fpa-": "(", "-Fpt-": ")", "-fpa-": "(", "-fpt-": ")", "\\/": "/", "\\*": "*",
@@ -35,7 +35,7 @@ class Node:
     word: str = ""
 
     def leaves(self) -> Iterator["Node"]:
-        """The words, left to right."""
+        """Yields the words, left to right."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -63,7 +63,7 @@ class Node:
 
 
 def escaped(word: str) -> str:
-    """The word without blanks and brackets. `-LRB-` and `-RRB-` are brackets, `_` is a blank.
+    """The word with escaped spaces and brackets: `-LRB-` and `-RRB-` are brackets, `_` is a space.
 
     >>> escaped("(a b")
     '-LRB-a_b'
@@ -72,15 +72,13 @@ def escaped(word: str) -> str:
 
 
 def read_trees(path: Path) -> tuple[list[Node], list[str]]:
-    """The trees of a bracketed file, plain or gzip, as `plain` leaves them. Also returns what was passed
-    over.
+    """Trees of a bracketed file, plain or gzip, normalised by `plain`, and notes on skipped trees.
 
-    A leaf is `(tag form)` or `(tag form lemma)`. Where trees begin at the beginnings of lines, one whose own
-    brackets do not match is passed over, and the second result names its line; so it does for trees in which
-    no word is left.
+    A leaf is `(tag form)` or `(tag form lemma)`. If trees begin at line starts, a tree with unbalanced
+    brackets is skipped and its line noted, and so are trees without words.
 
-    Raises InputError, with the line, where brackets do not match in more than one tree of a hundred, hold
-    something else, or are nested more than 200 deep, and for a tree of more than 2,000 words.
+    Raises InputError, with the line, if brackets are unbalanced in more than one tree of a hundred, contain
+    invalid content, or are nested more than 200 deep, and for a tree of more than 2,000 words.
     """
     lines = list(read_lines(path))
     starts = [k for k, line in enumerate(lines) if line.startswith("(")]
@@ -158,8 +156,9 @@ def _node(items: list[str | Node], location: str) -> Node:
 
 
 def plain(tree: Node) -> Node | None:
-    """The tree with one root `ROOT`, without traces, functions and escapes. Constituents that traces leave
-    empty go, too. None if no word is left.
+    """The tree with one root `ROOT`, without traces, functions, escapes and empty constituents.
+
+    None if no word is left.
     """
     node = _plain(tree)
     if node is None:
@@ -188,7 +187,7 @@ def category(label: str) -> str:
 
 
 def transformed(node: Node, leaf: Callable[[Node], Iterable[Node]]) -> Node:
-    """The tree with every word replaced by the nodes that `leaf` gives for it."""
+    """The tree with every word replaced by the nodes that `leaf` returns for it."""
     children: list[Node] = []
     for child in node.children:
         children += leaf(child) if child.word else [transformed(child, leaf)]
@@ -204,7 +203,7 @@ Bracket = tuple[str, int, int]
 
 
 def is_punctuation(tag: str) -> bool:
-    """Whether a tag is of punctuation, in the treebanks at hand.
+    """Whether a tag marks punctuation in the supported treebanks.
 
     >>> [is_punctuation(tag) for tag in (".", "Fc", "fpa", "FW", "NN", "Fw")]
     [True, True, True, False, False, True]
@@ -234,16 +233,15 @@ def _collect(
 
 
 def punctuation(tree: Node) -> frozenset[int]:
-    """The places of the words with a tag of punctuation."""
+    """Places of words with a punctuation tag."""
     return frozenset(i for i, leaf in enumerate(tree.leaves()) if is_punctuation(leaf.label))
 
 
 def scores(pairs: Iterable[tuple[Node, Node | None]]) -> dict[str, Any]:
-    """Figures over (gold, parsed) trees of the same words by the rules of EVALB; None: no parse.
+    """Bracketing scores of (gold, parsed) trees of the same words by EVALB's rules; None: no parse.
 
-
-    - Words whose tag in the gold tree is punctuation are taken out of both trees before brackets are counted;
-      so are the brackets that they leave empty. Punctuation: `, : `` '' .` of the Penn Treebank, and tags
+    - Words whose gold tag is punctuation are removed from both trees before brackets are counted, and so are
+      brackets that become empty. Punctuation: `, : `` '' .` of the Penn Treebank, and tags
       that begin with `F` and have no second capital (`Fc`, `fp`) of EAGLES. Other trees keep all words.
     - Tags (brackets around one word) and the root (`ROOT`, `TOP`, no label) do not count.
     - A label ends before `-`, `=` or `|`; `PRT` and `ADVP` are the same.

@@ -1,7 +1,4 @@
-"""A chart parser from the counts of a treebank. It tries a coarse grammar, then a fine one, then a plain one
-if the fine one has no tree. A guide may say beforehand which tags words can have and where constituents
-can end.
-"""
+"""Coarse-to-fine chart parser from treebank counts, with a plain grammar as fallback."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,21 +27,21 @@ from qe_treebanks.annotators._lexicon import Lexicon
 from qe_treebanks.annotators._pruning import Grouped, by_kind, grouped, in_full, possible, restricted
 from qe_treebanks.hashed_features import Hashes
 
-COARSE_BEAM: Final = 8.0  # nats below the best of a span, as are the others
+COARSE_BEAM: Final = 8.0  # in nats below the best of a span, like the other beams
 FINE_BEAM: Final = 7.0
-THRESHOLD: Final = 6.0  # what the best coarse tree through a symbol of a span may be below the best of all
-SPREAD: Final = 15.0  # n-best trees are at most this much below the best
-LONGEST: Final = 250  # words of a text; longer ones have no tree
+THRESHOLD: Final = 6.0  # maximum distance of the best coarse tree through a span's symbol from the best tree
+SPREAD: Final = 15.0  # maximum distance of n-best trees from the best
+LONGEST: Final = 250  # maximum words of a text with a tree
 
 
 @dataclass(frozen=True)
 class Parse:
-    """The trees that a text has, with their probabilities and grammar.
+    """Trees of a text, with their probabilities and grammar.
 
-    trees             best first; none if no grammar has one
-    log_probabilities  of each: of the tree and the words, natural logarithms; a word not seen counts as its
-                       class
-    grammar            whose they are: `fine`, `plain`, or `none`
+    trees             best first; empty if no grammar gives a tree
+    log_probabilities  natural logarithms of the probability of each tree and its words; an unknown word
+                       counts as its class
+    grammar            `fine`, `plain`, or `none`
     """
 
     trees: tuple[Node, ...]
@@ -86,9 +83,9 @@ class Level:
 class ChartParser:
     """Best trees under the grammar of `counts`.
 
-    A coarse grammar (labels up to a dot, tags by their first two letters) limits the kinds of symbols that a
-    span can have at all; the fine one looks at no others (Charniak et al. 2006). So a tree can be missed,
-    seldom. Limits of the guide, where a text has a tree within them, come before all that.
+    A coarse grammar (labels up to a dot, tags by their first two letters) limits the kinds of symbols of each
+    span, and the fine grammar considers only these (Charniak et al. 2006), so that it rarely misses a tree.
+    If a guide allows some tree, its limits on tags and constituent ends apply first.
     """
 
     counts: Counts
@@ -127,7 +124,7 @@ class ChartParser:
         return np.array([index[kind_name(symbol)] for symbol in level.grammar.symbols], np.int32)
 
     def parse_all(self, texts: Tokens, n_best: int = 1, hashes: Hashes | None = None) -> Iterator[Parse]:
-        """The best trees of every text, `n_best` at most, as the guide says, if there is one.
+        """The best trees of every text, at most `n_best`, within the guide's limits if there is one.
 
         hashes  attributes of the distinct words (`qe_treebanks.hashed_features`), if known
         """
@@ -136,9 +133,7 @@ class ChartParser:
             yield self.parse(texts.words(i), n_best, of_text)
 
     def parse(self, words: Sequence[str], n_best: int = 1, limits: Limits | None = None) -> Parse:
-        """The best trees of a text within the limits. The limits do not hold if there are none, or if no
-        tree is within them.
-        """
+        """The best trees of a text within the limits, which are ignored if no tree satisfies them."""
         if not 0 < len(words) <= LONGEST:
             return Parse((), (), "none")
         if limits is not None:
@@ -199,7 +194,7 @@ Found = tuple[tuple[Node, ...], tuple[float, ...]]
 
 
 def exhaustive(level: Level, words: Sequence[str], n_best: int = 1) -> Found | None:
-    """Trees and their log probabilities under one grammar, nothing pruned; None if it has none."""
+    """Trees and their log probabilities under one grammar, without pruning; None if it has none."""
     kinds = np.zeros(len(level.grammar.symbols), np.int32)
     no_limits = np.zeros((0, 0), np.bool_)
     return _searched(level, words, level.emissions(words), n_best, no_limits, kinds, np.inf)

@@ -1,12 +1,4 @@
-"""Parsing with a weighted grammar in a chart: inside and outside scores, derivations. All of them are of the
-best derivations.
-
-A symbol A of a span has a base score, that of its best expansion by two children or by a word, and a top
-score, the best of its base (`stay`) and of the bases under its chains of single children. Children of rules
-are tops. Chains never form a cycle.
-
-Spans are numbered j (j - 1) / 2 + i for words i <= k < j.
-"""
+"""Chart parsing with a weighted grammar: best inside and outside scores, best derivations."""
 
 from typing import NamedTuple
 
@@ -27,12 +19,16 @@ NEVER = np.float32(-np.inf)
 class Rules(NamedTuple):
     """The rules of a grammar of S symbols; logarithms of probabilities.
 
+    A symbol of a span has a base score, of its best expansion by two children or by a word, and a top score,
+    the best of its base (`stay`) and of bases under its chains of single children. Children of rules are
+    tops. Chains never form a cycle. Spans are numbered j (j - 1) / 2 + i for words i <= k < j.
+
     starts   (S + 1,) the binary rules with left child B are starts[B]:starts[B + 1]
     parents, rights, scores   (r,) of binary rules
     below    (S + 1,) the chains with bottom B are below[B]:below[B + 1]
     tops, chains   (c,) upper symbol and score of each chain
     stay     (S,) score of a symbol with no chain
-    priors   (S,) how frequent a symbol is among all
+    priors   (S,) relative frequency of a symbol
     """
 
     starts: Longs
@@ -126,9 +122,9 @@ def _groups(rules: Rules, kinds: Ints) -> Longs:
 def inside(words: Emissions, rules: Rules, allowed: Flags, kinds: Ints, beam: float) -> Chart:
     """Best inside scores.
 
-    allowed    (spans, kinds) which kinds of symbols may be base of a span; (0, 0): all
+    allowed    (spans, kinds) kinds of symbols that may be base of a span; (0, 0): all
     kinds      (S,) the kind of each symbol
-    beam       symbols whose top and prior are that much below the best of their span are dropped
+    beam       symbols whose top plus prior is this much below the best of their span are dropped
     """
     n, size = len(words.starts) - 1, len(rules.stay)
     spans = n * (n + 1) // 2
@@ -202,8 +198,9 @@ def inside(words: Emissions, rules: Rules, allowed: Flags, kinds: Ints, beam: fl
 
 @njit(cache=True, nogil=True)
 def outside(n: int, root: int, chart: Chart, rules: Rules, log_threshold: float) -> tuple[Floats, Floats]:
-    """Best outside scores of bases and tops, (rows, S) each. They are defined only for symbols in trees that
-    score at least `least`.
+    """Best outside scores (rows, S) of bases and of tops.
+
+    They are defined only for symbols in trees that score at least `log_threshold`.
     """
     base, top, bounds, lists = chart
     out_base = np.full(base.shape, NEVER, np.float32)
@@ -250,7 +247,7 @@ def outside(n: int, root: int, chart: Chart, rules: Rules, log_threshold: float)
     return out_base, out_top
 
 
-# A node of a derivation, in pre-order: symbol, first word, end, chain above it (-1: none).
+# Node of a derivation, in pre-order: symbol, first word, end, chain above it (-1: none).
 Nodes = NDArray[np.int64]
 
 
@@ -287,7 +284,7 @@ def _split(i: int, j: int, symbol: int, chart: Chart, rules: Rules) -> tuple[int
 
 @njit(cache=True, nogil=True)
 def best_derivation(n: int, root: int, chart: Chart, rules: Rules) -> Nodes:
-    """(m, 4) the nodes of the best derivation in pre-order; none if the grammar has no tree."""
+    """Nodes (m, 4) of the best derivation in pre-order; empty if the grammar has no tree."""
     whole = chart.bounds[span(0, n), 2]
     if whole < 0 or chart.top[whole, root] == NEVER:
         return np.empty((0, 4), np.int64)
@@ -309,11 +306,11 @@ def best_derivation(n: int, root: int, chart: Chart, rules: Rules) -> Nodes:
     return nodes[:m]
 
 
-# What a derivation is made of. Base: middle, left symbol, its rank, right symbol, its rank; top: bottom
+# Back-pointers of a derivation. Base: middle, left symbol, its rank, right symbol, its rank; top: bottom
 # symbol, its rank, chain (-1: none).
 _PARTS = 5
 
-_SLACK = 0.01  # nats: sums of single precision differ with their order
+_SLACK = 0.01  # in nats: single-precision sums depend on their order
 
 
 @njit(**UNCOUNTED)
@@ -340,17 +337,18 @@ def _insert(
 def k_best(
     n: int, root: int, k: int, chart: Chart, out_base: Floats, rules: Rules, log_threshold: float
 ) -> tuple[Floats, Nodes, Longs]:
-    """The k best derivations: scores, nodes, and (m + 1,) where each begins. Scores are best first. Nodes are
-    in pre-order as in `best_derivation`, one derivation after the other. Some derivations that score less
-    than `least` are not found.
+    """The k best derivations: scores, nodes, and first node (m + 1,) of each, best first.
 
-    Every symbol of a span keeps its best k derivations, made of those of its children: of the a-th of one
-    child and the b-th of the other, only pairs with a b <= k can be among them (Huang and Chiang 2005).
+    Nodes are in pre-order as in `best_derivation`, one derivation after the other. Some derivations that
+    score less than `log_threshold` are missed.
+
+    Every symbol of a span stores its best k derivations. They combine the a-th derivation of one child with
+    the b-th of the other only for a b <= k (Huang and Chiang 2005).
     """
     base, bounds, lists = chart.base, chart.bounds, chart.lists
     rows, size = base.shape
-    at = np.full((rows, size), -1, np.int32)  # the list of a base
-    above = np.full((rows, size), -1, np.int32)  # the list of a top
+    at = np.full((rows, size), -1, np.int32)  # list of a base
+    above = np.full((rows, size), -1, np.int32)  # list of a top
     cells = 0
     for row in range(rows):
         for symbol in range(size):

@@ -1,11 +1,4 @@
-"""Probabilistic context-free grammars read from trees. They are markovised and binary, with chains of single
-children.
-
-A constituent's symbol is its label and those above it (vertical order); its children are produced one after
-the other, each after the labels of the last few (horizontal order). Klein and Manning 2003, Accurate
-unlexicalized parsing. Names of symbols: `NP^S` a constituent, `@NP^S|DT_JJ` what is left of one after some
-children, `/NN^NP` a tag.
-"""
+"""Probabilistic context-free grammars from trees: markovised and binary, with unary chains."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +12,9 @@ from features.basics.errors import InputError
 from qe_treebanks.annotators._brackets import ROOT, Node
 from qe_treebanks.annotators._cky import Rules
 
-UP: Final = "^"  # between a label and the one above
-STEP: Final = "@"  # before what is left of a constituent
-PAST: Final = "|"  # before the children that it had
+UP: Final = "^"  # between a label and its parent's label
+STEP: Final = "@"  # before the rest of a constituent
+PAST: Final = "|"  # before earlier children
 TAG: Final = "/"  # before a tag
 
 Binary = tuple[str, str, str]  # symbol, left and right child
@@ -30,7 +23,7 @@ Chain = tuple[str, tuple[str, ...], str]  # upper symbol, symbols between, botto
 
 @dataclass
 class Counts:
-    """How often every rule was used.
+    """Number of uses of every rule.
 
     words  (tag symbol, word)
     """
@@ -41,7 +34,7 @@ class Counts:
     roots: Counter[str] = field(default_factory=Counter)
 
     def renamed(self, name: Callable[[str], str]) -> "Counts":
-        """The counts of the grammar with symbols of other names; some may become one."""
+        """The counts of the grammar with renamed symbols, which may merge."""
         result = Counts()
         for (a, b, c), n in self.binary.items():
             result.binary[name(a), name(b), name(c)] += n
@@ -55,12 +48,17 @@ class Counts:
 
 
 def counted(trees: Iterable[tuple[Node, int]], vertical: int = 2, horizontal: int = 1) -> Counts:
-    """The rules of trees, each with how often it counts.
+    """The rules of trees, each with its weight.
 
-    vertical    1: a constituent is its label alone; 2: and that above it; ...
-    horizontal  how many of the last children count
+    A constituent's symbol is its label and the labels above it (vertical order); its children are generated
+    in order, each given the labels of the last few (horizontal order): Klein and Manning 2003, Accurate
+    unlexicalized parsing. Symbols: `NP^S` a constituent, `@NP^S|DT_JJ` the rest of one after some children,
+    `/NN^NP` a tag.
 
-    Raises InputError for labels with the signs that mark symbols.
+    vertical    1: a constituent is its label alone; 2: with the label above it; ...
+    horizontal  number of last children in a symbol
+
+    Raises InputError for labels with reserved characters.
     """
     counts = Counts()
     for tree, n in trees:
@@ -102,7 +100,7 @@ def _count(node: Node, above: tuple[str, ...], vertical: int, horizontal: int, c
 
 
 def plain_name(symbol: str) -> str:
-    """The symbol without what is above, and without past children.
+    """The symbol without parent labels and past children.
 
     >>> plain_name("@NP^S|DT_JJ"), plain_name("/NN^NP"), plain_name("NP^S")
     ('@NP', '/NN', 'NP')
@@ -125,7 +123,7 @@ def kind_name(symbol: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A grammar as its symbols, binary rules and chains of single children.
+    """A grammar as its symbols, binary rules and unary chains.
 
     symbols   (S,) names
     index     name -> place
@@ -142,8 +140,9 @@ class Grammar:
 
 
 def grammar_of(counts: Counts) -> Grammar:
-    """The grammar of relative frequencies. A symbol that is a child or the root first has a chain or none,
-    then two children or a word.
+    """The grammar of relative frequencies.
+
+    A symbol that is a child or the root first expands by at most one chain, then to two children or a word.
     """
     tops, expanded, chained = Counter(counts.roots), Counter[str](), Counter[str]()
     for (a, b, c), n in counts.binary.items():
@@ -186,9 +185,7 @@ def label_of(symbol: str) -> str:
 
 
 def tree_of(nodes: NDArray[np.int64], grammar: Grammar, words: Sequence[str]) -> Node:
-    """The tree of a derivation, as treebanks have it. The derivation is as from
-    `qe_treebanks.annotators._cky.best_derivation`.
-    """
+    """The tree of a derivation (see `qe_treebanks.annotators._cky.best_derivation`), with the treebank's labels."""
     finished: list[list[Node]] = []
     for symbol, low, high, chain in nodes[::-1].tolist():
         name = grammar.symbols[symbol]

@@ -1,10 +1,4 @@
-"""Limits that words set before a tree is searched: their tags and where constituents end.
-
-Most spans of a text are no constituent, and most tags of a word not the one it has here. A sequence model
-knows both better than a grammar, for which every text is like any other, and in no time; the chart parser
-looks at what is left (Roark and Hollingshead 2008, Classifying chart cells for quadratic complexity
-context-free inference; there one decision a word, here the labels near the best labelling).
-"""
+"""Guide of the chart parser: limits on tags and constituent ends, from a sequence model of words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,8 +20,8 @@ from qe_treebanks.hashed_features import Hashes, templates
 
 Flags = NDArray[np.bool_]
 
-MARGIN: Final = 20.0  # of the model's scores, below the best labelling
-_WITHIN, _END = "", " )"  # a label is the kind of a tag and one of these
+MARGIN: Final = 20.0  # maximum score distance from the best labelling
+_WITHIN, _END = "", " )"  # a label is the kind of a tag followed by one of them
 _EPOCHS: Final = 6
 _TEMPLATES: Final = templates(
     "form+0|lower+0|lower-1|lower+1|lower-2|lower+2|prefix1+0|prefix2+0|prefix3+0|suffix1+0|suffix2+0|"
@@ -35,14 +29,14 @@ _TEMPLATES: Final = templates(
     "suffix2-1 suffix3+0|suffix3+0 suffix2+1|kind-1 kind+0|short_shape-1|short_shape+1|lower-1 lower+1|"
     "lower-2 lower-1|lower+1 lower+2|suffix2-1 suffix2+1|suffix2+1 suffix2+2"
 )
-VERSION: Final = digest(_TEMPLATES)  # weights mean nothing to other features
+VERSION: Final = digest(_TEMPLATES)  # weights are valid for these features only
 
 
 class Limits(NamedTuple):
-    """What a text of n words can be.
+    """Limits on a text of n words.
 
-    kinds  (n, K) the kinds of tags (`Guide.kinds`) that each word can have
-    ends   (n,) after which words a constituent of several words can end
+    kinds  (n, K) possible kinds of tags (`Guide.kinds`) of each word
+    ends   (n,) words after which a constituent of several words can end
     """
 
     kinds: Flags
@@ -51,9 +45,12 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """A sequence model of a treebank that tags words and ends of constituents. Its labels join the kind of a
-    word's tag (`kind_name`), and whether a constituent ends with the word. Only constituents of several
-    words, less than the text, are meant.
+    """A sequence model, trained on a treebank, that labels words with tags and ends of constituents.
+
+    A label joins the kind of a word's tag (`kind_name`), and whether a constituent of several words, shorter
+    than the text, ends with the word. Limits come from labels near the best labelling, not from one decision
+    per word as in Roark and Hollingshead 2008, Classifying chart cells for quadratic complexity context-free
+    inference.
     """
 
     model: SequenceModel
@@ -72,8 +69,9 @@ class Guide:
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, hashes: Hashes | None = None) -> Iterator[Limits]:
-        """Limits of each text, from the labels near its best labelling. The last word of a text always ends
-        a constituent.
+        """Limits of each text, from the labels near its best labelling.
+
+        The last word of a text always ends a constituent.
         """
         near = self.model.near(tokens, MARGIN, hashes)
         kinds = self.kinds
@@ -84,17 +82,17 @@ class Guide:
             words, labels = np.nonzero(of_text)
             possible: Flags = np.zeros((high - low, len(kinds)), np.bool_)
             possible[words, places[labels]] = True
-            ends = of_text @ closing  # any
+            ends = of_text @ closing  # logical or
             ends[-1:] = True
             yield Limits(possible, ends)
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """Arrays of a file, without the labels."""
+        """Arrays for storage, without the labels."""
         return {"guide": self.model.weights, "transitions": self.model.transitions}
 
     @classmethod
     def load(cls, path: Path, labels: tuple[str, ...]) -> "Guide":
-        """From the files of `arrays` in `path`. Raises InputError for damaged ones."""
+        """Loads the files of `arrays` from `path`; raises InputError for damaged ones."""
         _storage.check(
             all(label.startswith(TAG) and len(label) > 1 for label in labels), "a label is no tag", path
         )

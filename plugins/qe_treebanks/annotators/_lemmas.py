@@ -1,4 +1,4 @@
-"""Base forms: a dictionary of the treebank, and rules of endings for words it lacks."""
+"""Base forms: a dictionary from the treebank, and suffix rules for unknown words."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,21 +8,21 @@ from typing import Any, Final, Self
 
 from qe_treebanks.annotators import _storage
 
-_LONGEST: Final = 6  # letters of an ending that a rule looks at
-_LEAST: Final = 2  # uses of a rule
+_LONGEST: Final = 6  # maximum letters of a rule's suffix
+_LEAST: Final = 2  # minimum uses of a rule
 
 Rule = tuple[int, str]  # letters to cut, letters to add
 
 
 @dataclass(frozen=True, eq=False)
 class Lemmas:
-    """Base forms of words, and endings to cut and to add for other words.
+    """Base forms of words, and suffix rules for other words.
 
     words   (lower-cased form, tag, morphology), or (form, tag, ""), -> base form
-    endings  (tag, ending, morphology or "") -> what to cut and to add
+    endings  (tag, ending, morphology or "") -> letters to cut and to add
 
-    A word in neither is its own base form; so is one whose base form treebanks write with a capital (proper
-    nouns), as it stands.
+    A word covered by neither is its own base form, and so is one whose base form is capitalised in treebanks
+    (proper nouns), with its case.
     """
 
     words: Mapping[tuple[str, str, str], str]
@@ -30,7 +30,7 @@ class Lemmas:
 
     @classmethod
     def learned(cls, rows: Iterable[tuple[str, str, str, str]]) -> Self:
-        """From (form, tag, morphology, base form) of the words of a treebank."""
+        """Learns from (form, tag, morphology, base form) of a treebank's words."""
         words: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         endings: defaultdict[tuple[str, str, str], Counter[Rule]] = defaultdict(Counter)
         distinct = Counter(rows)
@@ -61,7 +61,7 @@ class Lemmas:
         return form
 
     def as_json(self) -> dict[str, Any]:
-        """Lists that JSON can hold."""
+        """JSON representation."""
         return {
             "words": [[*key, lemma] for key, lemma in self.words.items()],
             "endings": [[*key, cut, add] for key, (cut, add) in self.endings.items()],
@@ -69,7 +69,7 @@ class Lemmas:
 
     @classmethod
     def from_json(cls, content: Any, path: Path) -> Self:
-        """Raises InputError for what `as_json` cannot have given."""
+        """Reverse of `as_json`; raises InputError for invalid content."""
         good = isinstance(content, dict) and {"words", "endings"} <= set(content)
         _storage.check(good, "no base forms", path)
         try:
@@ -84,13 +84,11 @@ class Lemmas:
         return cls(words, endings)
 
 
-_AS_IT_IS: Final = "\x00"  # of a rule whose base form keeps the capitals of the form
+_AS_IT_IS: Final = "\x00"  # marks a rule whose base form keeps the form's capitals
 
 
 def _rule(form: str, lemma: str) -> Rule:
-    """The rule that makes the base form of a form.
-
-    It starts from lower case, unless the base form has capitals.
+    """The rule from a form, lower-cased unless the base form has capitals, to its base form.
 
     >>> _rule("casas", "casa"), _rule("Fue", "ser"), _rule("Paris", "Paris")
     ((1, ''), (3, 'ser'), (0, '\\x00'))

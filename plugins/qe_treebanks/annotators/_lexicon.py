@@ -1,9 +1,4 @@
-"""Which tags a word can have, and how likely each makes the word. Words not seen are known by their class.
-
-P(tag | word) is the word's relative frequency, smoothed with that of its class: capitals, digits, hyphens and
-the last letters, learned from rare words. Divided by P(tag) and multiplied by P(word) it is P(word | tag). A
-tag named after what is above it (`NN^NP`) has its share of the tag, smoothed in the same way.
-"""
+"""Lexicon: possible tags of a word and their probabilities, by word class for unknown words."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -15,16 +10,20 @@ from numpy.typing import NDArray
 
 from qe_treebanks.annotators._grammar import UP
 
-_RARE: Final = 3  # a word as frequent or less says what unseen words are
-_CLASS_WEIGHT: Final = 1.0  # a word's class counts as this many uses
-_SHARE_WEIGHT: Final = 4.0  # what is above a tag, likewise
-_BACKOFF: Final = 2.0  # a shorter ending, likewise
-_SURE: Final = 20  # a word with more uses has no other tags than those seen
-_LEAST: Final = 0.003  # tags less likely than this share of the word's best are left out
+_RARE: Final = 3  # maximum count of words that represent unknown words
+_CLASS_WEIGHT: Final = 1.0  # weight of a word's class, in uses
+_SHARE_WEIGHT: Final = 4.0  # weight of a tag's parent, in uses
+_BACKOFF: Final = 2.0  # weight of a shorter suffix, in uses
+_SURE: Final = 20  # a word with more uses has only its observed tags
+_LEAST: Final = 0.003  # minimum probability of a tag, relative to the word's best
 
 
 class Lexicon:
     """Emissions of the symbols of tags.
+
+    P(tag | word) is the word's relative frequency, smoothed with that of its class: capitals, digits, hyphens
+    and the last letters, learned from rare words. Bayes' rule converts it to P(word | tag). A tag with a
+    parent (`NN^NP`) has a share of the tag, smoothed in the same way.
 
     words  (symbol, word) -> uses
     """
@@ -56,13 +55,13 @@ class Lexicon:
                     self._classes[name].update(tags)
 
     def tags(self, word: str) -> list[tuple[str, float]]:
-        """(symbol, log P(word | symbol)) of the tags that the word can have."""
+        """(symbol, log P(word | symbol)) of the word's possible tags."""
         if word not in self._of_word and word.lower() in self._of_word:
             word = word.lower()
         return self._emissions(word)
 
     def key(self, word: str) -> tuple[str, ...]:
-        """What `of` depends on: the word, its lower case if only that was seen, or its class."""
+        """Cache key: the word, its lower case if only that is known, or its class."""
         if word in self._of_word:
             return (word,)
         return (word.lower(),) if word.lower() in self._of_word else classes(word)
@@ -107,7 +106,7 @@ class Lexicon:
 
 
 def classes(word: str) -> tuple[str, ...]:
-    """What is known of a word by its look, from the least to the most.
+    """Word classes from capitals, digits, hyphens and last letters, from coarse to fine.
 
     >>> classes("Xi-22")
     ('', 'Ad-a', 'Ad-a 2', 'Ad-a 22', 'Ad-a -22', 'Ad-a i-22')

@@ -1,13 +1,4 @@
-"""Which symbols a span of a text can have: inside and outside scores of a small grammar.
-
-Inside, all spans with the same end lie side by side: spans i..m with the label B and one m..j with the label
-C make those of A, for every i before m at once, so that columns of scores are added and compared. Names and
-rules as in `_cky`.
-
-Before that, a grammar is restricted to the rules whose children some words of the text can make. Treebank
-grammars have thousands of symbols, of which a sentence can use some hundreds; charts of
-these symbols alone are small and quick. No tree is lost.
-"""
+"""Possible symbols of a text's spans, by inside and outside scores of a small grammar."""
 
 from typing import Final, NamedTuple
 
@@ -17,14 +8,15 @@ from numba import njit
 from features.basics.array_types import UNCOUNTED
 from qe_treebanks.annotators._cky import NEVER, Emissions, Flags, Floats, Ints, Longs, Nodes, Rules, span
 
-_LANES: Final = 8  # columns are as long as the next multiple
+_LANES: Final = 8  # columns are padded to a multiple of this
 
 
 class Grouped(NamedTuple):
-    """The binary rules again, grouped by right child and by parent. Right child C has the entries
-    by_right[C] to by_right[C + 1] of the first three arrays. Parent A has the entries by_parent[A] to
-    by_parent[A + 1] of the last four, by left child. After rule r, the first one with another left child
-    is at after[r].
+    """The binary rules grouped by right child and by parent.
+
+    Right child C has the entries by_right[C] to by_right[C + 1] of the first three arrays. Parent A has the
+    entries by_parent[A] to by_parent[A + 1] of the last four, by left child. The first rule after r with
+    another left child is at after[r].
     """
 
     by_right: Longs
@@ -84,13 +76,16 @@ def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, acti
 
 @njit(cache=True, nogil=True)
 def chart(words: Emissions, rules: Rules, groups: Grouped, beam: float, ends: Flags) -> tuple[Floats, Floats]:
-    """(spans, S) best inside scores of bases and of tops; arguments as of `_cky.inside`.
+    """Best inside scores (spans, S) of bases and of tops; arguments as for `_cky.inside`.
 
-    ends  (n,) after which words a span of several words can end
+    Spans with the same end are adjacent, so that whole columns of scores are added and compared: spans i..m
+    with label B and one m..j with label C form those of A for every i before m.
+
+    ends  (n,) words after which a span of several words can end
     """
     n, size = len(words.starts) - 1, len(rules.stay)
     columns = -(-n // _LANES) * _LANES
-    made = np.empty((size, columns), np.float32)  # bases of the spans with one end, by beginning
+    made = np.empty((size, columns), np.float32)  # bases of spans with the same end, by beginning
     top = np.full((n + 1, size, columns), NEVER, np.float32)  # by end, symbol, beginning
     bases = np.full((n * (n + 1) // 2, size), NEVER, np.float32)
     tops = np.full(bases.shape, NEVER, np.float32)
@@ -120,9 +115,10 @@ def chart(words: Emissions, rules: Rules, groups: Grouped, beam: float, ends: Fl
 def possible(
     words: Emissions, rules: Rules, groups: Grouped, root: int, beam: float, threshold: float, ends: Flags
 ) -> Flags:
-    """(spans, S) symbols that have two children or a word in a good tree. A good tree is at most `threshold`
-    below the best; the result is (0, 0) if there is no tree. `beam` is as for `_cky.inside`, spans by its
-    numbers, `ends` as for `chart`.
+    """Symbols (spans, S) that have two children or a word in a tree within `threshold` of the best.
+
+    The result is (0, 0) if there is no tree. `beam` is as for `_cky.inside`, spans are numbered as there,
+    `ends` is as for `chart`.
     """
     n = len(words.starts) - 1
     base, top = chart(words, rules, groups, beam, ends)
@@ -181,7 +177,7 @@ def _downwards(
 class Restricted(NamedTuple):
     """A grammar of some of the symbols, with their old and new numbers.
 
-    rules    of the symbols kept, by new numbers
+    rules    rules of the remaining symbols, by new numbers
     symbols  (new S,) the old number of each symbol
     numbers  (S,) the new number of each symbol; -1: none
     chains   the old number of each chain
@@ -194,7 +190,7 @@ class Restricted(NamedTuple):
 
 
 def by_kind(rules: Rules, kinds: Ints) -> Rules:
-    """The rules of every left child in the order of their parents' kinds, (S,) `kinds`."""
+    """The rules of every left child in the order of their parents' kinds, `kinds` (S,)."""
     lefts = np.repeat(np.arange(len(rules.stay)), np.diff(rules.starts))
     order = np.lexsort((kinds[rules.parents], lefts))
     return rules._replace(
@@ -204,10 +200,10 @@ def by_kind(rules: Rules, kinds: Ints) -> Rules:
 
 @njit(cache=True, nogil=True)
 def usable(tags: Ints, rules: Rules, kinds: Ints, pairs: Flags) -> tuple[Flags, Flags]:
-    """(S,) which symbols can be the base and the top of a span, of words with these `tags`.
+    """Symbols (S,) that can be the base and the top of a span of words with these `tags`.
 
     kinds  (S,) the kind of each symbol
-    seen   (kinds,) which kinds any span can be; (0,): all
+    pairs  (kinds,) kinds that any span can have; (0,): all
     """
     base = np.zeros(len(rules.stay), np.bool_)
     top = np.zeros(len(rules.stay), np.bool_)
@@ -236,9 +232,12 @@ def _reached(symbol: int, base: Flags, top: Flags, rules: Rules) -> None:
 
 
 def restricted(rules: Rules, root: int, tags: Ints, kinds: Ints, allowed: Flags) -> Restricted:
-    """The rules that words with these `tags` can use; the root is kept.
+    """The rules usable for words with these `tags`, and the root; no tree is lost.
 
-    allowed  as of `_cky.inside`
+    Treebank grammars have thousands of symbols, a sentence some hundreds, so that charts become small and
+    fast.
+
+    allowed  as for `_cky.inside`
     """
     pairs = allowed.any(axis=0) if len(allowed) else np.zeros(0, np.bool_)
     base, top = usable(tags, rules, kinds, pairs)

@@ -1,7 +1,4 @@
-"""Labels of the arcs of a dependency tree: averaged perceptron, from the root downwards. A label is chosen
-among those that training saw with the dependant's part of speech, from the two words, their neighbours
-and children, and the labels already given to the head and to the sibling before.
-"""
+"""Labels of dependency arcs: averaged perceptron, from the root downwards."""
 
 from typing import Final
 
@@ -13,12 +10,12 @@ from qe_treebanks.annotators._transitions import between as lying_between
 from qe_treebanks.annotators._word_models import Candidates
 from qe_treebanks.hashed_features import Ids, Linear, Longs, atom_cells, atom_templates, best_of, update
 
-# Dependant, its head, the head's head, the words beside the dependant, its outermost children, the head's
+# Dependant, its head, the head's head, the words next to the dependant, its outermost children, the head's
 # outermost children; word, part of speech, part of speech with morphology, ending.
 _NODES: Final = ("d", "h", "g", "before", "after", "dl", "dr", "hl", "hr")
 _SHOWN: Final = ("w", "p", "m", "e")
-# Side and distance; what lies between; children of the dependant on each side; label of the head, of the
-# sibling before, whether it is on the same side; root or not.
+# Side and distance; words between; children of the dependant on each side; label of the head, of the
+# previous sibling, whether it is on the same side; root or not.
 _MORE: Final = ("side", "distance", "between", "left", "right", "above", "sibling")
 ATOMS: Final = tuple(f"{n}.{a}" for n in _NODES for a in _SHOWN) + _MORE
 
@@ -81,7 +78,7 @@ def _label_tree(
     labels: Ids,
 ) -> None:  # fmt: skip
     outer = _outermost(heads)
-    last = np.full(len(heads) + 1, -1, np.int64)  # the sibling labelled before, by head
+    last = np.full(len(heads) + 1, -1, np.int64)  # the previously labelled sibling, by head
     atoms, cells = np.empty(len(ATOMS), np.uint64), np.empty(model.templates.shape[0], np.int64)
     n = len(heads)
     labels[:] = -1
@@ -118,7 +115,7 @@ def one_pass(
     words: Words, tags: Ids, offsets: Longs, heads: Ids, gold: Ids, order: Longs, model: Linear,
     candidates: Candidates, clock: int,
 ) -> None:  # fmt: skip
-    """Learns from the trees in this order; `clock` trees were seen before."""
+    """Trains on the trees in this order; `clock` is the number of earlier trees."""
     for k in order:
         low, high = offsets[k], offsets[k + 1]
         clock += 1
@@ -132,7 +129,11 @@ def one_pass(
 def label(
     words: Words, tags: Ids, offsets: Longs, heads: Ids, model: Linear, candidates: Candidates, labels: Ids
 ) -> None:
-    """Fills `labels`: of the arc that ends in each word."""
+    """Fills `labels`: the label of the arc that ends in each word.
+
+    Candidates are the labels seen in training with the dependant's part of speech. Features are both words,
+    their neighbours and children, and the labels of the head and the previous sibling.
+    """
     none = np.empty(0, np.int32)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]

@@ -1,4 +1,4 @@
-"""Files of annotators: JSON and .npy arrays. Type, size and bounds are checked on reading."""
+"""Files of annotators: JSON and .npy arrays, with types, sizes and bounds checked on reading."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,10 @@ def save(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
 
 
 def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, Any]:
-    """Read `meta.json`. Raises InputError for a missing key, and for a file that is damaged or of another
-    `version`: the weights of hashed features mean nothing to other features.
+    """Reads `meta.json`.
+
+    Raises InputError for a missing key, a damaged file, or another `version`, because hashed weights are
+    valid for one set of features only.
     """
     with damage_reported("the annotator", path / "meta.json", _REMEDY):
         meta = json.loads((path / "meta.json").read_text("utf-8"))
@@ -35,7 +37,7 @@ def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, A
 
 
 def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any]:
-    """An array of the given type. Raises InputError for any other."""
+    """Loads an array; raises InputError for another type or number of dimensions."""
     file = path / f"{name}.npy"
     with damage_reported("the annotator", file, _REMEDY):
         array = np.load(file, allow_pickle=False)
@@ -49,13 +51,13 @@ def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any
 
 
 def check(holds: bool, name: str, path: Path) -> None:
-    """Raises InputError, saying what does not hold."""
+    """Raises InputError that names the violated condition."""
     if not holds:
         raise InputError(f"cannot be used: {name}", location=path, remedy=_REMEDY)
 
 
 def weights(path: Path, name: str, n_labels: int) -> NDArray[np.float32]:
-    """Hashed weights: a power of two of cells and one more per label, all finite."""
+    """Loads hashed weights: a power of two of cells and one more per label, all finite."""
     array = load_array(path, name, np.float32, 1)
     cells = len(array) - n_labels
     check(cells > 0 and cells & (cells - 1) == 0, f"{name} has {len(array)} cells", path)
@@ -64,7 +66,7 @@ def weights(path: Path, name: str, n_labels: int) -> NDArray[np.float32]:
 
 
 def texts(value: Any, name: str, path: Path, min_count: int = 0) -> tuple[str, ...]:
-    """A list of different strings. Raises InputError for anything else."""
+    """A list of distinct strings; raises InputError for anything else."""
     good = isinstance(value, list) and all(isinstance(text, str) for text in value)
     check(
         good and len(set(value)) == len(value) and len(value) >= min_count,
@@ -75,11 +77,11 @@ def texts(value: Any, name: str, path: Path, min_count: int = 0) -> tuple[str, .
 
 
 def indices(array: NDArray[Any], limit: int, name: str, path: Path) -> None:
-    """Raises InputError if an index is outside of 0 .. limit - 1."""
+    """Raises InputError if an index is outside 0 .. limit - 1."""
     check(not len(array) or (array.min() >= 0 and array.max() < limit), f"{name} is out of bounds", path)
 
 
 def starts(array: NDArray[Any], groups: int, items: int, name: str, path: Path) -> None:
-    """Raises InputError if an array of beginnings does not divide `items` into `groups`."""
+    """Raises InputError if an array of starts does not divide `items` into `groups`."""
     good = len(array) == groups + 1 and array[0] == 0 and array[-1] == items and (np.diff(array) >= 0).all()
     check(bool(good), f"{name} do not divide {items} items into {groups}", path)

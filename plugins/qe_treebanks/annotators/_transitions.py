@@ -1,10 +1,4 @@
-"""Unlabelled dependency trees by transitions. The method is arc-standard with beam search and an averaged
-perceptron.
-
-Nivre 2004 (arc-standard); Huang, Fayong and Guo 2012 (the perceptron is updated where the beam is furthest
-ahead of the right derivation: max violation); features after Zhang and Nivre 2011. The trees are projective,
-with one root.
-"""
+"""Unlabelled dependency parsing: arc-standard transitions, beam search, averaged perceptron."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -14,16 +8,16 @@ from numba import njit
 
 from qe_treebanks.hashed_features import Floats, Hashes, Ids, Linear, Longs, atom_cells, atom_templates
 
-SHIFT, LEFT, RIGHT = 0, 1, 2  # LEFT: the top of the stack becomes head of the one below; RIGHT: the reverse
+SHIFT, LEFT, RIGHT = 0, 1, 2  # LEFT: the top of the stack becomes head of the word below; RIGHT: the reverse
 ACTIONS: Final = 3
 
-# Words a feature can look at: top of the stack, the next two below, the next three of the buffer; the
-# outermost children of the two topmost, and the next inwards.
+# Words in features: top of the stack, the next two below, the next three of the buffer; the
+# outermost children of the top two, and the next ones inwards.
 _NODES: Final = (
     "s0", "s1", "s2", "b0", "b1", "b2", "s0l", "s0k", "s0r", "s0q", "s1l", "s1k", "s1r", "s1q",
 )  # fmt: skip
 _SHOWN: Final = ("w", "p", "m")  # word, part of speech, part of speech with morphology
-# Distance of s0 and s1; how many left and right children each has; what lies between.
+# Distance of s0 and s1; number of left and right children of each; words between.
 _MORE: Final = ("d", "v0l", "v0r", "v1l", "v1r", "between")
 ATOMS: Final = tuple(f"{n}.{a}" for n in _NODES for a in _SHOWN) + _MORE
 
@@ -47,7 +41,7 @@ TEMPLATES: Final = atom_templates(_TEXT, ATOMS)
 
 
 class Words(NamedTuple):
-    """The words of texts, or of one.
+    """The words of one or several texts.
 
     hashes  (n, 4) of word, part of speech, part of speech with morphology, ending
     marks   (n,) bits for `between`
@@ -57,15 +51,15 @@ class Words(NamedTuple):
     marks: Longs
 
 
-# Rows of a state's table of words: head, leftmost child, second leftmost, rightmost, second rightmost; how
-# many left and right children; the last row is the stack.
+# Rows of a state's table: head, leftmost child, second leftmost, rightmost, second rightmost; number
+# of left and right children; the last row is the stack.
 _HEAD, _L1, _L2, _R1, _R2, _NL, _NR, _STACK = range(8)
 _ROWS: Final = 8
 
 
 @njit(cache=True, nogil=True)
 def bucket(distance: int) -> int:
-    """1 to 4, 5 to 6, 7 to 10, more."""
+    """Bucket of a distance: 1 to 4 exact, then 5 to 6, 7 to 10, more."""
     if distance < 5:
         return distance
     return 5 if distance < 7 else (6 if distance < 11 else 7)
@@ -73,9 +67,7 @@ def bucket(distance: int) -> int:
 
 @njit(cache=True, nogil=True)
 def between(marks: Longs, low: int, high: int) -> int:
-    """The bits that any word strictly between two has (see `marks`). The bits are verb, punctuation,
-    conjunction.
-    """
+    """Union of the bits of words strictly between two words: verb, punctuation, conjunction."""
     seen = np.int64(0)
     for k in range(low + 1, high):
         seen |= marks[k]
@@ -147,12 +139,12 @@ def _apply(table: Longs, top: int, front: int, action: int) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def oracle(heads: Ids) -> Longs:
-    """(2n - 1,) the actions that build a projective tree; `heads` from 0, -1 for the root."""
+    """Actions (2n - 1,) that build a projective tree; `heads` from 0, -1 for the root."""
     n = len(heads)
     actions = np.empty(2 * n - 1, np.int64)
     table = np.empty((_ROWS, n), np.int64)
     _start(table)
-    left = np.zeros(n, np.int64)  # children that are still to be attached
+    left = np.zeros(n, np.int64)  # unattached children
     for h in heads:
         if h >= 0:
             left[h] += 1
@@ -191,9 +183,9 @@ def _score_actions(
 def search(words: Words, model: Linear, width: int, gold: Longs) -> tuple[Longs, Longs, int]:
     """Beam search.
 
-    gold    (2n - 1,) the right actions, to learn from; empty: none
-    Returns the best actions, its heads (-1: root), and with `gold` the number of steps to update on (0: the
-    right derivation won), for which the actions are then the best at that step.
+    gold    (2n - 1,) the right actions, for training; empty: none
+    Returns the best actions, their heads (-1: root), and with `gold` the number of steps to update on (0: the
+    right derivation won); the actions are then the best ones at that step.
     """
     n = len(words.marks)
     steps = 2 * n - 1
@@ -201,7 +193,7 @@ def search(words: Words, model: Linear, width: int, gold: Longs) -> tuple[Longs,
     tops = np.zeros((2, width), np.int64)
     fronts = np.zeros((2, width), np.int64)
     scores = np.zeros((2, width), np.float32)
-    right = np.zeros((2, width), np.bool_)  # still the right derivation
+    right = np.zeros((2, width), np.bool_)  # whether the derivation is still right
     parents = np.zeros((steps, width), np.int64)
     actions = np.zeros((steps, width), np.int64)
     _start(tables[0, 0])
@@ -279,7 +271,11 @@ def _update(words: Words, model: Linear, scored_actions: Longs, amount: float, c
 def one_pass(
     words: Words, offsets: Longs, heads: Ids, order: Longs, model: Linear, width: int, clock: int
 ) -> None:
-    """Learns from the trees in this order; `clock` trees were seen before."""
+    """Trains on the trees in this order; `clock` is the number of earlier trees.
+
+    The perceptron is updated at the step of maximum violation (Huang, Fayong and Guo 2012). Actions:
+    arc-standard (Nivre 2004); features after Zhang and Nivre 2011.
+    """
     for k in order:
         low, high = offsets[k], offsets[k + 1]
         clock += 1
@@ -297,7 +293,7 @@ def one_pass(
 
 @njit(cache=True, nogil=True)
 def parse(words: Words, offsets: Longs, model: Linear, width: int, heads: Ids) -> None:
-    """Fills `heads`: the head of every word within its text, from 0; -1 for the root."""
+    """Fills `heads` of a projective tree with one root: places within the text, from 0; -1 for the root."""
     none = np.empty(0, np.int64)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
@@ -307,7 +303,7 @@ def parse(words: Words, offsets: Longs, model: Linear, width: int, heads: Ids) -
 
 
 def projective(heads: Sequence[int]) -> list[int]:
-    """Heads of a projective tree (Nivre and Nilsson 2005). While arcs cross, the shortest of them is lifted.
+    """Heads of a projective tree, lifting the shortest crossing arc repeatedly (Nivre and Nilsson 2005).
 
     >>> projective([2, 3, -1, 2])
     [2, 2, -1, 2]
@@ -332,7 +328,7 @@ def _shortest_crossing(heads: Sequence[int]) -> int | None:
 def _spans(heads: Sequence[int]) -> tuple[Longs, Longs]:
     below: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads):
-        below[head].append(word)  # of the root, -1: the last
+        below[head].append(word)  # the root's head -1 is the last entry
     order, waiting = list[int](), below[-1][::-1]
     while waiting:
         order.append(waiting.pop())

@@ -1,9 +1,4 @@
-"""Averaged perceptrons that label the words of texts, over hashed features.
-
-A sequence model labels all words of a text together, by Viterbi's algorithm (Collins 2002, Discriminative
-training methods for hidden Markov models). A choice model labels every word by itself, from what a tag that
-is known already allows, as its morphology by its part of speech.
-"""
+"""Averaged perceptrons that label words by hashed features: sequence models and choice models."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,7 +36,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Training:
-    """How a model is trained: 2^bits weights, passes over the texts, the seed of their order."""
+    """Training settings: 2^bits weights, passes over the texts, seed of their order."""
 
     epochs: int = 8
     seed: int = 0
@@ -50,7 +45,7 @@ class Training:
     stage: str = "training"
 
     def steps(self, texts: int, one_pass: Callable[[Longs, int], int]) -> int:
-        """All passes, each over the texts in a random order; `one_pass` takes and returns the steps made."""
+        """Runs all passes over the texts in random order; `one_pass` receives and returns the steps."""
         random, steps = np.random.default_rng(self.seed), 0
         for epoch in range(self.epochs):
             steps = one_pass(random.permutation(texts), steps)
@@ -59,14 +54,14 @@ class Training:
 
 
 class Candidates(NamedTuple):
-    """The labels that tag t allows, at least one: labels[starts[t]:starts[t + 1]]."""
+    """Labels that tag t allows, at least one: labels[starts[t]:starts[t + 1]]."""
 
     labels: Ids
     starts: Longs
 
     @classmethod
     def from_gold(cls, tags: Ids, gold: Ids, number: int) -> "Candidates":
-        """The labels seen with each of `number` tags; a tag never seen allows the most frequent label."""
+        """The labels seen with each of `number` tags; an unseen tag allows the most frequent label."""
         labels: list[set[int]] = [set() for _ in range(number)]
         for tag, label in zip(tags.tolist(), gold.tolist(), strict=True):
             labels[tag].add(label)
@@ -77,7 +72,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def load(cls, path: Path, tags: int, labels: int) -> "Candidates":
-        """From `candidates.npy` and `starts.npy`. Raises InputError for damaged ones."""
+        """Loads `candidates.npy` and `starts.npy`; raises InputError for damaged ones."""
         candidates = _storage.load_array(path, "candidates", np.int32, 1)
         starts = _storage.load_array(path, "starts", np.int64, 1)
         _storage.starts(starts, tags, len(candidates), "candidates", path)
@@ -88,11 +83,11 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ChoiceModel:
-    """A linear model that chooses among the labels that a tag allows.
+    """A linear model that labels single words, choosing among the labels that a known tag allows.
 
     labels      (L,) names
-    tags        (T,) names of what limits the choice
-    templates   what a feature looks at; attribute -1 is the tag
+    tags        (T,) names of the limiting tags
+    templates   inputs of each feature; attribute -1 is the tag
     weights     (2^k + L,)
     """
 
@@ -103,7 +98,7 @@ class ChoiceModel:
     candidates: Candidates
 
     def predict(self, tokens: Tokens, tags: Ids, hashes: Hashes | None = None) -> Ids:
-        """(n_tokens,) index into `labels`; `tags` are indices into the model's."""
+        """Index (n_tokens,) into `labels`; `tags` are indices into the model's tags."""
         result = np.empty(len(tokens.ids), np.int32)
         texts = texts_of(tokens, hashes, tag_hashes(self.tags)[tags])
         model = linear(template_array(self.templates), self.weights, len(self.labels))
@@ -112,7 +107,7 @@ class ChoiceModel:
 
 
 def tag_hashes(tags: Sequence[str]) -> Hashes:
-    """(T,) what features see of a tag."""
+    """Feature hashes (T,) of tags."""
     return np.array([hashed(f"tag={tag}") for tag in tags], np.uint64)
 
 
@@ -120,7 +115,7 @@ def fit_choices(
     tokens: Tokens, tags: Ids, gold: Ids, tag_names: Sequence[str], labels: Sequence[str],
     templates: Sequence[Template], training: Training,
 ) -> ChoiceModel:  # fmt: skip
-    """A model of the labels that words with tags have."""
+    """Fits a model of word labels given tags."""
     candidates = Candidates.from_gold(tags, gold, len(tag_names))
     texts = texts_of(tokens, None, tag_hashes(tag_names)[tags])
     model = untrained(template_array(templates), training.bits, len(labels))
@@ -159,10 +154,12 @@ def _choice_pass(
 
 @dataclass(frozen=True, eq=False)
 class SequenceModel:
-    """Scores of labels from hashed features of the words around and of the label before.
+    """Labels a text by Viterbi's algorithm, from hashed features of nearby words and the previous label.
+
+    Source: Collins 2002, Discriminative training methods for hidden Markov models.
 
     labels       (L,) names
-    templates    what a feature looks at
+    templates    inputs of each feature
     weights      (2^k + L,) of feature and label (`qe_treebanks.hashed_features`)
     transitions  (L + 1, L) of a label after another; the last row: at the beginning; minus infinity: never
     """
@@ -177,15 +174,13 @@ class SequenceModel:
         return linear(template_array(self.templates), self.weights, len(self.labels))
 
     def predict(self, tokens: Tokens, hashes: Hashes | None = None) -> Ids:
-        """(n_tokens,) the label of every token, an index into `labels`."""
+        """Label (n_tokens,) of every token, an index into `labels`."""
         result = np.empty(len(tokens.ids), np.int32)
         _predict(texts_of(tokens, hashes), self.linear, self.transitions, result)
         return result
 
     def near(self, tokens: Tokens, margin: float, hashes: Hashes | None = None) -> Flags:
-        """(n_tokens, L) labels of every token in labellings up to `margin` below the best. Labellings are of
-        the token's whole text.
-        """
+        """Labels (n_tokens, L) of every token in labellings of its text up to `margin` below the best."""
         result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
         _near(texts_of(tokens, hashes), self.linear, self.transitions, np.float32(margin), result)
         return result
@@ -194,7 +189,7 @@ class SequenceModel:
     def load(
         cls, path: Path, name: str, labels: tuple[str, ...], templates: tuple[Template, ...]
     ) -> "SequenceModel":
-        """From the weights `name` and `transitions` in `path`. Raises InputError for damaged ones."""
+        """Loads the weights `name` and `transitions` from `path`; raises InputError for damaged ones."""
         transitions = _storage.load_array(path, "transitions", np.float32, 2)
         same = transitions.shape == (len(labels) + 1, len(labels))
         _storage.check(same, "transitions have another size", path)
@@ -206,17 +201,17 @@ class SequenceModel:
 class _Moves(NamedTuple):
     weights: Floats
     sums: NDArray[np.float64]
-    fence: Floats  # minus infinity: never
+    fence: Floats  # minus infinity forbids a transition
 
 
 def fit_sequence(
     tokens: Tokens, gold: Ids, labels: Sequence[str], templates: Sequence[Template], training: Training,
     follows: Flags | None = None,
 ) -> SequenceModel:  # fmt: skip
-    """A model of the labelled tokens.
+    """Fits a model of the labelled tokens.
 
     gold     (n_tokens,) index into `labels`
-    follows  (L + 1, L) which label may follow which (last row: which may begin); any if None
+    follows  (L + 1, L) allowed transitions (last row: allowed first labels); None: all
     """
     shape = len(labels) + 1, len(labels)
     allowed = np.ones(shape, np.bool_) if follows is None else follows
@@ -281,9 +276,9 @@ def _near(texts: Texts, model: Linear, transitions: Floats, margin: np.float32, 
         if n == 0:
             continue
         _, own = _emissions(texts, low, high, model, size)
-        before = own.copy()  # the best labellings of the words up to one, by its label
+        before = own.copy()  # scores of the best labellings up to a word, by its label
         _viterbi(before, transitions, np.empty((n, size), np.int32), np.empty(n, np.int32))
-        after = np.zeros((n, size), np.float32)  # of those behind it
+        after = np.zeros((n, size), np.float32)  # scores of the best labellings after a word
         for i in range(n - 2, -1, -1):
             for label in range(size):
                 best = np.float32(-np.inf)

@@ -26,13 +26,13 @@ from qe_treebanks.annotators._guide import VERSION, Guide
 @summarised
 @dataclass(frozen=True, eq=False)
 class Constituents(Annotator):
-    """Comments on constituents: the best tree, its grammar, and log-probabilities. The comments are
-    `constituency` (the best tree), `tree_grammar` (`fine` or `plain`), `tree_log_probability` (of the
-    best tree), `tree_log_probabilities` (of the n best, best first).
+    """Adds comments with the best tree (`constituency`) and its grammar (`tree_grammar`: `fine` or `plain`).
 
-    Words that the treebank joins by `_` (`Nueva_York`) are learned whole and split: texts have
-    them apart. A text that no grammar has a tree for, or of more than 250 words, has one comment alone:
-    `tree_grammar = none`.
+    `tree_log_probability` belongs to the best tree, `tree_log_probabilities` to the n best, best first.
+
+    Words that the treebank joins by `_` (`Nueva_York`) are learned both joined and split, because texts
+    separate them. A text of more than 250 words, or without a tree, has one comment only: `tree_grammar =
+    none`.
     """
 
     treebank = "bracketed trees"
@@ -132,7 +132,7 @@ class Constituents(Annotator):
 
     @classmethod
     def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Brackets by the rules of EVALB; and with labels up to a dot only."""
+        """Brackets by the rules of EVALB, with full labels and with labels up to a dot."""
         (own,) = (annotator for annotator in annotators if isinstance(annotator, cls))
         trees = [tree for file in gold for tree in read_trees(file)[0]]
         parses = own.parser.parse_all(Tokens.from_lists([tree.words() for tree in trees]))
@@ -176,7 +176,7 @@ def _versions(tree: Node) -> list[Node]:
 
 
 def _split_leaf(leaf: Node) -> list[Node]:
-    """The words that `_` joins in a leaf, as leaves of their own.
+    """The words that `_` joins in a leaf, as separate leaves.
 
     >>> [str(node) for node in _split_leaf(Node("np00000", word="Nueva_York"))]
     ['(np00000 Nueva)', '(np00000 York)']

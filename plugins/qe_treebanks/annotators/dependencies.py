@@ -42,11 +42,10 @@ _VERSION: Final = digest(_transitions.TEMPLATES.tolist(), _relations.TEMPLATES.t
 @summarised
 @dataclass(frozen=True, eq=False)
 class Dependencies(Annotator):
-    """Heads, and the layer `deprel`. Heads come from transitions with a beam, then labels from the root
-    downwards.
+    """Adds heads, by transitions with a beam, and the layer `deprel`, from the root downwards.
 
-    Every text is one tree with one root, without crossing arcs. Parts of speech are those that a tagger
-    trained on the other three quarters of the treebank gives, so that training sees errors like those of use.
+    Every text is one tree with one root, without crossing arcs. In training, parts of speech come from
+    taggers trained on the other three quarters of the treebank, so that their errors are realistic.
 
     Attributes
     ----------
@@ -138,9 +137,7 @@ class Dependencies(Annotator):
 
     @classmethod
     def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Unlabelled and labelled attachment scores, punctuation included. `las_universal` is without
-        subtypes.
-        """
+        """Unlabelled and labelled attachment scores with punctuation; `las_universal` ignores subtypes."""
         sentences = _parsed(gold)
         words = _attachment([s.words for s in sentences], language, annotators)
         return {"words": words, "tokens": _attachment([s.in_text() for s in sentences], language, annotators)}

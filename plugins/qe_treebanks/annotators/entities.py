@@ -37,9 +37,7 @@ _VERSION: Final = digest(_TEMPLATES)
 @summarised
 @dataclass(frozen=True, eq=False)
 class Entities(Annotator):
-    """Layer `entity`: `B-` or `I-` and a type, or `O`. It learns from words, endings and capitals, not from
-    tags.
-    """
+    """Adds the layer `entity` (`B-` or `I-` and a type, or `O`), from words, not from tags."""
 
     adds: ClassVar[tuple[Layer, ...]] = ("entity",)
     treebank = "CoNLL 2002 or 2003, or CoNLL-U with NER= in MISC"
@@ -75,7 +73,7 @@ class Entities(Annotator):
 
     @classmethod
     def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Precision, recall and F1 of whole entities, over all types and of each."""
+        """Precision, recall and F1 of whole entities, over all types and per type."""
         sentences = read_entities(gold)
         batch = annotated([sentence.words for sentence in sentences], language, annotators)
         tags = batch.layers["entity"]
@@ -88,7 +86,8 @@ class Entities(Annotator):
 
 
 def follows(labels: Sequence[str]) -> NDArray[np.bool_]:
-    """(L + 1, L) whether a label may follow another. The last row marks the labels that may begin a text;
+    """Allowed transitions (L + 1, L) between labels; the last row marks allowed first labels.
+
     `I-` only continues its own type.
 
     >>> follows(["O", "B-A", "I-A"]).tolist()
@@ -103,16 +102,17 @@ def follows(labels: Sequence[str]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Tagged:
-    """The words of a sentence, and their tags: `B-` or `I-` and a type, `O`."""
+    """Words of a sentence, and their tags: `B-` or `I-` and a type, `O`."""
 
     words: list[str]
     tags: list[str]
 
 
 def read_entities(files: Sequence[Path]) -> list[Tagged]:
-    """Sentences of CoNLL 2002 and 2003 files, or of CoNLL-U with `NER=`. CoNLL 2002 and 2003 have a word a
-    line, its tag last. Tags of the older kind, where `I-` can begin an entity, are turned into `B-` and
-    `I-`. Raises InputError, with file and line, for tags of another kind and files without a sentence.
+    """Sentences of CoNLL 2002 and 2003 files (a word per line, its tag last), or of CoNLL-U with `NER=`.
+
+    Tags of the older scheme, in which `I-` can begin an entity, are converted to `B-` and `I-`. Raises
+    InputError, with file and line, for other tags and files without a sentence.
     """
     sentences = [sentence for file in files for sentence in _read(file)]
     if not sentences:
@@ -179,9 +179,10 @@ def normalised(tags: Sequence[str]) -> list[str]:
 
 
 def scores(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Any]:
-    """Precision, recall and F1 of (gold, predicted) tags of texts, over all types and of each. As the script
-    conlleval of the CoNLL tasks counts (Tjong Kim Sang 2002): an entity is right if its first word, last
-    word and type are. A share of nothing is 0, as there.
+    """Precision, recall and F1 of (gold, predicted) tags of texts, over all types and per type.
+
+    As in the script conlleval of the CoNLL tasks (Tjong Kim Sang 2002), an entity is right if its first word,
+    last word and type are, and 0 / 0 is 0.
 
     >>> scores([(["B-PER", "I-PER", "O"], ["B-PER", "O", "O"])])["f1"]
     0.0

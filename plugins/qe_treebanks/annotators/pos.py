@@ -48,11 +48,11 @@ _VERSION: Final = digest(_TAGS, _MORPHOLOGY)
 @summarised
 @dataclass(frozen=True, eq=False)
 class Pos(Annotator):
-    """Layers `upos`, `xpos`, `feats`, `lemma`.
+    """Adds the layers `upos`, `xpos`, `feats`, `lemma`.
 
-    The universal part of speech comes from a sequence model, the language's own tag and the morphology (one
-    choice) from what that part of speech allows, the base form from a dictionary of the treebank and rules of
-    endings. Where the treebank has tokens of several syntactic words (`del`), both ways are learned.
+    A sequence model predicts the universal part of speech. A choice model predicts language-specific tag and
+    morphology together, given that part of speech. Base forms come from a dictionary of the treebank and
+    suffix rules. Tokens of several syntactic words (`del`) are learned both joined and split.
     """
 
     adds: ClassVar[tuple[Layer, ...]] = ("lemma", "upos", "xpos", "feats")
@@ -73,7 +73,7 @@ class Pos(Annotator):
     def learned(
         cls, sentences: Sequence[Sequence[Row]], settings: Mapping[str, Any], progress: Progress = silent
     ) -> Self:
-        """From sentences with tags. Raises InputError if a word has none."""
+        """Learns from sentences with tags; raises InputError if a word has none."""
         for sentence in sentences:
             if any(row[UPOS] == NOTHING for row in sentence):
                 raise InputError(

@@ -1,1 +1,1 @@
-"""Verbs."""
+"""Commands."""

@@ -210,9 +210,7 @@ def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -
 
 
 def figures_table(figures: Mapping[str, Any], title: str) -> "Table":
-    """A table with a row for each annotated layer, and for each type in a layer. Cells without a figure are
-    empty.
-    """
+    """Table with a row per annotated layer, and per type in a layer; missing figures are empty."""
     from qe.display.table import Column, Table
 
     rows: dict[str, Mapping[str, Any]] = {}
