@@ -185,7 +185,10 @@ def label_of(symbol: str) -> str:
 
 
 def tree_of(nodes: NDArray[np.int64], grammar: Grammar, words: Sequence[str]) -> Node:
-    """The tree of a derivation (see `qe_treebanks.annotators._cky.best_derivation`), with the treebank's labels."""
+    """The tree of a derivation, with the treebank's labels.
+
+    The nodes are those of `qe_treebanks.annotators._cky.best_derivation`.
+    """
     finished: list[list[Node]] = []
     for symbol, low, high, chain in nodes[::-1].tolist():
         name = grammar.symbols[symbol]
