@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.core.extractor import Feature
 from features.core.segments import Segments
-from features.word_level.aggregates import AGGREGATES, aggregate
+from features.word_level.knowledge import AGGREGATES, aggregate
 from features.word_level.labels import PROBABILITIES, Flags
 from features.word_level.model import TokenModel
 from features.word_level.places import Kind, Places, WordLevelExtractor

@@ -20,8 +20,7 @@ from features.word_level.knowledge import TokenKnowledge
 from features.word_level.labels import Bad, error_rate
 from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters, standardised
-from features.word_level.text_model import TextModel
-from features.word_level.two_sides import Side, TwoSides
+from features.word_level.two_sides import Side, TextModel, TwoSides
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
 _SIDES: Final = ("target", "source")

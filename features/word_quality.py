@@ -18,9 +18,8 @@ from features.basics.threads import side_by_side
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
-from features.word_level.aggregates import AGGREGATES, JudgedWords, aggregate
 from features.word_level.columns import concatenated
-from features.word_level.knowledge import Knowing, judgements, stem
+from features.word_level.knowledge import AGGREGATES, JudgedWords, Knowing, aggregate, judgements, stem
 from features.word_level.labels import (
     Bad,
     Flags,

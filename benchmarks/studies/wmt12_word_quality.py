@@ -31,8 +31,8 @@ from features.basics.array_types import FloatArray
 from features.basics.progress import silent
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
-from features.word_level.aggregates import JudgedWords
 from features.word_level.keys import Encoding
+from features.word_level.knowledge import JudgedWords
 from features.word_level.labels import TokenLabels
 from features.word_quality import KINDS, TokenQuality, WordQuality
 from qe.config.experiment import ResourcesSection

@@ -158,7 +158,7 @@ class PairMemory:
     ) -> tuple[list[Floats | None], list[Floats | None], list[Match]]:
         new = [pair for pair in dict.fromkeys(rows) if pair not in self._matches]
         encoded = encode_prompted(encoder, [each for pair in new for each in self._prompted(pair)])
-        matches = {pair: _match(*(encoded[each] for each in self._prompted(pair))) for pair in new}
+        matches = {pair: best_match(*(encoded[each].tokens for each in self._prompted(pair))) for pair in new}
         vectors = {prompted: _vectors(each) for prompted, each in encoded.items()}
         asked = [self._prompted(pair) for pair in rows]
         known = {each: self._vectors[each] for both in asked for each in both if each not in vectors}
@@ -197,10 +197,6 @@ def encode_prompted(encoder: TextEncoder, texts: Iterable[Prompted]) -> dict[Pro
         own = [text for other, text in distinct if other == prompt]
         encoded |= zip(((prompt, text) for text in own), encoder.encode(own, prompt), strict=True)
     return encoded
-
-
-def _match(first: EncodedText, second: EncodedText) -> Match:
-    return best_match(first.tokens, second.tokens)
 
 
 def _vectors(encoded: EncodedText) -> Floats | None:

@@ -225,7 +225,8 @@ class WordStates:
         keys = [(text, tuple(tokens.words(i))) for i, text in enumerate(texts)]
         states = [state for i in range(0, len(keys), _CHUNK) for state in self._chunk(keys[i : i + _CHUNK])]
         width = max((state.shape[1] for state in states), default=0)
-        filled = [state if state.shape[1] else _undefined(len(state), width) for state in states]
+        undefined = np.float16(np.nan)
+        filled = [state if state.shape[1] else np.full((len(state), width), undefined) for state in states]
         return np.concatenate([np.empty((0, width), np.float16), *filled]).astype(np.float32)
 
     def _chunk(self, keys: list[_Key]) -> list[NDArray[np.float16]]:
@@ -239,10 +240,6 @@ class WordStates:
         self._cached |= states
         self._numbers += size
         return result
-
-
-def _undefined(rows: int, width: int) -> NDArray[np.float16]:
-    return np.full((rows, width), np.nan, np.float16)
 
 
 def _state(text: str, words: tuple[str, ...], encoded: EncodedText) -> NDArray[np.float16]:

@@ -195,7 +195,8 @@ def _described(
     if "pseudo_reference" in use:
         columns |= agreement_columns("pseudo_", target, segments.pseudo_reference_tokens)
     if "back_translation" in use:
-        columns |= _back_columns(segments, links)
+        back = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
+        columns |= {name: values_at(column, links.best) for name, column in back.items()}
     gaps = _gap_columns(columns, target.offsets)
     rows, source_rows = (
         resources.target_vectors.ids(target),
@@ -217,11 +218,6 @@ def _described(
         np.column_stack(gap_sides(rows, target.offsets, 0)),
         np.asarray(target.offsets),
     )
-
-
-def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
-    agreement = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
-    return {name: values_at(column, links.best) for name, column in agreement.items()}
 
 
 def _word_rows(

@@ -295,7 +295,9 @@ class TextPredictor:
         half = _half(len(segments))
 
         def learned(k: int) -> Predictor:
-            corpus = _corpus([side.take(np.flatnonzero(half == k)) for side in sides])
+            parts = [side.take(np.flatnonzero(half == k)) for side in sides]
+            pairs = [(part.source_tokens, part.target_tokens) for part in parts]
+            corpus = ParallelCorpus.of_tokens(pairs, parts[0].source_tokenizer, parts[0].target_tokenizer)
             return Predictor.build(corpus, aligner=aligner, epochs=_EPOCHS, seed=k)
 
         with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
@@ -305,11 +307,11 @@ class TextPredictor:
         self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
     ) -> TokenTable:
         """The table with the predictions of its words; `is_training`: these are the segments learned from."""
-        values = (
-            self._training_predictions(segments, aligner)
-            if is_training
-            else self._new_predictions(segments, aligner)
-        )
+        if is_training:
+            values = self._training_predictions(segments, aligner)
+        else:
+            predicted = [prediction_columns(segments, aligner, each) for each in self.predictors]
+            values = np.asarray(np.mean(predicted, axis=0), np.float64)
         columns: Columns = {f"own_predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
         return with_columns(table, columns, "own_predicted_")
 
@@ -321,10 +323,6 @@ class TextPredictor:
             others = segments.take(np.flatnonzero(half != k))
             result[of_token != k] = prediction_columns(others, aligner, self.predictors[k])
         return result
-
-    def _new_predictions(self, segments: Segments, aligner: Aligner) -> Floats:
-        predicted = [prediction_columns(segments, aligner, p) for p in self.predictors]
-        return np.asarray(np.mean(predicted, axis=0), np.float64)
 
     def save(self, path: Path) -> None:
         (path / _PREDICTORS).mkdir()
@@ -344,11 +342,6 @@ class TextPredictor:
 
 def _half(n: int) -> NDArray[np.int64]:
     return np.asarray(np.arange(n) * _HALVES // max(n, 1), np.int64)
-
-
-def _corpus(sides: Sequence[Segments]) -> ParallelCorpus:
-    pairs = [(side.source_tokens, side.target_tokens) for side in sides]
-    return ParallelCorpus.of_tokens(pairs, sides[0].source_tokenizer, sides[0].target_tokenizer)
 
 
 OPTIONAL: Final = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")

@@ -1,19 +1,24 @@
 """The source side of token tables, and what families of both sides have in common."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.errors import unknown_name
 from features.basics.ragged import row_index, rows_of
+from features.basics.threads import cores
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.decoder_output.tokens import Marker
+from features.storage.arrays import finite, typed
+from features.storage.damage import Damaged
 from features.text.tokens import segment_mean
 from features.word_level.columns import (
     Columns,
@@ -23,11 +28,25 @@ from features.word_level.columns import (
     matrix,
     places,
     prefixed,
+    same_width,
     shifted,
     spread,
     values_at,
 )
-from features.word_level.keys import Keys, hashes, key_at, neighbour_keys, neighbours, paired
+from features.word_level.keys import (
+    Encoding,
+    Keys,
+    encoded,
+    fit_encodings,
+    hashes,
+    key_at,
+    load_encodings,
+    neighbour_keys,
+    neighbours,
+    out_of_fold,
+    paired,
+    save_encodings,
+)
 from features.word_level.knowledge import KNOWLEDGE, Knowing, LearnedKnowledge, refuse_judgements, stem
 from features.word_level.labels import (
     Bad,
@@ -47,6 +66,16 @@ from features.word_level.lookups import (
     spread_share,
 )
 from features.word_level.model import Inputs
+from features.word_level.network import Matrix, moments, standardised_inputs
+from features.word_level.pooling import (
+    Learned,
+    Parameters,
+    PoolingNetwork,
+    fit_network,
+    full_texts,
+    load_network,
+    save_network,
+)
 from features.word_level.tokens import TokenResources, TokenTable, remembered
 from features.word_level.training_text import DECODER, OPTIONAL, Extension, Extras, load_used, save_used
 
@@ -385,3 +414,91 @@ class TwoSides(Knowing, ResourceLookup):
             learned = (*learned, self._decoder.restore(path / "decoder"))
         extension = Extension.load(self._extras, path)
         return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
+
+
+_BATCH = 500  # texts scored at a time: memory stays small
+
+
+@dataclass(frozen=True, eq=False)
+class TextModel:
+    """Mean of networks over columns, target encodings and word vectors of the tokens. Columns are
+    standardised.
+    """
+
+    encodings: Mapping[str, Encoding]
+    mean: Matrix
+    deviation: Matrix
+    networks: tuple[PoolingNetwork, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        side: Side,
+        bad: Bad,
+        outcomes: Matrix,
+        weights: Matrix,
+        *,
+        networks: int,
+        epochs: int,
+        dropout: float = 0.4,
+        seed: int,
+        beginnings: Sequence[Parameters] = (),
+    ) -> "TextModel":
+        """Fits networks to labels `bad` (n_tokens,), outcomes (n, m) and weights (n,). `bad` is whether
+        tokens are BAD, or how probably. Texts without tokens are passed over. Networks begin at `beginnings`
+        in turn, if there are any.
+        """
+        columns = _columns(side.inputs, out_of_fold(side.inputs.keys, bad, side.segment))
+        mean, deviation = moments(columns)
+        inputs = standardised_inputs(columns, side.inputs.vectors, mean, deviation)
+        texts, full = full_texts(inputs, side.offsets)
+        learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
+
+        def network(i: int) -> PoolingNetwork:
+            initial_state = beginnings[i % len(beginnings)] if beginnings else None
+            return fit_network(
+                texts, learned, epochs=epochs, dropout=dropout, seed=seed + i, beginning=initial_state
+            )
+
+        # One thread each, and one for their products: not for all of them at once.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, cores())) as pool:
+            fitted = tuple(pool.map(network, range(networks)))
+        return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, fitted)
+
+    def outcomes(self, side: Side) -> NDArray[np.float64]:
+        """(n, m); NaN for texts without tokens."""
+        columns = _columns(side.inputs, encoded(self.encodings, side.inputs.keys))
+        same_width(columns.shape[1], len(self.mean))
+        inputs = standardised_inputs(columns, side.inputs.vectors, self.mean, self.deviation)
+        for network in self.networks:
+            same_width(inputs.shape[1], len(network.parameters["token"]))
+        texts, there = full_texts(inputs, side.offsets)
+        full = np.flatnonzero(there)
+        width = len(self.networks[0].parameters["outcome_bias"])
+        result = np.full((len(side.offsets) - 1, width), np.nan)
+        for first in range(0, len(full), _BATCH):
+            rows = np.arange(first, min(first + _BATCH, len(full)))
+            batch = texts.take(rows)
+            result[full[rows]] = np.mean([network.outcomes(batch) for network in self.networks], axis=0)
+        return result
+
+    def save(self, path: Path) -> None:
+        path.mkdir()
+        np.save(path / "moments.npy", np.vstack([self.mean, self.deviation]), allow_pickle=False)
+        for i, network in enumerate(self.networks):
+            save_network(network, path / f"network{i}")
+        save_encodings(self.encodings, path)
+
+    @classmethod
+    def load(cls, path: Path) -> "TextModel":
+        moments = np.load(path / "moments.npy", allow_pickle=False)
+        typed("moments", moments, np.float32, 2, None)
+        finite("moments", moments)
+        networks = tuple(load_network(folder) for folder in sorted(path.glob("network*")))
+        if not networks or len({len(network.parameters["outcome_bias"]) for network in networks}) > 1:
+            raise Damaged("there is no network, or they have different outcomes")
+        return cls(load_encodings(path), moments[0], moments[1], networks)
+
+
+def _columns(inputs: Inputs, encodings: NDArray[np.float64]) -> Matrix:
+    return np.hstack([inputs.columns, encodings.astype(np.float32)])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from features.basics.arguments import checked
+from features.basics.hints import checked
 from qe.statistics.buckets import Buckets
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare as run

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from features.basics.arguments import checked
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, quoted
+from features.basics.hints import checked
 from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.frames import AnyTable, as_pandas

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.basics.arguments import checked
+from features.basics.hints import checked
 from qe.config.experiment import IN_MEMORY, Experiment, from_mapping, load, on_extended
 from qe.training.check import check
 from qe.training.plan import Plan

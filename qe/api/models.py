@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from features.basics.arguments import checked
 from features.basics.errors import NO_MODEL, InputError
+from features.basics.hints import checked
 from qe.data.columns import frame_texts
 from qe.data.frames import AnyFrame, as_pandas, convert_like
 from qe.display.summary import summarised

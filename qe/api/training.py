@@ -5,8 +5,8 @@ from typing import Literal
 
 import pandas as pd
 
-from features.basics.arguments import checked
 from features.basics.errors import InputError
+from features.basics.hints import checked
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer

@@ -18,8 +18,7 @@ from features.word_level.pooling import (
     epoch,
     standardised,
 )
-from features.word_level.text_model import TextModel
-from features.word_level.two_sides import Side
+from features.word_level.two_sides import Side, TextModel
 from features.word_network import WordNetwork
 from tests.factories import refuses
 from tests.features.differences import check_gradient

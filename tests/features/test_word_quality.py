@@ -16,9 +16,9 @@ from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.word_level.aggregates import AGGREGATES, aggregate
 from features.word_level.columns import places, shifted
 from features.word_level.keys import Encoding, gap_sides, out_of_fold, paired
+from features.word_level.knowledge import AGGREGATES, aggregate
 from features.word_level.labels import post_edit_labels, tag_labels
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.training_text import OPTIONAL

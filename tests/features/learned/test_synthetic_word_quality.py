@@ -18,7 +18,7 @@ from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus, split_pairs
-from features.word_level.aggregates import JudgedWords
+from features.word_level.knowledge import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.tokens import TokenMemory, TokenResources, TokenTable, joined, remembered
 from features.word_quality import WordQuality
