@@ -270,7 +270,8 @@ def evaluate(
         raise InputError(f"samples must be 0 or more, but got {samples}")
     for name in rankings:
         known_name("system", name, predictions, location="rankings")
-    check_margins(margins or {}, metrics)
+    margins = {METRICS.spelled(name): margin for name, margin in (margins or {}).items()}
+    check_margins(margins, metrics)
     if buckets and samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
     settings = ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family=family)
@@ -282,7 +283,7 @@ def evaluate(
     every = compare(scored, levels, settings, better, progress=progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     shown = every.subset(pairs) if pairs else every
-    clusters, same = every.clusters(), every.equivalences(margins or {}, correction)
+    clusters, same = every.clusters(), every.equivalences(margins, correction)
     warnings = few_units(levels) if every.engine.samples and levels.smallest < 2 else []
     if every.results:
         warnings = cautions(every.table, _with_p(every.tested, kinds), levels)

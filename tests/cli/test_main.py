@@ -165,6 +165,12 @@ NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models`
     ("command", "message"),
     [
         ("score -i t -o o.tsv", f"no model is given; give --model MODEL, or --models ROUTES; {NO_MODEL}"),
+        ("triage", "missing option '-g' / '--gold', and '--predictions', '--costs'; see `qe triage --help`"),
+        ("labels --judges", "option '--judges' requires an argument; see `qe labels --help`"),
+        (
+            "distill -o out",
+            f"missing option '-m' / '--model', and '--input'; {NO_MODEL}; see `qe distill --help`",
+        ),
         ("distill -i t -o out", f"missing option '-m' / '--model'; {NO_MODEL}; see `qe distill --help`"),
         ("score -m none -i t -o o.tsv", f"none: is not a model directory (no model.json); {NO_MODEL}"),
         ("score -m none -i tt -o o.tsv", "tt: no such file; check the path; did you mean 't'?"),

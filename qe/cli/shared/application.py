@@ -156,11 +156,19 @@ def _refused(error: typer.TyperException, arguments: Sequence[str], name: str) -
         problem += f", but got '{value}'"
     if near := getattr(error, "possibilities", None):
         problem = f"{problem.partition(' (')[0]}; did you mean '{near[0]}'?"
-    if value is None and getattr(parameter, "name", "") == "model":
-        problem += f"; {NO_MODEL}"
     context: Any = getattr(error, "ctx", None)
+    if problem.startswith("missing "):
+        absent = [one for one in context.command.params if _is_missing(one, arguments)]
+        others = [f"'{max(one.opts, key=len)}'" for one in absent if one is not parameter]
+        problem += f", and {', '.join(others)}" if others else ""
+        problem += f"; {NO_MODEL}" if any(one.name == "model" for one in absent) else ""
     path = name if context is None else " ".join(context.command_path.split())
     return InputError(problem, remedy=f"see `{path} --help`")
+
+
+def _is_missing(option: Any, arguments: Sequence[str]) -> bool:
+    is_option = option.param_type_name == "option" and option.required
+    return is_option and not any(word.partition("=")[0] in option.opts for word in arguments)
 
 
 def _value(arguments: Sequence[str], names: Sequence[str]) -> str | None:
