@@ -39,6 +39,7 @@ OWN_CHECK = {
     "reproduce", "resources build", "score", "train",
 }  # fmt: skip
 _GROWING = {"annotate train": "task"}  # the parameter that names the part of the folder which is written
+_INSIDE = {"report"}  # commands whose output may lie in the folder that they read
 NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
 
 
@@ -93,7 +94,8 @@ def _shared() -> dict[str, Entry]:
 def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callable[..., None]:
     """The function as a command for Typer, with --threads and, if it writes files, --overwrite.
 
-    Raises InputError, when it is called, for an output that exists without --overwrite.
+    Raises InputError, when it is called, for an output that exists without --overwrite, that is an input, or
+    that cannot be written.
     """
     path = verb if name == verb else f"{verb} {name}"
     text, entries = described_options(function.__doc__ or "")
@@ -113,18 +115,22 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
 
     known_options = {option.strip("-") for one in parameters for option in _option_names(one)}
     reads_model = any(one.name == "model" for one in parameters)
-    inputs_of_model = [one.name for one in parameters if reads_model and _names_input(one)]
+    input_names = [one.name for one in parameters if _names_input(one)]
+    kinds = {one.name: _metavar(one) for one in parameters if one.name in outputs}
 
     def command(**values: Any) -> None:
-        check_existence([path for name in inputs_of_model for path in _paths(values[name])])
+        inputs = [one for key in input_names for one in _paths(values[key])]
+        check_existence(inputs if reads_model else ())
         if threads:
             use_threads(values.pop("threads"))
         overwrite = values.pop("overwrite") if checks else values.get("overwrite")
-        if outputs and not overwrite:
-            inputs = [one for key, value in values.items() if key not in outputs for one in _paths(value)]
-            part = values.get(_GROWING.get(path, ""), "")
-            for one in (one for key in outputs for one in _paths(values[key])):
-                _check_absent(one / part, verb, inputs)
+        part = values.get(_GROWING.get(path, ""), "")
+        for key in outputs:
+            for one in _paths(values[key]):
+                if not overwrite:
+                    _check_absent(one / part, verb, inputs)
+                if path not in _INSIDE:
+                    _check_apart(one, inputs, kinds[key])
         for key, kind in groups.items():
             values[key] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         try:
@@ -188,6 +194,18 @@ def _names_output(parameter: Parameter) -> bool:
 def _names_input(parameter: Parameter) -> bool:
     made = ("cache_dir", "data_root", "model")  # made if it is absent, or told by what reads it
     return _panel_of_path(parameter) not in ("", OUTPUT) and parameter.name not in made
+
+
+def _metavar(parameter: Parameter) -> str:
+    infos = get_args(parameter.annotation)[1:]
+    return next((str(info.metavar) for info in infos if getattr(info, "metavar", None)), "")
+
+
+def _check_apart(output: Path, inputs: Sequence[Path], kind: str) -> None:
+    from features.storage.outputs import check_no_overlap, check_output
+
+    if kind in ("FILE", "DIR"):
+        (check_output if kind == "FILE" else check_no_overlap)(output, inputs)
 
 
 def check_existence(paths: Iterable[Path]) -> None:

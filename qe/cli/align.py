@@ -50,7 +50,6 @@ def align(
     from features.core.bundle import Bundle
     from features.resources.aligner import Aligner, align_lines, check_symmetrization
     from features.storage.files import atomic_file
-    from features.storage.outputs import check_output
     from features.text import eflomal
     from features.text.corpus import read_pairs
     from features.text.tokenizer import Tokenizer
@@ -65,8 +64,6 @@ def align(
         raise InputError(f"{subject} needs a bundle", remedy="add --resources DIR")
     if resources is None and not tokenized:
         raise InputError("the tokenization is not given", remedy="add --tokenized, or --resources DIR")
-    if output is not None:
-        check_output(output, [source, target, *([resources] if resources else [])])
     pairs = read_pairs(source, target)
     bundle = None if resources is None else Bundle(resources)
     tokenizers = (Tokenizer(kind="whitespace", normalise=False),) * 2

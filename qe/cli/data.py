@@ -157,11 +157,9 @@ def translate(
     output:
       -o, --output FILE  Translations, one line per line of the input.
     """
-    from features.storage.outputs import check_output
     from qe.language.engine import engine as engine_of
     from qe.language.programs.translations import translate_file
 
-    check_output(output, [input_])
     by = engine_of(engine, source_language, target_language)
     with progress_bar(quiet) as progress:
         lines = translate_file(input_, output, by, progress)

@@ -161,10 +161,8 @@ def consistency(
     output:
       -o, --output FILE  Table (TSV) with a header, one row per segment.
     """
-    from features.storage.outputs import check_output
     from qe.resources.consistency import consistency_of
 
-    check_output(output, [source, target, doc_ids, resources, *([alignment] if alignment else [])])
     with progress_bar(quiet or json) as progress:
         found = consistency_of(source, target, doc_ids, resources, alignment, progress)
         found.write(output)

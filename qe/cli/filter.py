@@ -72,7 +72,6 @@ def filter_(
       --rejected FILE  Table of the rejected pairs, with the columns check and reason.
     """
     from features.basics.errors import InputError
-    from features.storage.outputs import check_output
     from features.text.languages import language_code
     from qe.scoring.checks import Knowledge
     from qe.scoring.filtering import filter_checks, filter_files, parse_settings
@@ -92,8 +91,6 @@ def filter_(
     )
     for name, reason in checks.lacking.items():
         print(f"qe filter: the check '{name}' is skipped: {reason}", file=sys.stderr)
-    for path in (*output, *([rejected] if rejected else [])):
-        check_output(path, input_)
     with progress_bar(quiet or json) as progress:
         summary = filter_files(
             input_, output, checks, threshold=threshold, columns=table.headers, layout=table.layout(),

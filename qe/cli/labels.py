@@ -45,7 +45,6 @@ def labels(
       -o, --output FILE  Table with one row per segment: .tsv, .csv, .jsonl or .parquet.
     """
     from features.basics.errors import InputError
-    from features.storage.outputs import check_no_overlap
     from features.text.languages import language_code
     from features.text.stems import has_base_forms
     from qe.data.labels import check_output
@@ -53,7 +52,6 @@ def labels(
 
     if output is not None:
         check_output(output)
-        check_no_overlap(output, [path for path in (source, target, post_edit, judges) if path is not None])
     location = [] if output is None else [f"per segment: {output}"]
     if judges is not None:
         _from_judges(judges, max_difference, output, json, location)

@@ -31,12 +31,9 @@ def schema(name: str = "experiment", output: Path | None = None) -> None:
       -o, --output FILE  File of the schema. (default: stdout)
     """
     from features.storage.files import atomic_file
-    from features.storage.outputs import check_output
     from qe.display.output_schemas import output_schema
     from qe.getting_started.catalogue.schema import experiment_schema
 
-    if output is not None:
-        check_output(output)
     content = experiment_schema() if name == "experiment" else output_schema(name)
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     if output is None:

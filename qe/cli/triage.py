@@ -57,15 +57,12 @@ def triage(
     output:
       --plot FILE  Plot of the trade-off (PNG, SVG or PDF).
     """
-    from features.storage.outputs import check_output
     from qe.api.models import model_folder
     from qe.data.score_files import read_predictions, read_scores, same_segments
     from qe.production.triage import read_costs, trade_off, triage_tables, unusual_threshold
     from qe.production.triage import triage as find
     from qe.scoring.job_summary import check_model, record_of
 
-    if plot is not None:
-        check_output(plot, [gold, predictions, costs])
     job = record_of(predictions)
     if job is not None and model is not None:
         check_model(job, predictions, model_folder(model)[1])

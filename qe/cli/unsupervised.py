@@ -51,11 +51,9 @@ def unsupervised(
     import pandas as pd
 
     from features.encoding.folder import encoder_names
-    from features.storage.outputs import check_no_overlap
     from qe.api.training import train_without_labels
 
     pool = table.pool(data, (source_language, target_language))
-    check_no_overlap(output, [data])
     with progress_bar(quiet or json) as progress:
         made = train_without_labels(
             pd.DataFrame(pool.columns), output, source_language=source_language,

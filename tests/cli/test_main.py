@@ -176,6 +176,7 @@ NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models`
         ("score -m none -i tt -o o.tsv", "tt: no such file; check the path; did you mean 't'?"),
         ("triage -m none -g tt -p t --costs p", "tt: no such file; check the path; did you mean 't'?"),
         ("report t --model none --drift tt", "tt: no such file; check the path; did you mean 't'?"),
+        ("evaluate wrods", "unknown command 'wrods'; known: evaluate, words; did you mean 'words'?"),
         ("score --modle m", "no such option: --modle; did you mean '--model'?; see `qe score --help`"),
     ],
 )

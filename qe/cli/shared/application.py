@@ -11,7 +11,7 @@ from typing import Any, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from features.basics.errors import NO_MODEL, InputError
+from features.basics.errors import NO_MODEL, InputError, unknown_name
 from features.basics.numerals import integer, real
 from qe.cli._commands import typed_command
 from qe.cli._help import help_text
@@ -136,6 +136,10 @@ class _Group(_Verb, TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.default and (not args or args[0] not in self.commands):
+            import difflib  # which takes a millisecond
+
+            if args and difflib.get_close_matches(args[0], self.commands, n=1, cutoff=0.8):
+                raise unknown_name("command", args[0], self.commands)
             args = [self.default, *args]
         elif not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help(), err=True)
