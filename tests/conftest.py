@@ -12,8 +12,6 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests.factories import Command, Done
-
 ROOT = Path(__file__).resolve().parent.parent
 # No time limits within a test: what is measured is how busy the machine is.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -167,20 +165,6 @@ def mlflow_as_before() -> Iterator[None]:
         sys.modules["mlflow"].set_tracking_uri(None)
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
-
-
-@pytest.fixture
-def qe(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs `qe` with these arguments in this process."""
-    from qe.cli import main
-
-    def run(*arguments: object) -> Done:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([*map(str, arguments)])
-        return Done(int(str(ended.value.code or 0)), *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """What tests of all rooms share: texts, columns of features by name, and the form of a test of a refusal."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -61,7 +63,15 @@ class Done(NamedTuple):
     err: str
 
 
-Command = Callable[..., Done]
+def qe(*arguments: object) -> Done:
+    """`qe` with these arguments, in this process."""
+    from qe.cli import main
+
+    out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([*map(str, arguments)])
+    printed = (stream.detach().getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    return Done(int(str(ended.value.code or 0)), *printed)
 
 
 def refuses(

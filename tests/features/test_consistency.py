@@ -13,7 +13,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.cli import main
+from tests.factories import qe
 
 PLAIN = Tokenizer("en", "whitespace", False), Tokenizer("es", "whitespace", False)
 # `the` and `el` are the one function word of each side; bank is banco or orilla, house is casa.
@@ -90,7 +90,7 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path) -> None:
     """The table is what the family `precomputed` reads."""
     texts = {
         "c.en": [s for s, _ in CORPUS * 3],
@@ -100,24 +100,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     }
     for name, lines in texts.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-
-    def run(*arguments: object) -> int:
-        with pytest.raises(SystemExit) as ended:
-            main([*map(str, arguments), "--quiet"])
-        return int(str(ended.value.code))
-
     bundle, output = tmp_path / "bundle", tmp_path / "consistency.tsv"
     built = ["resources", "build", "--source", tmp_path / "c.en", "--target", tmp_path / "c.es"]
-    assert run(*built, "--only", "phrase_table", "--only", "aligner", "--output", bundle) == 0
+    assert qe(*built, "--only", "phrase_table", "--only", "aligner", "--output", bundle).code == 0
     command = ["features", "consistency", "--source", tmp_path / "s.en", "--target", tmp_path / "t.es",
                "--resources", bundle, "--alignment", tmp_path / "links.txt", "--output", output]  # fmt: skip
-    capsys.readouterr()
-    assert run(*command, "--doc-ids", tmp_path / "d.txt", "--json") == 0
-    assert set(json.loads(capsys.readouterr().out)) == {"schema", *found(DOCUMENTS).summary()}
-    assert run(*command, "--doc-ids", tmp_path / "d.txt", "--overwrite") == 0
-    assert f"5 segments: {output}" in capsys.readouterr().out
+    done = qe(*command, "--doc-ids", tmp_path / "d.txt", "--json")
+    assert set(json.loads(done.out)) == {"schema", *found(DOCUMENTS).summary()}
+    done = qe(*command, "--doc-ids", tmp_path / "d.txt", "--overwrite")
+    assert done.code == 0 and f"5 segments: {output}" in done.out
     header, *rows = output.read_text("utf-8").splitlines()
     assert header.split("\t") == list(COLUMNS) and len(rows) == 5
     assert all(len(row.split("\t")) == 5 for row in rows)
-    assert run(*command, "--doc-ids", tmp_path / "c.en", "--overwrite") == 2
-    assert "documents, but 5 segments" in capsys.readouterr().err
+    done = qe(*command, "--doc-ids", tmp_path / "c.en", "--overwrite")
+    assert done.code == 2 and "documents, but 5 segments" in done.err

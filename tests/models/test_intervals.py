@@ -18,8 +18,7 @@ from features.storage.files import digest
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.data.table_rows import read_rows
-from qe.evaluation.coverage import Coverage, coverage
-from qe.models.difficulty import Difficulty
+from qe.evaluation.coverage import coverage
 from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
 from qe.models.model import Model
@@ -161,14 +160,7 @@ def test_measured_coverage_by_hand() -> None:
     assert (entry.coverage, entry.width, entry.n) == (0.75, 1.5, 4) and entry.ci[0] <= 0.75 <= entry.ci[1]
 
 
-def test_saved_intervals_are_the_same_without_pickle(tmp_path: Path) -> None:
-    features, predicted, gold = simulated(250, 8)
-    saved = cross_conformal(Rows(features, predicted, gold), held_out(250), EFFORT)
-    saved.save(tmp_path)
-    loaded = Intervals.load(tmp_path)
-    assert np.array_equal(loaded.bounds(features, predicted, 0.9), saved.bounds(features, predicted, 0.9))
-    assert loaded.measured == saved.measured and isinstance(loaded.measured[0], Coverage)
-    assert loaded.scale == EFFORT and isinstance(loaded.difficulty, Difficulty)
+def test_a_model_without_intervals_says_so(tmp_path: Path) -> None:
     refuses("no prediction intervals; train it again", Intervals.load, tmp_path / "elsewhere")
 
 

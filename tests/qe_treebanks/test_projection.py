@@ -12,14 +12,12 @@ from features.core.bundle import Bundle, build
 from features.resources.aligner import Aligner
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
-from qe.cli import main
-from qe.config.experiment import from_mapping
 from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotators.entities import read_entities
 from qe_treebanks.projection import Projected, project_entities
 from qe_treebanks.treebanks import annotators_for, projection_mistakes
-from tests.factories import refuses
-from tests.qe_treebanks.annotators.made import NAMES, sentences, write_entities
+from tests.factories import qe, refuses
+from tests.qe_treebanks.annotators.made import NAMES, experiment, sentences, write_entities
 
 ENGLISH = {
     "el": "the", "la": "a", "gato": "cat", "perro": "dog", "casa": "house", "mesa": "table", "niño": "boy",
@@ -45,20 +43,13 @@ def annotators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "es"
 
 
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main([str(a) for a in arguments])
-    return int(raised.value.code or 0)
-
-
 @pytest.mark.slow
-def test_names_are_projected(bundle: Bundle, annotators: Path, tmp_path: Path, capsys: Any) -> None:
+def test_names_are_projected(bundle: Bundle, annotators: Path, tmp_path: Path) -> None:
     """And every 25th sentence of the 240 is held out."""
     out, rest = tmp_path / "en", tmp_path / "rest"
     options = ["--annotator", annotators, "--resources", bundle.path, "-o", out]
-    assert run("annotate", "project", *options, "--test-sentences", rest, "--json") == 0
-    done = json.loads(capsys.readouterr().out)
-    assert done == {
+    done = qe("annotate", "project", *options, "--test-sentences", rest, "--json")
+    assert json.loads(done.out) == {
         "schema": 1, "output": str(out), "sentences": len(SPANISH), "skipped": 0,
         "entities": sum(word in NAMES for text in SPANISH for word in text),
     }  # fmt: skip
@@ -111,38 +102,33 @@ def test_the_first_pairs_alone(bundle: Bundle, tmp_path: Path) -> None:
     ]
 
 
-def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Path, capsys: Any) -> None:
+def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="of 'de', but the corpus of 'en' and 'es'"):
         projected(bundle, tmp_path / "none", Knower(), "de", 7)
     refuses("says nothing of entities", projected, bundle, tmp_path / "none", Knower(tags=False), "es", 7)
     assert not (tmp_path / "none").exists()
-    options = ["--annotator", annotators, "--resources", tmp_path]
-    assert run("annotate", "project", *options, "-o", tmp_path / "o") == 2
-    error = capsys.readouterr().err
-    assert "build resources" in error and error.count("\n") == 1
+    options = ["--annotator", annotators, "--resources", tmp_path, "-o", tmp_path / "o"]
+    done = qe("annotate", "project", *options)
+    assert done.code == 2 and "build resources" in done.err and done.err.count("\n") == 1
 
 
 @pytest.mark.slow
 def test_an_experiment_learns_them_from_the_other_side(bundle: Bundle, tmp_path: Path) -> None:
     treebank = write_entities(tmp_path / "t")
     settings = {"entities": {"epochs": 1}}
-    keys = {
-        "name": "e",
-        "dataset": {"format": "wmt12", "path": "."},
-        "features": [{"kind": "surface"}],
-        "learner": {"kind": "ridge"},
-        "resources": {"source": "s", "target": "t"},
-        "annotations": {
+    asked = experiment(
+        tmp_path,
+        {
             "source": {"projected": "target", "tasks": "entities", "settings": settings},
             "target": {"treebank": treebank.name, "tasks": "entities", "settings": settings},
         },
-    }
-    asked = from_mapping(keys, tmp_path)
+        resources={"source": "s", "target": "t"},
+    )
     assert not list(projection_mistakes(asked))
     names = annotators_for(asked, {"source": "en", "target": "es"}, tmp_path, aligned=lambda: bundle)
     _folder.train("entities", [treebank], "es", tmp_path / "es", {"epochs": 1})
     options = ["--annotator", tmp_path / "es", "--resources", bundle.path, "-o", tmp_path / "en.conll"]
-    assert run("annotate", "project", *options) == 0
+    assert qe("annotate", "project", *options).code == 0
     _folder.train("entities", [tmp_path / "en.conll"], "en", tmp_path / "en", {"epochs": 1})
     by_hand = _folder.AnnotatorFolder(tmp_path / "en").fingerprint
     assert _folder.AnnotatorFolder(Path(names["source"])).fingerprint == by_hand
@@ -157,11 +143,5 @@ def test_an_experiment_learns_them_from_the_other_side(bundle: Bundle, tmp_path:
     ],
 )
 def test_what_cannot_be_projected_is_told(source: Any, message: str, tmp_path: Path) -> None:
-    keys = {
-        "name": "e",
-        "dataset": {"format": "wmt12", "path": "."},
-        "features": [{"kind": "surface"}],
-        "learner": {"kind": "ridge"},
-        "annotations": {"source": source, "target": {"treebank": "t", "tasks": "entities"}},
-    }
-    assert any(message in told for told in projection_mistakes(from_mapping(keys, tmp_path)))
+    asked = experiment(tmp_path, {"source": source, "target": {"treebank": "t", "tasks": "entities"}})
+    assert any(message in told for told in projection_mistakes(asked))

@@ -7,23 +7,11 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
-from qe.config.experiment import Experiment, from_mapping
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.treebanks import annotators_for, treebank_mistakes
-from tests.qe_treebanks.annotators.made import write_conllu, write_entities
+from tests.qe_treebanks.annotators.made import experiment, write_conllu, write_entities
 
 LANGUAGES = {"source": "en", "target": "es"}
-
-
-def experiment(folder: Path, annotations: Any) -> Experiment:
-    keys = {
-        "name": "e",
-        "dataset": {"format": "wmt12", "path": "."},
-        "features": [{"kind": "surface"}],
-        "learner": {"kind": "ridge"},
-        "annotations": annotations,
-    }
-    return from_mapping(keys, folder)
 
 
 @pytest.fixture(scope="module")

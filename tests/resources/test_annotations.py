@@ -19,7 +19,7 @@ from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations, CorpusAnnotation, annotated_sides, from_column, from_file
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
-from tests.factories import ENGLISH, SPANISH, Command, segments
+from tests.factories import ENGLISH, SPANISH, qe, segments
 from tests.resources.building import build_bundle, build_command, write_experiment, write_lines
 
 PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]
@@ -162,7 +162,7 @@ def write_corpus(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 @installed
-def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path, qe: Command) -> None:
+def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
     tags = "NOUN CCONJ NOUN AUX NOUN ADJ PUNCT"
     own = write_lines(tmp_path / "own", (block(line, tags) + "\n" for line in write_corpus(tmp_path)))
     given = ["--source-annotation", "apertium", "--target-annotation", own]

@@ -9,7 +9,7 @@ import pytest
 
 from features.storage.cache_folder import CACHE_TAG, cache_entry, tag_cache
 from qe.resources.cached import KINDS, cached, old, remove
-from tests.factories import Command, refuses
+from tests.factories import qe, refuses
 
 DAY, KEY = 86_400, "0123456789abcdef"
 OLD, NEW, COLUMN = KEY, KEY[::-1], f"lm-{KEY}.npy"
@@ -88,7 +88,7 @@ def test_an_entry_tags_its_cache_and_no_other_tag_is_overwritten(tmp_path: Path)
     assert (tmp_path / CACHE_TAG).read_text() == "theirs"
 
 
-def test_verb(cache: Path, qe: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QE_CACHE_DIR", str(cache))
     monkeypatch.setenv("COLUMNS", "200")
 

@@ -18,7 +18,7 @@ from features.resources.lexicon import Lexicon
 from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles, parsed
-from tests.factories import Command, refuses, tokens
+from tests.factories import qe, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 # Two words, one bigram: log10 p(a b) = p(a) of <s> backed off, b after a, </s> after b backed off.
@@ -216,7 +216,7 @@ def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path, qe: Command) -> None:
+def test_the_verb(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "lm.arpa").write_text(ARPA)
     command = build_command(tmp_path, "--only", LM, "--read")

@@ -18,7 +18,7 @@ from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
 from qe_papers.resources.truecaser import Truecaser
-from tests.factories import Command, refuses
+from tests.factories import qe, refuses
 from tests.resources.building import (
     build_bundle,
     build_command,
@@ -182,7 +182,7 @@ def test_experiments_name_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path, qe: Command) -> None:
+def test_the_verb(tmp_path: Path) -> None:
     command = build_command(tmp_path, "--target-monolingual", write(tmp_path, MORE), "--only")
     done = qe(*command, "target_lm")
     assert done.code == 0, done.err

@@ -25,7 +25,7 @@ from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from qe.resources.settings import catalogue, checked, parsed
-from tests.factories import Command, refuses, tokens
+from tests.factories import qe, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 SOURCE = ["the red house is red", "the house", "a red cat", "The cat and the house"] * 3
@@ -250,7 +250,7 @@ def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str
 
 
 @pytest.mark.slow
-def test_the_verb(tmp_path: Path, qe: Command) -> None:
+def test_the_verb(tmp_path: Path) -> None:
     write(tmp_path)
     order = ["--only", "target_lm", "--set", "target_lm.order=4", "--set"]
     done = qe(*build_command(tmp_path, *order, "target_lm.prune=true"))
@@ -263,7 +263,7 @@ def test_the_verb(tmp_path: Path, qe: Command) -> None:
     assert done.code == 2 and "target_ngrams.order takes a whole number from 1" in done.err
 
 
-def test_the_verb_that_lists(qe: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verb_that_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = qe("resources", "list", "--json")
     assert done.code == 0, done.err

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
-from qe.cli import main
 from qe.language.engine import ENGINES, engine
 from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
 from qe.language.programs.made_columns import with_made_columns
-from tests.factories import Find, refuses
+from tests.factories import Find, qe, refuses
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
@@ -150,34 +149,25 @@ def test_columns_of_segments(fake: Fake, tmp_path: Path, monkeypatch: pytest.Mon
         with_made_columns(segments, {"target": "apertium"})
 
 
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["data", "translate", *map(str, arguments)])
-    return int(ended.value.code or 0)
-
-
-def test_command(
-    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(fake, monkeypatch)
-    (tmp_path / "in").write_text("one\n\ntwo\n")
-    paths = ["--input", tmp_path / "in", "--output", tmp_path / "out"]
-    assert run("--source-language", "en", "--target-language", "es", *paths) == 0
+    given, other = tmp_path / "in", tmp_path / "other"
+    pair = ["data", "translate", "--source-language", "en", "--target-language", "es", "--input", given]
+    given.write_text("one\n\ntwo\n")
+    assert qe(*pair, "--output", tmp_path / "out").code == 0
     assert (tmp_path / "out").read_text() == "ONE\n\nTWO\n"
-    (tmp_path / "in").write_text("one\ncrash\n")
-    paths[-1] = tmp_path / "other"
-    capsys.readouterr()
-    assert run("--source-language", "en", "--target-language", "es", *paths) == 2
-    assert "cannot go on" in capsys.readouterr().err and not (tmp_path / "other").exists()
-    for output, message in (("in/x", "in is a file, not a directory"), (".", "is a directory, not a file")):
-        paths[-1] = tmp_path / output
-        assert run("--source-language", "en", "--target-language", "es", *paths) == 2
-        assert message in capsys.readouterr().err
-    (tmp_path / "in").write_bytes(gzip.compress(b"one\n", mtime=0)[:10] + b"\xff" * 20)
-    paths[-1] = tmp_path / "other"
-    assert run("--source-language", "en", "--target-language", "es", *paths) == 2
-    assert "in:1: damaged gzip file" in capsys.readouterr().err and not (tmp_path / "other").exists()
-    assert run("--engine", "x", "--source-language", "en", "--target-language", "es", *paths) == 2
+    given.write_text("one\ncrash\n")
+    for output, message in (
+        (other, "cannot go on"),
+        (given / "x", "in is a file, not a directory"),
+        (tmp_path, "is a directory, not a file"),
+    ):
+        done = qe(*pair, "--output", output)
+        assert done.code == 2 and message in done.err
+    given.write_bytes(gzip.compress(b"one\n", mtime=0)[:10] + b"\xff" * 20)
+    done = qe(*pair, "--output", other)
+    assert done.code == 2 and "in:1: damaged gzip file" in done.err and not other.exists()
+    assert qe(*pair, "--output", other, "--engine", "x").code == 2
 
 
 @pytest.mark.slow

@@ -20,6 +20,8 @@ from tests.factories import refuses
 pytestmark = pytest.mark.slow
 
 WORST, BEST = 1.0, 5.0
+Texts = tuple[Segments, Segments]  # to learn from, and held out
+Fitted = tuple[Guard, np.ndarray]
 # Of the same spirit as what the guard learns from, but none of it.
 UNKNOWN = {
     "banana": lambda text: "banana banana banana",
@@ -41,7 +43,7 @@ def read(folder: Path, split: str, rows: int) -> Segments:
 
 
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Segments, Segments]:
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
     """Rows to learn from, and rows that are held out."""
     folder = tmp_path_factory.mktemp("texts")
     generate(folder, pairs=1, train=800, test=200, new=1)
@@ -49,12 +51,12 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Segments, Segments]
 
 
 @pytest.fixture(scope="module")
-def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
+def fitted(texts: Texts) -> Fitted:
     guard, unseen = Guard.fit(texts[0])
     return replace(guard, worst=WORST, slope=0.3), unseen
 
 
-def test_good_text_is_unmarked(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
+def test_good_text_is_unmarked(fitted: Fitted, texts: Texts) -> None:
     guard, unseen = fitted
     assert len(unseen) == 800 and np.isfinite(unseen).all()
     seen = guard.see(texts[1])
@@ -64,9 +66,7 @@ def test_good_text_is_unmarked(fitted: tuple[Guard, np.ndarray], texts: tuple[Se
 
 
 @pytest.mark.parametrize("name", names("destroying"))
-def test_what_is_destroyed_scores_below_its_original(
-    name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
-) -> None:
+def test_what_is_destroyed_scores_below_its_original(name: str, fitted: Fitted, texts: Texts) -> None:
     guard = fitted[0]
     same = np.full(200, 4.0)  # a model that sees nothing
     own = guard.lowered(same, guard.see(texts[1]).decided)
@@ -79,9 +79,7 @@ def test_what_is_destroyed_scores_below_its_original(
 
 
 @pytest.mark.parametrize("name", sorted(UNKNOWN))
-def test_rubbish_that_it_never_saw_is_marked(
-    name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
-) -> None:
+def test_rubbish_that_it_never_saw_is_marked(name: str, fitted: Fitted, texts: Texts) -> None:
     held_out = texts[1]
     spoilt = Segments(
         held_out.source, tuple(map(UNKNOWN[name], held_out.target)), Tokenizer("en"), Tokenizer("es")
@@ -91,7 +89,7 @@ def test_rubbish_that_it_never_saw_is_marked(
     assert fitted[0].lowered(np.full(200, BEST), seen.decided).mean() <= 2.0
 
 
-def test_neutral_changes(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
+def test_neutral_changes(fitted: Fitted, texts: Texts) -> None:
     own = fitted[0].see(texts[1]).decided
     for name in names("harmless"):
         changed, rows = perturbed(texts[1], name)
@@ -99,7 +97,7 @@ def test_neutral_changes(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments
             np.testing.assert_allclose(fitted[0].see(changed).decided, own[rows], atol=1e-9)
 
 
-def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segments]) -> None:
+def test_what_was_tokenized_before_changes_nothing(texts: Texts) -> None:
     fresh = replace(texts[0])
     before = replace(texts[0])
     _ = before.source_tokens, before.target_tokens
@@ -109,7 +107,7 @@ def test_what_was_tokenized_before_changes_nothing(texts: tuple[Segments, Segmen
     assert (one[0].see(texts[1]).decided == two[0].see(texts[1]).decided).all()
 
 
-def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
+def test_a_row_is_the_same_alone(fitted: Fitted, texts: Texts) -> None:
     together = fitted[0].see(texts[1])
     for row in range(0, 200, 37):
         alone = fitted[0].see(texts[1].take([row]))
@@ -117,9 +115,7 @@ def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[
         assert (alone.unusual[0] == together.unusual[row]).all()
 
 
-def test_saved_and_loaded_it_says_the_same(
-    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments], tmp_path: Path
-) -> None:
+def test_saved_and_loaded_it_says_the_same(fitted: Fitted, texts: Texts, tmp_path: Path) -> None:
     fitted[0].save(tmp_path)
     loaded = Guard.load(tmp_path)
     assert (loaded.see(texts[1]).decided == fitted[0].see(texts[1]).decided).all()
@@ -132,13 +128,13 @@ def test_saved_and_loaded_it_says_the_same(
 @pytest.mark.parametrize(
     "name", ["held_out_log_odds", "detector.reference", "knowledge.texts/keys", "knowledge.texts/counts"]
 )
-def test_damaged_arrays_are_refused(name: str, fitted: tuple[Guard, np.ndarray], tmp_path: Path) -> None:
+def test_damaged_arrays_are_refused(name: str, fitted: Fitted, tmp_path: Path) -> None:
     fitted[0].save(tmp_path)
     np.save(tmp_path / f"guard.{name}.npy", np.array([3, 2, 1]))
     refuses("guard", Guard.load, tmp_path)
 
 
-def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> None:
+def test_signs_of_odd_texts_are_numbers(texts: Texts) -> None:
     knowledge = Knowledge.learn(texts[0])
     odd = ("", " ", ".", "\u200b", "a" * 5000, "שלום", "好", "\x00", "🏳️‍🌈" * 3, "1 2 3")
     signs = columns(Segments(tuple("x y z" for _ in odd), odd, Tokenizer("en"), Tokenizer("es")), knowledge)
@@ -156,7 +152,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) -> None:
+def test_subwords_of_another_text_are_noticed(texts: Texts) -> None:
     learned, held_out = map(_with_subwords, texts)
     guard = Guard.fit(learned.take(range(100)))[0]
     assert not guard.see(held_out).mismatched.any()
@@ -173,7 +169,7 @@ def test_subwords_of_another_text_are_noticed(texts: tuple[Segments, Segments]) 
     assert set(names("destroying")) - unnoticed <= noticed and not noticed & unnoticed
 
 
-def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[Segments, Segments]) -> None:
+def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: Texts) -> None:
     learned, held_out = (
         replace(each, subwords=tuple("und " + t for t in each.target))
         for each in (texts[0].take(range(100)), texts[1])
@@ -181,7 +177,7 @@ def test_a_decoder_whose_subwords_never_fit_the_text_marks_no_row(texts: tuple[S
     assert Guard.fit(learned)[0].see(held_out).mismatched.mean() <= 0.05
 
 
-def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
+def test_few_rows_lose_little(texts: Texts) -> None:
     guard, unseen = Guard.fit(texts[0].take(range(30)))
     scores = np.linspace(2, 4, 30)
     guard = guard.for_scores(scores, LabelScale("x", 1, 5, True), scores)
@@ -192,7 +188,7 @@ def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     assert guard.see(texts[1].take([0])).outside[0] < MARKED
 
 
-def test_out_of_fold_scores_are_lowered_fold_by_fold(fitted: tuple[Guard, np.ndarray]) -> None:
+def test_out_of_fold_scores_are_lowered_fold_by_fold(fitted: Fitted) -> None:
     guard, unseen = fitted
     scale, scores = LabelScale("x", None, None, True), np.random.default_rng(0).normal(size=800)
     labels = 2 * scores
@@ -206,7 +202,7 @@ def test_out_of_fold_scores_are_lowered_fold_by_fold(fitted: tuple[Guard, np.nda
     assert np.corrcoef(lowered, chosen.lowered(scores, unseen))[0, 1] > 0.99
 
 
-def test_scores_that_hardly_differ_lose_a_part_of_the_deviation(fitted: tuple[Guard, np.ndarray]) -> None:
+def test_scores_that_hardly_differ_lose_a_part_of_the_deviation(fitted: Fitted) -> None:
     guard, unseen = fitted
     scale, rng = LabelScale("x", None, None, True), np.random.default_rng(0)
     scores, labels = rng.normal(0, 0.01, 800), rng.normal(size=800)

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from qe.cli import main
 from qe.tracking.connection import connected
-from tests.factories import Find
+from tests.factories import Done, Find, qe
 
 ROWS = [("a", 1), ("b", 2), ("c", 4), ("_ref", 1)]
 
@@ -27,29 +26,19 @@ def judged(tmp_path: Path) -> Path:
     return path
 
 
-def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
-    with pytest.raises(SystemExit) as stopped:
-        main(["rank", *map(str, arguments)])
-    captured = capsys.readouterr()
-    assert stopped.value.code == code, captured.err
-    return captured
+def run(arguments: list[Any], code: int = 0) -> Done:
+    done = qe("rank", *arguments)
+    assert done.code == code, done.err
+    return done
 
 
-def test_json_has_the_agreed_form(judged: Path, capsys: Any) -> None:
-    arguments = [
-        judged,
-        "--pair",
-        "Czech-English",
-        "--methods",
-        "bojar",
-        "expected_wins",
-        "official",
-        "most_probable",
-    ]
-    told = json.loads(run([*arguments, "--json", "--samples", "50"], 0, capsys).out)
+def test_json_has_the_agreed_form(judged: Path) -> None:
+    methods = ["bojar", "expected_wins", "official", "most_probable"]
+    arguments = [judged, "--pair", "Czech-English", "--methods", *methods]
+    told = json.loads(run([*arguments, "--json", "--samples", "50"]).out)
     assert told["schema"] == 1 and list(told["rankings"]) == ["Czech-English"]
+    assert list(told["rankings"]["Czech-English"]) == methods
     methods = told["rankings"]["Czech-English"]
-    assert list(methods) == ["bojar", "expected_wins", "official", "most_probable"]
     assert methods["bojar"]["ranking"] == [["a", 54 / 60], ["b", 36 / 60], ["c", 0.0]]
     assert methods["bojar"]["violations"] == 0.0 and methods["bojar"]["unique"] is True
     assert methods["most_probable"]["ranking"] == [["a", None], ["b", None], ["c", None]]
@@ -58,42 +47,38 @@ def test_json_has_the_agreed_form(judged: Path, capsys: Any) -> None:
     assert methods["bojar"]["ranges"]["c"] == [3, 3]
 
 
-def test_every_method_of_the_golden_example(shared_data: Find, capsys: Any) -> None:
+def test_every_method_of_the_golden_example(shared_data: Find) -> None:
     """The first digits that the scripts of Lopez 2012 print."""
     file = shared_data("human-rankings/raw/wmt10.data_RNK.csv.gz")
     arguments = [file, "--pair", "Czech-English", "--methods", "bojar", "expected_wins", "--samples", "20"]
-    told = json.loads(run([*arguments, "--json"], 0, capsys).out)["rankings"]["Czech-English"][
-        "expected_wins"
-    ]
+    told = json.loads(run([*arguments, "--json"]).out)["rankings"]["Czech-English"]["expected_wins"]
     assert told["ranking"][0][0] == "onlineB" and f"{told['ranking'][0][1]:.6f}" == "0.678726"
     assert (told["violations"], told["unique"]) == (15.0, True)
 
 
 @pytest.mark.slow
-def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
+def test_text_markdown_latex_and_all_methods(judged: Path) -> None:
     playoffs = ["--methods", "expected_wins", "monte_carlo_playoffs:tournaments=500", "--samples", "30"]
-    out = run([judged, *playoffs], 0, capsys).out
+    out = run([judged, *playoffs]).out
     assert out.count("systems, 30 tasks, 30 segments, 3 judges") == 2 and "system, by expected wins" in out
-    assert "### Czech-English: agreement of judges" in run([judged, *playoffs, "--markdown"], 0, capsys).out
-    assert "\\begin{tabular}" in run([judged, *playoffs, "--latex"], 0, capsys).out
-    every = json.loads(run([judged, "--samples", "30", "--pair", "Czech-English", "--json"], 0, capsys).out)
+    assert "### Czech-English: agreement of judges" in run([judged, *playoffs, "--markdown"]).out
+    assert "\\begin{tabular}" in run([judged, *playoffs, "--latex"]).out
+    every = json.loads(run([judged, "--samples", "30", "--pair", "Czech-English", "--json"]).out)
     told = every["rankings"]["Czech-English"]
     assert next(iter(told)) == "expected_wins" and len(told) >= 12
     assert "ranges" not in told["feedback_arc_set"] and "ranges" not in told["monte_carlo_playoffs"]
 
 
 @pytest.mark.slow
-def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> None:
+def test_ranges_and_settings_of_one_method_twice(judged: Path) -> None:
     methods = ["--methods", "trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     common = [judged, "--pair", "English-Czech", *methods, "--samples", "20", "--json"]
-    told = json.loads(run([*common, "--ranges", "all"], 0, capsys).out)["rankings"]["English-Czech"]
+    told = json.loads(run([*common, "--ranges", "all"]).out)["rankings"]["English-Czech"]
     assert list(told) == ["trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     assert all("ranges" in entry for entry in told.values())
-    told = json.loads(run([*common, "--ranges", "none"], 0, capsys).out)["rankings"]["English-Czech"]
+    told = json.loads(run([*common, "--ranges", "none"]).out)["rankings"]["English-Czech"]
     assert not any("ranges" in entry for entry in told.values())
-    told = json.loads(run([*common, "--ranges", "feedback_arc_set"], 0, capsys).out)["rankings"][
-        "English-Czech"
-    ]
+    told = json.loads(run([*common, "--ranges", "feedback_arc_set"]).out)["rankings"]["English-Czech"]
     assert [name for name, entry in told.items() if "ranges" in entry] == ["feedback_arc_set"]
 
 
@@ -114,29 +99,29 @@ def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> N
         ),
     ],
 )
-def test_refusals(judged: Path, arguments: list[str], message: str, capsys: Any) -> None:
-    captured = run([judged, *arguments], 2, capsys)
+def test_refusals(judged: Path, arguments: list[str], message: str) -> None:
+    captured = run([judged, *arguments], 2)
     assert message in captured.err and captured.err.startswith("qe rank: ")
     assert captured.out == "" and captured.err.count("\n") == 1
 
 
-def test_a_bad_row_names_file_and_line_and_leaves_nothing(judged: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_bad_row_names_file_and_line_and_leaves_nothing(judged: Path, tmp_path: Path) -> None:
     judged.write_text(judged.read_text() + "Czech,English,9,anna,a,7\n")
     output = tmp_path / "out"
-    captured = run([judged, "--output", output], 2, capsys)
+    captured = run([judged, "--output", output], 2)
     assert f"{judged}:242: the rank is '7', not one of 1 .. 5" in captured.err
     assert not output.exists()
 
 
-def test_unwritable_output_is_told_before_any_work(judged: Path, tmp_path: Path, capsys: Any) -> None:
+def test_unwritable_output_is_told_before_any_work(judged: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    assert "is a file, not a" in run([judged, "--output", tmp_path / "file", "--overwrite"], 2, capsys).err
-    assert "is an input too" in run([judged, "--output", judged], 2, capsys).err
+    assert "is a file, not a" in run([judged, "--output", tmp_path / "file", "--overwrite"], 2).err
+    assert "is an input too" in run([judged, "--output", judged], 2).err
 
 
 @pytest.mark.slow
 def test_tracking_logs_figures_tables_and_plots(
-    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import mlflow
 
@@ -146,17 +131,8 @@ def test_tracking_logs_figures_tables_and_plots(
         "tracking_uri: sqlite:///runs.db\nartifact_root: files\nexperiment: rankings\n"
     )
     monkeypatch.chdir(tmp_path)
-    arguments = [
-        judged,
-        "--methods",
-        "expected_wins",
-        "feedback_arc_set",
-        "--samples",
-        "20",
-        "--track",
-        "--json",
-    ]
-    captured = run(arguments, 0, capsys)
+    methods = ["--methods", "expected_wins", "feedback_arc_set"]
+    captured = run([judged, *methods, "--samples", "20", "--track", "--json"])
     json.loads(captured.out)
     run_id = captured.err.split("MLflow run ")[1].split()[0]
     with connected():

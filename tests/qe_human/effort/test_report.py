@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from qe_human.effort.correlations import Correlation, Draws
 from qe_human.effort.report import EffortReport, analyse
 from qe_human.effort.report_files import page, write_report
 from qe_human.effort.sets import discrepancies
-from tests.factories import refuses
+from tests.factories import Done, qe, refuses
 from tests.pages import Page, needs_nothing_else
 from tests.qe_human.effort.conftest import Annotated, Training
 
@@ -154,20 +153,8 @@ def conllu(texts: list[list[tuple[str, str, str]]]) -> str:
     return "\n".join(blocks)
 
 
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    from qe.cli import main
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["effort", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return call
+def run(*arguments: object) -> Done:
+    return qe("effort", *arguments)
 
 
 @pytest.fixture
@@ -185,13 +172,13 @@ def files(tmp_path: Path) -> list[object]:
 
 @pytest.mark.slow
 def test_command_line_with_conllu(
-    run: Run, files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(*files, "--json", "--output", tmp_path / "out")
     content = json.loads(out)
     assert code == 0 and (tmp_path / "out" / "effort.html").is_file()
-    assert run(*files, "--output", tmp_path / "out", "--overwrite")[0] == 0  # its own folder again
+    assert run(*files, "--output", tmp_path / "out", "--overwrite").code == 0  # its own folder again
     # Lemmas that the file leaves out are simplemma's: casas and casa are one.
     assert content["sets"]["high TER, high score"]["shares"]["noun"]["form_changed"] == 1
     assert content["recipe"]["tagger"] == "CoNLL-U"
@@ -199,28 +186,27 @@ def test_command_line_with_conllu(
     assert code == 0 and "Spearman with the score" in out and "high TER, high score" in out
 
 
-def test_command_line_refuses(run: Run, files: list[object], tmp_path: Path) -> None:
+def test_command_line_refuses(files: list[object], tmp_path: Path) -> None:
     (tmp_path / "mt.txt").write_text("La casa\n")
-    assert run(*files, "--target", tmp_path / "mt.txt")[0] == 2
-    _, _, error = run(*files, "--target", tmp_path / "mt.txt")
-    assert "one side is CoNLL-U, the other plain text" in error
+    done = run(*files, "--target", tmp_path / "mt.txt")
+    assert done.code == 2 and "one side is CoNLL-U, the other plain text" in done.err
     (tmp_path / "effort").write_text("2\n5\n")
-    assert "4 translations, 4 post-edits and 2 effort scores" in run(*files)[2]
+    assert "4 translations, 4 post-edits and 2 effort scores" in run(*files).err
     (tmp_path / "effort").write_text("2\n5\n4\n5\n")
     (tmp_path / "source").write_text("one\n")
-    assert "1 sources, but 4 translations" in run(*files, "--source", tmp_path / "source")[2]
-    assert "low <= high must hold" in run(*files, "--low-effort", 5)[2]
-    assert "unknown correction 'x'" in run(*files, "--correct", "x")[2]
+    assert "1 sources, but 4 translations" in run(*files, "--source", tmp_path / "source").err
+    assert "low <= high must hold" in run(*files, "--low-effort", 5).err
+    assert "unknown correction 'x'" in run(*files, "--correct", "x").err
     (tmp_path / "mt.conllu").write_text("1\tLa\tel\n")
-    assert "CoNLL-U has 10 columns" in run(*files)[2]
+    assert "CoNLL-U has 10 columns" in run(*files).err
     for identity, form, said in (("1", "", "a word without form"), ("١", "La", "is no id of a word")):
         (tmp_path / "mt.conllu").write_text(f"{identity}\t{form}" + "\t_" * 8 + "\n")
-        assert said in run(*files)[2]
+        assert said in run(*files).err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
-def test_plain_text_is_tagged(run: Run, tmp_path: Path) -> None:
+def test_plain_text_is_tagged(tmp_path: Path) -> None:
     """By Apertium, where it is installed."""
     for name, text in (("mt", "La casa vieja .\n"), ("pe", "Las casas viejas .\n"), ("effort", "2\n")):
         (tmp_path / name).write_text(text)
@@ -234,15 +220,15 @@ def test_plain_text_is_tagged(run: Run, tmp_path: Path) -> None:
     assert whole["form_changed"]["n"] == 1
 
 
-def test_output_folders_of_others_are_refused(run: Run, files: list[object], tmp_path: Path) -> None:
+def test_output_folders_of_others_are_refused(files: list[object], tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("dear")
-    assert "holds 'letter.txt' and no output of `qe effort`" in run(*files, "--output", tmp_path / "full")[2]
-    assert "holds the input" in run(*files, "--output", tmp_path)[2]
+    assert "holds 'letter.txt' and no output of `qe effort`" in run(*files, "--output", tmp_path / "full").err
+    assert "holds the input" in run(*files, "--output", tmp_path).err
 
 
 @pytest.mark.slow
-def test_track(run: Run, files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_track(files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mlflow
 
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"

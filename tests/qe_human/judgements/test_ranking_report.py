@@ -20,8 +20,6 @@ from qe_human.judgements.ranking_tables import (
     figures,
     latex,
     markdown,
-    methods_table,
-    range_text,
     rankings_json,
     report_json,
     sign_test_table,
@@ -225,28 +223,6 @@ def test_a_system_with_ties_alone_is_undefined_and_told_of() -> None:
 )
 def test_bad_settings(settings: dict[str, float], message: str) -> None:
     refuses(message, RankSettings, **settings)
-
-
-def test_text_has_a_line_per_system_and_gaps_between_clusters(report: RankingReport) -> None:
-    lines = text(report, 110).splitlines()
-    assert lines[0].startswith("Czech-English: 4 systems, 400 tasks, ")
-    assert max(map(len, lines)) <= 110
-    (winner,) = (line for line in lines if line.startswith("•  ") and "best" in line)
-    assert re.search(r"1\s+best\s+0\.\d{3}\s+1\s+1\s+2\s+1\s+1\s+1$", winner)
-    place = lines.index(winner)
-    assert lines[place + 1] == "" and "good_one" in lines[place + 2]
-    assert any("violated preferences" in line for line in lines)
-
-
-def test_tables_in_markdown_and_latex(report: RankingReport) -> None:
-    table = methods_table(report)
-    assert [column.key or column.title for column in table.columns] == ["rank", *METHODS] and len(
-        table.rows
-    ) == 7  # official lists the reference
-    assert table.rows[0][1].endswith("(1) best") and table.rows[-2][0] == "violated"
-    assert r"good\_one" in latex(report) and "\\toprule" in latex(report)
-    assert latex(report).count("\\begin{table}") == latex(report).count("\\end{table}")
-    assert (range_text((3, 5)), range_text((3, 3))) == ("3-5", "3")
 
 
 def test_plots_show_every_system(report: RankingReport) -> None:

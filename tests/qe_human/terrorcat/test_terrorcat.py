@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.cli import main
 from qe_human.judgements.collection import Collection
 from qe_human.judgements.reading import format_of, read_judgements
 from qe_human.terrorcat.model import (
@@ -25,7 +24,7 @@ from qe_human.terrorcat.model import (
     ranked_pairs,
     train,
 )
-from tests.factories import Find, refuses
+from tests.factories import Done, Find, qe, refuses
 
 
 def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequencies]:
@@ -179,41 +178,39 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, [f"s{k}={folder}/s{k}.en" for k in range(4)]
 
 
-def run(arguments: list[Any], capsys: pytest.CaptureFixture[str], code: int = 0) -> Any:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    assert stopped.value.code == code, captured.err
-    return captured
+def run(arguments: list[Any], code: int = 0) -> Done:
+    done = qe(*arguments)
+    assert done.code == code, done.err
+    return done
 
 
 @pytest.mark.slow
-def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
+def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: Path) -> None:
     """Trained on 80 segments, it agrees with people on the other 40, better than the sum of all errors."""
     folder, outputs = story
     texts = ["--outputs", *outputs, "--reference", folder / "ref.en"]
     told = json.loads(run(
         ["terrorcat", "train", "--rankings", folder / "train.csv", *texts, "--target-language", "en",
-         "-o", tmp_path / "model", "--json"], capsys).out)  # fmt: skip
+         "-o", tmp_path / "model", "--json"]).out)  # fmt: skip
     assert told["segments"] == 80 and told["pairs"] == 480 and told["held_out_accuracy"] > 0.8
     scored = ["terrorcat", "score", "--model", tmp_path / "model", *texts]
-    printed = run([*scored, "-o", tmp_path / "t.tsv", "--quiet"], capsys).out.splitlines()
+    printed = run([*scored, "-o", tmp_path / "t.tsv", "--quiet"]).out.splitlines()
     assert sorted(line.split()[-1] for line in printed[:-1]) == ["s0", "s1", "s2", "s3"]
     sums = []
     for k in range(4):
         run(["labels", "--target", folder / f"s{k}.en", "--post-edit", folder / "ref.en", "--target-language",
-             "en", "--output", tmp_path / f"s{k}.tsv"], capsys)  # fmt: skip
+             "en", "--output", tmp_path / f"s{k}.tsv"])  # fmt: skip
         sums.append(f"s{k}={tmp_path}/s{k}.tsv")
     content = json.loads(run(
         ["correlate", "--rankings", folder / "test.csv", "--metrics", tmp_path / "t.tsv", *sums, "--columns",
          "terrorcat", "wsumer", "--lower-is-better", "wsumer", "--correlations", "kendall_wmt12", "--json",
-         "--samples", 50], capsys).out)  # fmt: skip
+         "--samples", 50]).out)  # fmt: skip
     tau = {name: one["score"] for name, one in content["correlations"]["kendall_wmt12"]["metrics"].items()}
     assert tau["terrorcat"] > 0.6 and tau["terrorcat"] > tau["wsumer"] + 0.1
 
 
 @pytest.mark.slow
-def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
+def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path) -> None:
     folder, outputs = story
     base = ["terrorcat", "train", "--rankings", folder / "train.csv", "--reference", folder / "ref.en",
             "--target-language", "en", "-o", tmp_path / "m"]  # fmt: skip
@@ -226,7 +223,7 @@ def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path, capsys: 
         (["--outputs", *outputs, "--learner", "svr_tree_kernels"], "takes no plain features"),
         (["--outputs", *outputs, "--target-language", "xx"], "xx"),
     ):
-        assert re.search(re.escape(message), run([*base, *more], capsys, 2).err)
+        assert re.search(re.escape(message), run([*base, *more], 2).err)
     assert not (tmp_path / "m" / "terrorcat.json").exists()
 
 
@@ -295,25 +292,25 @@ def test_table_4_counts_labels_by_decision_and_confidence(trained: TerrorCat) ->
 
 
 @pytest.mark.slow
-def test_a_model_by_parts_of_speech(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
+def test_a_model_by_parts_of_speech(story: tuple[Path, list[str]], tmp_path: Path) -> None:
     folder, outputs = story
     texts = ["--outputs", *outputs, "--reference", folder / "ref.en"]
     model = tmp_path / "model"
     train_it = ["terrorcat", "train", "--rankings", folder / "train.csv", *texts, "--target-language", "en",
                 "-o", model, "--set", "alpha=10"]  # fmt: skip
-    run([*train_it, "--tagger", "apertium"], capsys)
+    run([*train_it, "--tagger", "apertium"])
     told = json.loads((model / "terrorcat.json").read_text())
     assert told["learner_params"] == {"alpha": 10} and told["features"] == list(BY_WORD_CLASS)
-    run(["terrorcat", "score", "--model", model, *texts, "-o", tmp_path / "t.tsv"], capsys)
+    run(["terrorcat", "score", "--model", model, *texts, "-o", tmp_path / "t.tsv"])
     checked = ["terrorcat", "confusion", "--model", model, "--rankings", folder / "test.csv", *texts]
-    counts = np.array(json.loads(run([*checked, "--json"], capsys).out)["counts"])
+    counts = np.array(json.loads(run([*checked, "--json"]).out)["counts"])
     assert counts.sum() == 2 * 240 and counts[2, 4:].sum() > 2 * counts[2, :3].sum()
-    assert "Recall" in run(checked, capsys).out
+    assert "Recall" in run(checked).out
     message = "was trained with another tagger"
     told["about"]["tagger_fingerprint"] = "other"
     (model / "terrorcat.json").write_text(json.dumps(told))
-    assert message in run(checked, capsys, 2).err
+    assert message in run(checked, 2).err
     train_it.append("--overwrite")
-    run(train_it, capsys)
-    assert "counts no parts of speech" in run([*checked, "--tagger", "apertium"], capsys, 2).err
-    assert "unexpected keyword" in run([*train_it, "--set", "nothing=1"], capsys, 2).err
+    run(train_it)
+    assert "counts no parts of speech" in run([*checked, "--tagger", "apertium"], 2).err
+    assert "unexpected keyword" in run([*train_it, "--set", "nothing=1"], 2).err

@@ -10,7 +10,6 @@ import pytest
 
 from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
-from qe.cli import main
 from qe.data.splits import make_folds
 from qe.systems.documents import blocks
 from qe.systems.mt_metrics.ngrams import Bleu
@@ -29,7 +28,7 @@ from qe_papers.selection.selection import (
     oracle,
     select,
 )
-from tests.factories import refuses
+from tests.factories import qe, refuses
 
 WORDS = [f"{a}{b}" for a in "bcdfglmnprst" for b in ("ano", "era", "ito", "osa", "ul")]
 SURFACE = [{"kind": "surface", "only": ["tokens_*", "punctuation_target", "punctuation_share_target"]}]
@@ -262,15 +261,9 @@ def write(folder: Path, **files: tuple[str, ...]) -> dict[str, str]:
     return {name: str(folder / name) for name in files}
 
 
-def run(arguments: list[str]) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["select", *arguments])
-    return int(stopped.value.code or 0)
-
-
 @pytest.mark.slow
-def test_the_command_chooses_and_says_whether_it_paid(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_command_chooses_and_says_if_it_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     data, new = translations(120), translations(20, seed=5)
@@ -286,9 +279,8 @@ def test_the_command_chooses_and_says_whether_it_paid(
         "--folds", "4", "--samples", "200", "--output", str(out), "--metrics", "bleu",
         "--new-source", files["ns"], "--new-system", f"a={files['na']}", "--new-system", f"b={files['nb']}",
     ]  # fmt: skip
-    assert run([*arguments, "--quiet"]) == 0
-    printed = capsys.readouterr().out  # results are printed with `--quiet`, too
-    assert "against always taking" in printed and "nan" not in printed
+    done = qe("select", *arguments, "--quiet")  # results are printed nonetheless
+    assert done.code == 0 and "against always taking" in done.out and "nan" not in done.out
     report = json.loads((out / "report.json").read_text("utf-8"))
     chosen = (out / "gain.txt").read_text("utf-8").splitlines()
     score = Bleu(tokenize="13a").score(chosen, data.references)
@@ -302,7 +294,7 @@ def test_the_command_chooses_and_says_whether_it_paid(
     assert not (out / "new" / "report.json").exists()
 
 
-def test_a_model_can_choose(demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_can_choose(demo_model: Path, tmp_path: Path) -> None:
     from qe.models.model import Model
 
     model = Model.load(demo_model)
@@ -312,10 +304,9 @@ def test_a_model_can_choose(demo_model: Path, tmp_path: Path, capsys: pytest.Cap
     target = tuple(row[header.index("target")] for row in rows)
     other = tuple(reversed(target))
     files = write(tmp_path, s=source, a=target, b=(*other[:-1], ""))
-    arguments = ["--model", str(demo_model), "--source", files["s"], "--system", f"a={files['a']}"]
-    main_arguments = [*arguments, "--system", f"b={files['b']}", "--output", str(tmp_path / "out")]
-    assert run([*main_arguments, "--quiet"]) == 0
-    assert "40 segments: a " in capsys.readouterr().out
+    arguments = ["--model", demo_model, "--source", files["s"], "--system", f"a={files['a']}"]
+    done = qe("select", *arguments, "--system", f"b={files['b']}", "--output", tmp_path / "out", "--quiet")
+    assert done.code == 0 and "40 segments: a " in done.out
     data = Translations(source, {"a": target, "b": (*other[:-1], "")}, blocks(40))
     preferences = choose_by_model(model, data)
     expected = model.scale.sign * model.predict(model.segments({"source": source, "target": target}))
@@ -347,7 +338,7 @@ def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Pat
 
 
 @pytest.mark.slow
-def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_told(tmp_path: Path) -> None:
     files = write(tmp_path, s=("x",) * 4, a=("y",) * 4, b=("z",) * 4)
     (tmp_path / "bad.yaml").write_text("features: 3\n", "utf-8")
     base = ["--source", files["s"], "--system", f"a={files['a']}"]
@@ -371,5 +362,5 @@ def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ([*two, "--model", str(tmp_path)], "give --output"),
         ([*learn, "--model", str(tmp_path)], "chooses without --references"),
     ):
-        assert run(arguments) == 2, arguments
-        assert message in capsys.readouterr().err, arguments
+        done = qe("select", *arguments)
+        assert done.code == 2 and message in done.err, arguments

@@ -2,6 +2,9 @@
 
 from itertools import product
 from pathlib import Path
+from typing import Any
+
+from qe.config.experiment import Experiment, from_mapping
 
 DETERMINERS = {"el": "Masc", "la": "Fem"}
 NOUNS = {"gato": "Masc", "perro": "Masc", "casa": "Fem", "mesa": "Fem", "niño": "Masc", "luna": "Fem"}
@@ -77,3 +80,14 @@ def write_trees(path: Path) -> Path:
         lines.append(f"( (S {subject} (VP (V {three}) {obj}) (. {stop})) )")
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
+
+
+def experiment(folder: Path, annotations: Any, **more: Any) -> Experiment:
+    keys = {
+        "name": "e",
+        "dataset": {"format": "wmt12", "path": "."},
+        "features": [{"kind": "surface"}],
+        "learner": {"kind": "ridge"},
+        "annotations": annotations,
+    }
+    return from_mapping(keys | more, folder)

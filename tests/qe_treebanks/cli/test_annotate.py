@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from qe.cli import main
+from tests.factories import qe
 from tests.qe_treebanks.annotators.made import write_conllu
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main([str(a) for a in arguments])
-    return int(raised.value.code or 0)
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +17,17 @@ def annotators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     treebank = write_conllu(root / "t.conllu")
     for task in ("pos", "dependencies"):
         options = ["--task", task, "--treebank", treebank, "--language", "es", "--output", root / "es"]
-        assert run("annotate", "train", *options, "--set", "epochs=2", "--quiet") == 0
+        assert qe("annotate", "train", *options, "--set", "epochs=2", "--quiet").code == 0
     return root / "es"
 
 
 @pytest.mark.slow
 @pytest.mark.capability
-def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("la luna busca el gato .\n\nAna mira la casa del niño .\n")
     out = tmp_path / "out.conllu.gz"
-    assert (
-        run("annotate", "run", "--annotator", annotators, "--input", tmp_path / "in", "-o", out, "--json")
-        == 0
-    )
-    assert json.loads(capsys.readouterr().out) == {
+    options = ["--annotator", annotators, "--input", tmp_path / "in", "-o", out, "--json"]
+    assert json.loads(qe("annotate", "run", *options).out) == {
         "schema": 1, "output": str(out), "lines": 3, "tokens": 13, "resumed": 0
     }  # fmt: skip
     with gzip.open(out, "rt", encoding="utf-8") as stream:
@@ -78,17 +69,15 @@ def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_figures_are_json_on_request(annotators: Path, capsys: Any) -> None:
+def test_figures_are_json_on_request(annotators: Path) -> None:
     gold = annotators.parent / "t.conllu"
     options = ["--annotator", annotators, "--task", "dependencies", "--gold", gold]
-    assert run("annotate", "evaluate", *options, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["words"]["las"] > 0.9
-    assert run("annotate", "evaluate", *options) == 0
-    assert "las" in capsys.readouterr().out
+    assert json.loads(qe("annotate", "evaluate", *options, "--json").out)["words"]["las"] > 0.9
+    assert "las" in qe("annotate", "evaluate", *options).out
 
 
 @pytest.mark.slow
-def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path) -> None:
     """`qe compare` takes the language from the folder, and tells another one."""
     said = "la luna busca el gato .\nel gato busca la luna .\n"
     for name, text in (("ref", said), ("same", said), ("other", "gato el .\nluna la .\n")):
@@ -96,26 +85,16 @@ def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path, cap
     command = ["compare", "--references", tmp_path / "ref", "--annotator", annotators, "--metrics", "bleu"]
     for name in ("same", "other"):
         command += ["--system", f"{name}={tmp_path / name}"]
-    assert run(*command, "--samples", "20", "--json") == 0
-    comparisons = json.loads(capsys.readouterr().out)["comparisons"]
+    comparisons = json.loads(qe(*command, "--samples", "20", "--json").out)["comparisons"]
     (found,) = (each for each in comparisons if each["metric"] == "dependency_f")
     assert found["system"] == "other" and -100 <= found["difference"] < -50
-    assert run(*command, "--language", "en") == 2
-    assert "holds annotators of 'es', but the text is 'en'" in capsys.readouterr().err
+    done = qe(*command, "--language", "en")
+    assert done.code == 2 and "holds annotators of 'es', but the text is 'en'" in done.err
 
 
-def test_mistakes_are_one_message(annotators: Path, tmp_path: Path, capsys: Any) -> None:
-    train = [
-        "annotate",
-        "train",
-        "--task",
-        "pos",
-        "--language",
-        "es",
-        "--output",
-        tmp_path / "es",
-        "--treebank",
-    ]
+def test_mistakes_are_one_message(annotators: Path, tmp_path: Path) -> None:
+    language = ["--language", "es", "--output", tmp_path / "es"]
+    train = ["annotate", "train", "--task", "pos", *language, "--treebank"]
     for arguments, message in (
         ([*train, tmp_path / "no"], "no such file; give CoNLL-U"),
         ([*train, tmp_path / "no", "--set", "epoch=3"], "known: epochs, seed; did you mean 'epochs'?"),
@@ -127,7 +106,6 @@ def test_mistakes_are_one_message(annotators: Path, tmp_path: Path, capsys: Any)
           "-o", tmp_path / "b"],
          "unknown annotator 'treetagger'; known: apertium"),
     ):  # fmt: skip
-        assert run(*arguments) == 2
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1
+        done = qe(*arguments)
+        assert done.code == 2 and message in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "es").exists()

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from qe.cli import main
 from qe.resources.encoders.checked import check_encoder
 from qe.resources.encoders.fetched import fetch_encoder
 from qe.resources.encoders.origin import origin_of
-from tests.factories import refuses
+from tests.factories import qe, refuses
 from tests.features.encoding.made import Tiny, onnx_folder, static_folder
 from tests.resources.encoders.hub import COMMIT, Hub, serving
 
@@ -67,14 +66,13 @@ def test_what_is_read_is_fetched_and_recorded(hub: Hub, files: dict[str, bytes],
 
 
 @pytest.mark.slow
-def test_what_was_fetched_is_not_fetched_again(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["fetch", REPOSITORY, "--revision", "main"], ["list"], ["check", "tiny"]):
-        with pytest.raises(SystemExit) as ended:
-            main(["encoders", *arguments])
-        assert ended.value.code == 0
-    told = capsys.readouterr()
-    assert "model: tiny" in told.out and "mit" in told.out and "0123456789ab" in told.out
-    assert "6 dimensions, with vectors of tokens" in told.out and "layer Dense" in told.err
+def test_what_was_fetched_is_not_fetched_again(hub: Hub) -> None:
+    commands = (["fetch", REPOSITORY, "--revision", "main"], ["list"], ["check", "tiny"])
+    done = [qe("encoders", *arguments) for arguments in commands]
+    assert [each.code for each in done] == [0, 0, 0]
+    out, err = "".join(each.out for each in done), "".join(each.err for each in done)
+    assert "model: tiny" in out and "mit" in out and "0123456789ab" in out
+    assert "6 dimensions, with vectors of tokens" in out and "layer Dense" in err
     asked = len(hub.fetched)
     assert not fetch_encoder(REPOSITORY, "main").new and len(hub.fetched) == asked
     refuses(r"holds what `qe encoders fetch someone/tiny --revision main` made", fetch_encoder, REPOSITORY)
@@ -166,14 +164,10 @@ def test_what_the_hub_has_not(hub: Hub, name: str, revision: str | None, message
     refuses(message, fetch_encoder, name, revision)
 
 
-def test_without_a_network_there_is_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_network_there_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setenv("QE_ENCODERS", str(tmp_path / "home"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(SystemExit) as ended:
-        main(["encoders", "fetch", "LaBSE"])
-    told = capsys.readouterr().err
-    assert ended.value.code == 2 and told.count("\n") == 1 and "the hub cannot be reached" in told
+    done = qe("encoders", "fetch", "LaBSE")
+    assert done.code == 2 and done.err.count("\n") == 1 and "the hub cannot be reached" in done.err
     assert not (tmp_path / "home").exists()

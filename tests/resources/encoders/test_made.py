@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from qe.cli import main
 from qe.resources.encoders import made
 from qe.resources.encoders.checked import check_encoder
 from qe.resources.encoders.made import E5, make_encoder
 from qe.resources.encoders.origin import origin_of
 from qe.resources.encoders.quantized import quantize_encoder
-from tests.factories import refuses
+from tests.factories import qe, refuses
 from tests.features.encoding.made import Tiny, onnx_folder
 
 for package in ("onnx", "onnxruntime", "tokenizers"):
@@ -72,18 +71,11 @@ def test_quantized_it_is_smaller_and_near_the_original(e5: Path, tmp_path: Path)
         assert np.array_equal(encoder.encode([text])[0].vector, each.vector)
 
 
-def run(*arguments: str) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["encoders", *arguments])
-    assert ended.value.code == 0
-
-
 @pytest.mark.slow
-def test_an_encoder_of_letters_is_quantized_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_encoder_of_letters_is_quantized_too(tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "tiny", Tiny.of_seed())
-    run("quantize", str(folder))
-    told = capsys.readouterr()
-    assert "lowest cosine of six sentences" in told.out and not told.err
+    told = qe("encoders", "quantize", folder)
+    assert told.code == 0 and "lowest cosine of six sentences" in told.out and not told.err
     origin = origin_of(tmp_path / "tiny-int8")
     assert origin is not None and origin.source == "brought by you, matrices in eight bits"
 
@@ -108,18 +100,14 @@ def test_a_package_that_is_not_there_or_is_another(tmp_path: Path, monkeypatch: 
     assert not (tmp_path / "e5").exists()
 
 
-def test_lists_say_what_cannot_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lists_say_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
-    run("list")
-    assert f"no encoder in {tmp_path}" in capsys.readouterr().out
+    assert f"no encoder in {tmp_path}" in qe("encoders", "list").out
     onnx_folder(tmp_path / "tiny", Tiny.of_seed())
     shutil.copytree(tmp_path / "tiny", tmp_path / "half")
     (tmp_path / "half" / "model.onnx").unlink()
-    run("list")
-    told = capsys.readouterr().out
-    assert "brought by you" in told and "not readable" in told
+    told = qe("encoders", "list")
+    assert told.code == 0 and "brought by you" in told.out and "not readable" in told.out
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -128,50 +116,38 @@ def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in paths}
 
 
-def refused(*arguments: str) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["encoders", *arguments])
-    assert ended.value.code == 2
-
-
 @pytest.mark.slow
-def test_the_same_command_leaves_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = (str(onnx_folder(tmp_path / name, Tiny.of_seed(i))) for i, name in enumerate("ab"))
+def test_the_same_command_leaves_what_it_made(tmp_path: Path) -> None:
+    one, other = (onnx_folder(tmp_path / name, Tiny.of_seed(i)) for i, name in enumerate("ab"))
     out = tmp_path / "out"
-    run("quantize", one, "-o", str(out))
+    assert qe("encoders", "quantize", one, "-o", out).code == 0
     before = files_of(out)
-    run("quantize", one, "-o", str(out))
-    assert "made already by the same command" in capsys.readouterr().err
-    refused("quantize", other, "-o", str(out))
-    assert "--overwrite" in capsys.readouterr().err and files_of(out) == before
-    run("quantize", other, "-o", str(out), "--overwrite")
+    assert "made already by the same command" in qe("encoders", "quantize", one, "-o", out).err
+    refused = qe("encoders", "quantize", other, "-o", out)
+    assert refused.code == 2 and "--overwrite" in refused.err and files_of(out) == before
+    assert qe("encoders", "quantize", other, "-o", out, "--overwrite").code == 0
     assert files_of(out) != before
     (out / "model.onnx").write_bytes(b"mine")
-    refused("quantize", other, "-o", str(out))
-    assert "changed since" in capsys.readouterr().err
-    run("quantize", other, "-o", str(out), "--overwrite")
+    refused = qe("encoders", "quantize", other, "-o", out)
+    assert refused.code == 2 and "changed since" in refused.err
+    assert qe("encoders", "quantize", other, "-o", out, "--overwrite").code == 0
     check_encoder(out)
 
 
 @pytest.mark.slow
-def test_an_encoder_of_others_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = (str(onnx_folder(tmp_path / name, Tiny.of_seed(i))) for i, name in enumerate("ab"))
+def test_an_encoder_of_others_is_not_replaced(tmp_path: Path) -> None:
+    one, other = (onnx_folder(tmp_path / name, Tiny.of_seed(i)) for i, name in enumerate("ab"))
     before = files_of(tmp_path)
-    for arguments in (
-        ["quantize", one, "-o", other],
-        ["make", E5, "-o", other],
-        ["fetch", "a/b", "-o", other],
-    ):
-        refused(*arguments, "--overwrite")
-        assert "did not make it" in capsys.readouterr().err
-    refused("quantize", one, "-o", one)
-    assert "is an input too" in capsys.readouterr().err and files_of(tmp_path) == before
+    for arguments in (["quantize", one], ["make", E5], ["fetch", "a/b"]):
+        refused = qe("encoders", *arguments, "-o", other, "--overwrite")
+        assert refused.code == 2 and "did not make it" in refused.err
+    refused = qe("encoders", "quantize", one, "-o", one)
+    assert refused.code == 2 and "is an input too" in refused.err and files_of(tmp_path) == before
 
 
 @pytest.mark.slow
-def test_an_encoder_is_made_once(e5: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_encoder_is_made_once(e5: Path) -> None:
     before = (e5 / "model.onnx").stat()
-    run("make", E5, "-o", str(e5))
-    told = capsys.readouterr()
-    assert "made already by the same command" in told.err and "licence MIT" in told.out
+    told = qe("encoders", "make", E5, "-o", e5)
+    assert told.code == 0 and "made already by the same command" in told.err and "licence MIT" in told.out
     assert (e5 / "model.onnx").stat() == before
