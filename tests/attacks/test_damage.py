@@ -17,6 +17,7 @@ from qe.models.model import Model
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer
 from tests.attacks.models import Workshop, copy_of, edit, unsealed
+from tests.factories import refuses
 
 ROWS = pd.DataFrame({"source": ["a house", "the red door ."], "target": ["una casa", "la puerta roja ."]})
 ASKED = Options(level=0.8, explain=2, drift=True)
@@ -74,8 +75,7 @@ def test_every_file_of_a_model(how: str, model: Path, tmp_path: Path) -> None:
     for name in checksums.regular_files(model):
         folder = copy_of(model, tmp_path / "model")
         DAMAGE[how](folder / name)
-        with pytest.raises(InputError, match=r"damaged|has changed|is not a model|no prediction intervals"):
-            scores(folder)
+        refuses(r"damaged|has changed|is not a model|no prediction intervals", scores, folder)
         shutil.rmtree(folder)
 
 
@@ -88,8 +88,7 @@ def test_values_of_model_json(model: Path, tmp_path: Path) -> None:
         folder = copy_of(model, tmp_path / "model")
         changed = {**content, key: type(content[key])()}
         (folder / "model.json").write_text(json.dumps(changed))
-        with pytest.raises(InputError, match=r"model\.json.* damaged|has model format"):
-            scores(folder)
+        refuses(r"model\.json.* damaged|has model format", scores, folder)
         shutil.rmtree(folder)
 
 
@@ -100,16 +99,14 @@ def test_language_models_exchanged_between_the_sides(model: Path, tmp_path: Path
     source.rename(folder / "aside")
     target.rename(source)
     (folder / "aside").rename(target)
-    with pytest.raises(InputError, match="resources/source_lm/.* has changed"):
-        scores(folder)
+    refuses("resources/source_lm/.* has changed", scores, folder)
 
 
 @pytest.mark.slow
 def test_a_file_too_many(model: Path, tmp_path: Path) -> None:
     folder = copy_of(model, tmp_path / "model")
     (folder / "note.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"note\.txt is not one of them"):
-        scores(folder)
+    refuses(r"note\.txt is not one of them", scores, folder)
 
 
 @pytest.mark.slow
@@ -144,8 +141,7 @@ def test_a_large_file_is_read_once_and_remembered(
     pd.testing.assert_frame_equal(scores(folder), before)
     assert read == []
     flipped(0.5)(folder / "resources/source_lm/words.npy")
-    with pytest.raises(InputError, match=r"words\.npy has changed"):
-        scores(folder)
+    refuses(r"words\.npy has changed", scores, folder)
 
 
 @pytest.mark.slow
@@ -162,8 +158,7 @@ def test_what_has_just_changed_is_not_remembered(
 def test_a_model_without_checksums_is_refused(model: Path, tmp_path: Path) -> None:
     folder = copy_of(model, tmp_path / "model")
     unsealed(folder)
-    with pytest.raises(InputError, match=r"model\.json is damaged .*`files` is missing"):
-        scores(folder)
+    refuses(r"model\.json is damaged .*`files` is missing", scores, folder)
 
 
 @pytest.mark.parametrize("key", ["files", "checksum"])
@@ -175,8 +170,7 @@ def test_a_bundle_without_checksums_is_refused(workshop: Workshop, tmp_path: Pat
     content.pop(key, None)
     text = json.dumps(content if key == "checksum" else checksums.sealed(content))
     (folder / "manifest.json").write_text(text, "utf-8")
-    with pytest.raises(InputError, match=f"is damaged .*'{key}'"):
-        Bundle(folder).part("source_lm")
+    refuses(f"is damaged .*'{key}'", Bundle(folder).part, "source_lm")
 
 
 @pytest.mark.slow
@@ -207,8 +201,7 @@ def test_numbers_of_a_bundle_are_for_whoever_builds_it(workshop: Workshop, tmp_p
     content = json.loads((folder / "manifest.json").read_text())
     content["parts"]["source_lm"]["settings"]["order"] = 9
     (folder / "manifest.json").write_text(json.dumps(content))
-    with pytest.raises(InputError, match="does not go with its checksum"):
-        Bundle(folder).part("source_lm")
+    refuses("does not go with its checksum", Bundle(folder).part, "source_lm")
     edit(folder / "manifest.json", lambda manifest: {**manifest, "pairs": 0})
     assert Bundle(folder).manifest["pairs"] == 0
 

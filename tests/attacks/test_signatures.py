@@ -11,7 +11,6 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
-from features.basics.errors import InputError
 from features.storage import cache_folder, checksums
 from features.storage.files import sha256
 from qe.api.models import model_folder
@@ -25,6 +24,7 @@ from qe.production.server.service import Service
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 from tests.attacks.models import Workshop, copy_of, edit, sealed_again, unsealed
+from tests.factories import refuses
 
 PEM, NO_PASSWORD = serialization.Encoding.PEM, serialization.NoEncryption()
 PRIVATE, PUBLIC = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -103,8 +103,7 @@ def test_a_signature_that_does_not_hold(
     spoil, message = CASES[case]
     assert verify(signed, tmp_path / "own.pub")
     spoil(signed)
-    with pytest.raises(InputError, match=message):
-        verify(signed, tmp_path / "own.pub")
+    refuses(message, verify, signed, tmp_path / "own.pub")
     (tmp_path / "in.tsv").write_text("source\ttarget\na\tb\n")
     score = ["score", "-m", signed, "-i", tmp_path / "in.tsv", "-o", tmp_path / "out.tsv"]
     for command in (["models", "verify", signed, "--key"], [*score, "--require-signature"]):
@@ -137,13 +136,10 @@ def test_keys_that_are_none(signed: Path, tmp_path: Path) -> None:
     for name, (private, public) in keys_that_are_none(tmp_path).items():
         (tmp_path / "bad.pem").write_bytes(private)
         (tmp_path / "bad.pub").write_bytes(public)
-        with pytest.raises(InputError, match=r"bad\.pem: (is no|the key is encrypted)"):
-            sign(signed, tmp_path / "bad.pem")
-        with pytest.raises(InputError, match=r"bad\.pub: is no"):
-            verify(signed, tmp_path / "bad.pub")
+        refuses(r"bad\.pem: (is no|the key is encrypted)", sign, signed, tmp_path / "bad.pem")
+        refuses(r"bad\.pub: is no", verify, signed, tmp_path / "bad.pub")
         assert (signed / "model.sig").read_bytes() == before, name
-    with pytest.raises(InputError, match=r"absent: cannot be read"):
-        verify(signed, tmp_path / "absent")
+    refuses(r"absent: cannot be read", verify, signed, tmp_path / "absent")
 
 
 @pytest.mark.parametrize(
@@ -155,8 +151,7 @@ def test_a_damaged_model_is_not_signed(
     write_keys(tmp_path, "own")
     folder = copy_of(model, tmp_path / "model")
     change(folder)
-    with pytest.raises(InputError, match=message):
-        sign(folder, tmp_path / "own.pem")
+    refuses(message, sign, folder, tmp_path / "own.pem")
     assert not (folder / "model.sig").exists()
 
 
@@ -193,8 +188,7 @@ def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
     cache_folder.keep(f"{device}-{inode}", " ".join([*stamp, right]))
     assert checksums.checksum(path) == right  # the planted entry is one that is believed: without a signature
     description.read(signed)
-    with pytest.raises(InputError, match=f"{path.name} has changed"):
-        verify(signed, tmp_path / "own.pub")
+    refuses(f"{path.name} has changed", verify, signed, tmp_path / "own.pub")
 
 
 @pytest.mark.parametrize("place", ["checked", "."])
@@ -229,8 +223,7 @@ def test_a_model_that_is_exchanged_after_its_signature_was_verified_is_not_loade
         lambda: Service.load(folder, Limits(), identity=identity),
         lambda: score_file(folder, [], tmp_path / "out.tsv", identity=identity),
     ):
-        with pytest.raises(InputError, match="is no longer the model that the command began with"):
-            load()
+        refuses("is no longer the model that the command began with", load)
 
 
 @pytest.mark.slow
@@ -248,8 +241,7 @@ def test_a_model_that_is_exchanged_there_and_back_while_it_is_loaded(
         return described
 
     monkeypatch.setattr(description, "read", exchanges)
-    with pytest.raises(InputError, match="was replaced while it was loaded"):
-        Model.load(signed)
+    refuses("was replaced while it was loaded", Model.load, signed)
 
 
 @pytest.mark.slow
@@ -269,8 +261,7 @@ def test_worker_processes_load_the_model_that_the_job_began_with(
     def score(**more: Any) -> None:
         score_file(folder, [rows], tmp_path / "out.tsv", identity=identity, workers=2, chunk=2, **more)
 
-    with pytest.raises(InputError, match="is no longer the model that the command began with"):
-        score(progress=progress)
+    refuses("is no longer the model that the command began with", score, progress=progress)
     assert not (tmp_path / "out.tsv").exists()
     shutil.rmtree(signed)
     signed.with_name("old").rename(signed)

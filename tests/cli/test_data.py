@@ -1,13 +1,13 @@
 """`qe data`: output and exit codes."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from qe.cli import main
 from qe.data.format import FORMATS
+from tests.factories import Find
 
 
 def run(*arguments: object) -> int:
@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_sound_data(
-    shared_data: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shared_data: Find, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert run("check", shared_data("wmt12-qe")) == 0
@@ -43,7 +43,7 @@ def test_sound_data(
         assert expected in out
 
 
-def test_json(shared_data: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(shared_data: Find, capsys: pytest.CaptureFixture[str]) -> None:
     path = shared_data("mlqe-pe")
     assert run("check", path, "--set", "pair=ro-en", "--set", "label=hter", "--json") == 0
     report = json.loads(capsys.readouterr().out)

@@ -2,12 +2,7 @@
 
 import re
 
-from qe.config.experiment import (
-    EvaluationSection,
-    IntervalsSection,
-    SearchSection,
-    SplitSection,
-)
+from qe.config.experiment import EvaluationSection, IntervalsSection, SearchSection, SplitSection
 from tests.conftest import ROOT
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import qe
-from features.basics.errors import InputError
 from features.storage.strict_yaml import to_yaml
 from qe.cli import main
 from qe.config.experiment import Experiment, load
 from tests.conftest import ROOT
+from tests.factories import refuses
 
 BASE = """
 name: base
@@ -140,8 +140,7 @@ def test_chains_and_overrides(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_names_the_file_and_the_way_out(tmp_path: Path, changes: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        experiment(tmp_path, changes)
+    refuses(message, experiment, tmp_path, changes)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +160,7 @@ def test_a_mistake_names_the_file_and_the_way_out(tmp_path: Path, changes: str, 
 def test_what_cannot_be_extended(tmp_path: Path, content: str, message: str) -> None:
     for name, text in {"x": content, "y": "extends: ./x.yaml", "z": "extends: z.yaml", "list": "[a]"}.items():
         (tmp_path / f"{name}.yaml").write_text(text)
-    with pytest.raises(InputError, match=message):
-        load(tmp_path / "x.yaml")
+    refuses(message, load, tmp_path / "x.yaml")
 
 
 def test_a_mapping_extends_a_file_of_the_working_directory(

@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from qe.config.schema import drafted
+from tests.factories import refuses
 
 
 class Entry(BaseModel):
@@ -81,5 +82,4 @@ def test_every_mistake_is_told_once_and_the_rest_is_drafted(
 
 @pytest.mark.timeout(20)
 def test_what_stands_in_has_to_be_right_itself() -> None:
-    with pytest.raises(ValueError, match="entries"):
-        drafted(File, {"entries": 3}, {"entries": {"path": "."}})
+    refuses("entries", drafted, File, {"entries": 3}, {"entries": {"path": "."}}, error=ValueError)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.format import make_format
+from tests.factories import refuses
 
 LANGUAGES = {"source_language": "en", "target_language": "de"}
 SOURCE, A, B = "it rains\na house\n", "es regnet\nein Haus\n", "Regen\nHaus\n"
@@ -97,8 +97,7 @@ def test_exports(case: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, "utf-8")
     form = make_format("appraise", {**LANGUAGES, **keys})
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            form.read(tmp_path / "scores.csv")
+        refuses(expected, form.read, tmp_path / "scores.csv")
         return
     dataset = form.read(tmp_path / "scores.csv")
     split = dataset.splits["train"]

@@ -1,7 +1,6 @@
 """What `qe data check` finds: the shared data's documented oddities, and planted defects."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from features.basics.errors import InputError
 from qe.data.check import check, guess_format, parse_settings, summary
 from qe.data.format import make_format
 from qe.data.repeated import text_key
+from tests.factories import Find, refuses
 
-SharedData = Callable[[str], Path]
 LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}
 
 
@@ -31,7 +30,7 @@ def texts(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_wmt12(shared_data: SharedData) -> None:
+def test_wmt12(shared_data: Find) -> None:
     """Statistics and oddities as the data's README tells them."""
     report = check(shared_data("wmt12-qe"))
     train, test = report.splits["train"], report.splits["test"]
@@ -56,9 +55,7 @@ def test_wmt12(shared_data: SharedData) -> None:
     ("pair", "repeated", "overlap"),
     [("en-de", 0, {"test20 in train": 3}), ("ro-en", 1, {"dev in train": 1, "test20 in train": 0})],
 )
-def test_mlqe_pe_repetitions(
-    shared_data: SharedData, pair: str, repeated: int, overlap: dict[str, int]
-) -> None:
+def test_mlqe_pe_repetitions(shared_data: Find, pair: str, repeated: int, overlap: dict[str, int]) -> None:
     """ "3 en-de source sentences occur both in train and test20, ..." (README, Oddities)."""
     report = check(shared_data("mlqe-pe"), options={"pair": pair, "label": "da_mean"})
     assert report.splits["train"].duplicates["source"] == repeated
@@ -115,14 +112,12 @@ def test_overlap_between_splits(texts: Path) -> None:
     assert report.overlaps == {"test in train": {"source": 1, "target": 1, "pair": 0}}
 
 
-def test_guessing_the_format(tmp_path: Path, shared_data: SharedData) -> None:
+def test_guessing_the_format(tmp_path: Path, shared_data: Find) -> None:
     assert guess_format(shared_data("mlqe-pe/en-de")) == "mlqe_pe"
     (tmp_path / "a.csv.gz").touch()
     assert guess_format(tmp_path / "a.csv.gz") == "table"
-    with pytest.raises(InputError, match=r"cannot tell the format of this; name it with --format \(.*wmt12"):
-        guess_format(tmp_path)
-    with pytest.raises(InputError, match="no such file or folder"):
-        check(tmp_path / "nowhere")
+    refuses(r"cannot tell the format of this; name it with --format \(.*wmt12", guess_format, tmp_path)
+    refuses("no such file or folder", check, tmp_path / "nowhere")
 
 
 def test_settings() -> None:
@@ -131,8 +126,7 @@ def test_settings() -> None:
         "quoting": True,
     }
     for wrong in (["pair"], ["=x"], ["b=[1"], ["a=1", "a.b=2"]):
-        with pytest.raises(InputError, match="--set"):
-            parse_settings(wrong)
+        refuses("--set", parse_settings, wrong)
 
 
 def test_format_keys_are_checked(texts: Path) -> None:
@@ -140,8 +134,7 @@ def test_format_keys_are_checked(texts: Path) -> None:
         InputError, match="the format 'parallel_text' needs the key 'splits'; known: splits, label"
     ):
         check(texts, "parallel_text", {})
-    with pytest.raises(InputError, match="the format 'wmt12' has no key 'labels'; known: label"):
-        check(texts, "wmt12", {"labels": "hter"})
+    refuses("the format 'wmt12' has no key 'labels'; known: label", check, texts, "wmt12", {"labels": "hter"})
 
 
 def test_summary_of_nothing() -> None:
@@ -167,13 +160,8 @@ def test_text_that_is_none_is_seen(tmp_path: Path, source: str, message: str) ->
     path.write_text(
         f'{{"source": "a", "target": "b", "score": 1}}\n{{"source": {source}, "target": "b", "score": 1}}\n'
     )
-    options = {
-        "label": LABEL,
-        "source_language": "en",
-        "target_language": "es",
-    }
-    with pytest.raises(InputError, match=re.escape(message)):
-        make_format("table", {**options, "columns": {"scores": "score"}}).read(path)
+    options = {"label": LABEL, "source_language": "en", "target_language": "es"}
+    refuses(re.escape(message), make_format("table", {**options, "columns": {"scores": "score"}}).read, path)
 
 
 @pytest.mark.parametrize(

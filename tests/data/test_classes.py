@@ -12,6 +12,7 @@ from qe.data.columns import label_scale
 from qe.data.dataset import Dataset, LabelScale
 from qe.data.format import FORMATS
 from qe.data.score_files import read_scores
+from tests.factories import refuses
 
 # Labels -> (the classes as they are written, whether the second is the better one), or None.
 CASES: dict[str, tuple[list[str], tuple[tuple[str, str], bool | None] | None]] = {
@@ -61,8 +62,7 @@ def test_a_table_with_classes(tmp_path: Path) -> None:
     ],
 )
 def test_classes_that_are_none(label: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        label_scale({"name": "x", "higher_is_better": True, **label})
+    refuses(message, label_scale, {"name": "x", "higher_is_better": True, **label})
 
 
 def test_a_frame_with_classes() -> None:

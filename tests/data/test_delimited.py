@@ -20,6 +20,7 @@ from qe.data.delimited import CsvOptions, Dialect, check_encoding, detect_dialec
 from qe.data.reading import Reading, with_points
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
+from tests.factories import refuses
 
 PLAIN = {"source": ["a", "c"], "target": ["b", "d"]}
 SEMICOLONS = "source;target;score\na, b;c;0,5\nd;e, f;1\n"
@@ -196,12 +197,7 @@ DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
         Layout(),
         r"a\.tsv:2: not UTF-8",
     ),
-    "never closed": (
-        "a.csv",
-        b'source,target\na,b\n"c,d\n',
-        Layout(),
-        r"a\.csv:3: not valid CSV",
-    ),
+    "never closed": ("a.csv", b'source,target\na,b\n"c,d\n', Layout(), r"a\.csv:3: not valid CSV"),
     "unknown delimiter": (
         "a.csv",
         b"a,b\n",
@@ -236,8 +232,7 @@ DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
 def test_what_cannot_be_read_is_one_message(case: str, tmp_path: Path) -> None:
     name, content, layout, message = DAMAGED[case]
     path = as_path(tmp_path, name, content)
-    with pytest.raises(InputError, match=message):
-        read_table(Reading(path), path, layout)
+    refuses(message, read_table, Reading(path), path, layout)
 
 
 # Numbers -> what they are with points.

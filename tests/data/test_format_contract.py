@@ -8,6 +8,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.format import FORMATS, Format, make_format
+from tests.factories import refuses
 
 # Keys without a default, of the formats that have any.
 REQUIRED: dict[str, Any] = {
@@ -44,5 +45,4 @@ def test_what_is_not_there_and_what_is_no_dataset_is_one_message(name: str, tmp_
 
 @pytest.mark.parametrize("name", FORMATS.names)
 def test_an_unknown_key_is_named_with_the_known_ones(name: str) -> None:
-    with pytest.raises(InputError, match="has no key 'nonesuch'.*known"):
-        make_format(name, {"nonesuch": 1})
+    refuses("has no key 'nonesuch'.*known", make_format, name, {"nonesuch": 1})

@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from features.basics.errors import InputError
 from qe.data.dataset import Dataset
 from qe.data.format import FORMATS, make_format
 from qe.data.reading import Reading
+from tests.factories import Find, refuses
 
-SharedData = Callable[[str], Path]
 SCORE = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}
 FILES: dict[str, dict[str, str]] = {"train": {"source": "s", "target": "t", "scores": "y"}}
 
@@ -49,7 +48,7 @@ def texts(tmp_path: Path) -> Path:
 # What is in the shared data, against the statistics that came with it.
 
 
-def test_wmt12_equals_its_published_statistics(shared_data: SharedData) -> None:
+def test_wmt12_equals_its_published_statistics(shared_data: Find) -> None:
     data = FORMATS.get("wmt12")().read(shared_data("wmt12-qe"))
     train, test = data.splits["train"], data.splits["test"]
     assert (len(train), len(test)) == (1832, 422)
@@ -67,7 +66,7 @@ def test_wmt12_equals_its_published_statistics(shared_data: SharedData) -> None:
     assert not any(text.endswith(" ") for text in train.segments.source)
 
 
-def test_wmt12_hter_from_post_edits(shared_data: SharedData) -> None:
+def test_wmt12_hter_from_post_edits(shared_data: Find) -> None:
     data = FORMATS.get("wmt12")(label="hter").read(shared_data("wmt12-qe"))
     train = data.splits["train"]
     assert train.scores is not None and train.post_edit is not None
@@ -80,14 +79,11 @@ def test_wmt12_hter_from_post_edits(shared_data: SharedData) -> None:
 
 
 def test_wmt12_misses_its_folders(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no folder training_set here"):
-        FORMATS.get("wmt12")().read(tmp_path)
+    refuses("no folder training_set here", FORMATS.get("wmt12")().read, tmp_path)
     (tmp_path / "training_set").mkdir()
     write(tmp_path / "training_set", **{"source.eng": "a\n", "target_system.spa": "A\n"})
-    with pytest.raises(InputError, match=r"target_postedited\.spa: no such file"):
-        FORMATS.get("wmt12")().read(tmp_path)
-    with pytest.raises(InputError, match="must be .effort. or .hter., but got .ter."):
-        make_format("wmt12", {"label": "ter"})
+    refuses(r"target_postedited\.spa: no such file", FORMATS.get("wmt12")().read, tmp_path)
+    refuses("must be .effort. or .hter., but got .ter.", make_format, "wmt12", {"label": "ter"})
 
 
 @pytest.mark.parametrize(
@@ -100,7 +96,7 @@ def test_wmt12_misses_its_folders(tmp_path: Path) -> None:
     ],
 )
 def test_mlqe_pe_equals_its_published_statistics(
-    shared_data: SharedData,
+    shared_data: Find,
     pair: str,
     split: str,
     mean: float,
@@ -125,7 +121,7 @@ def test_mlqe_pe_equals_its_published_statistics(
     assert [d.scale.higher_is_better for d in (da, raw, edits)] == [True, True, False]
 
 
-def test_mlqe_pe_columns(shared_data: SharedData) -> None:
+def test_mlqe_pe_columns(shared_data: Find) -> None:
     folder = shared_data("mlqe-pe/en-de")
     raw = FORMATS.get("mlqe_pe")().read(folder)
     edits = FORMATS.get("mlqe_pe")(label="hter").read(folder)
@@ -157,7 +153,7 @@ def test_mlqe_pe_columns(shared_data: SharedData) -> None:
     np.testing.assert_allclose(means, scores, atol=3e-5)
 
 
-def test_hter_equals_the_published_one(shared_data: SharedData) -> None:
+def test_hter_equals_the_published_one(shared_data: Find) -> None:
     """Computed from the post-edits of MLQE-PE against its `.hter` files, which are cut off at 1."""
     from qe.data.labels import hter
 
@@ -167,12 +163,11 @@ def test_hter_equals_the_published_one(shared_data: SharedData) -> None:
     np.testing.assert_allclose(np.minimum(computed, 1), dev.scores, atol=6e-7)
 
 
-def test_mlqe_pe_wrong_folder_names_the_pairs(shared_data: SharedData) -> None:
-    with pytest.raises(InputError, match="set `pair` to one of en-de, ro-en"):
-        FORMATS.get("mlqe_pe")().read(shared_data("mlqe-pe"))
+def test_mlqe_pe_wrong_folder_names_the_pairs(shared_data: Find) -> None:
+    refuses("set `pair` to one of en-de, ro-en", FORMATS.get("mlqe_pe")().read, shared_data("mlqe-pe"))
 
 
-def test_unquoted_table_reads_all_rows_of_mlqe_pe(shared_data: SharedData) -> None:
+def test_unquoted_table_reads_all_rows_of_mlqe_pe(shared_data: Find) -> None:
     """A reader with quoting returns 905 of the 1000 rows; ours refuses instead."""
     path = shared_data("mlqe-pe/ro-en/direct-assessments/dev/dev.roen.df.short.tsv")
     keys: dict[str, Any] = {
@@ -180,8 +175,7 @@ def test_unquoted_table_reads_all_rows_of_mlqe_pe(shared_data: SharedData) -> No
         "label": {"name": "z", "higher_is_better": True},
     }
     assert len(read_table(path, **keys).splits["train"]) == 1000
-    with pytest.raises(InputError, match=r"short\.tsv:\d+: .*set `quoting: false`"):
-        read_table(path, quoting=True, **keys)
+    refuses(r"short\.tsv:\d+: .*set `quoting: false`", read_table, path, quoting=True, **keys)
 
 
 # Parallel text.
@@ -243,8 +237,7 @@ def test_hter_label_computed_from_post_edits(texts: Path) -> None:
     assert data.splits["train"].scores.tolist() == [0.25, 0, 0.5]
     assert data.splits["test"].scores is None
     write(texts, p="the cat sat down\n\nD C\n")
-    with pytest.raises(InputError, match="p:2: the post-edit is empty"):
-        read_text(texts, splits=splits, label="hter")
+    refuses("p:2: the post-edit is empty", read_text, texts, splits=splits, label="hter")
 
 
 def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
@@ -273,8 +266,7 @@ def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
 )
 def test_bad_parallel_text(texts: Path, files: dict[str, str | bytes], message: str) -> None:
     write(texts, **files)
-    with pytest.raises(InputError, match=message):
-        read_text(texts)
+    refuses(message, read_text, texts)
 
 
 def test_blanks_of_any_kind_around_a_number(texts: Path) -> None:
@@ -292,15 +284,13 @@ def test_infinite_label_on_an_open_scale(texts: Path) -> None:
 def test_damaged_gzip(texts: Path) -> None:
     whole = gzip.compress(("a\n" * 1000).encode())
     (texts / "s").write_bytes(whole[:-12])
-    with pytest.raises(InputError, match="/s: damaged gzip file"):
-        read_text(texts)
+    refuses("/s: damaged gzip file", read_text, texts)
 
 
 def test_duplicate_ids_name_both_lines(texts: Path) -> None:
     write(texts, i="x\ny\nx\n")
     splits = {"train": FILES["train"] | {"id": "i"}}
-    with pytest.raises(InputError, match=r"/i:3: the segment id 'x' was used before, at .*/i:1"):
-        read_text(texts, splits=splits)
+    refuses(r"/i:3: the segment id 'x' was used before, at .*/i:1", read_text, texts, splits=splits)
     write(texts, i="x\ny\nz\n")
     assert read_text(texts, splits=splits).splits["train"].segments.id == ("x", "y", "z")
 
@@ -327,13 +317,11 @@ def test_judges_of_unequal_number(texts: Path) -> None:
     ],
 )
 def test_bad_settings(texts: Path, keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_text(texts, **keys)
+    refuses(message, read_text, texts, **keys)
 
 
 def test_unknown_format_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown format 'wmt21'; known: .*wmt12.*did you mean 'wmt12'"):
-        FORMATS.get("wmt21")
+    refuses(r"unknown format 'wmt21'; known: .*wmt12.*did you mean 'wmt12'", FORMATS.get, "wmt21")
 
 
 def test_tolerant_reading_collects_every_defect(texts: Path) -> None:
@@ -410,8 +398,7 @@ def test_hter_from_a_table(tmp_path: Path) -> None:
     path = save(FRAME.assign(edited=["Dijo «adiós»", "tab-free", 'un "x"']), tmp_path / "a.jsonl")
     scores = read_table(path, label="hter", columns={"post_edit": "edited"}).splits["train"].scores
     assert scores is not None and (scores > 0).tolist() == [True, False, False]
-    with pytest.raises(InputError, match="no column is mapped to post_edit"):
-        read_table(path, label="hter", columns={})
+    refuses("no column is mapped to post_edit", read_table, path, label="hter", columns={})
 
 
 def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
@@ -420,10 +407,8 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
         InputError, match=r"a\.tsv:1: no column 'z' \(wanted as scores\); it has source, target, score, extra"
     ):
         read_table(path, columns={"scores": "z"})
-    with pytest.raises(InputError, match=r"no column is mapped to scores.*or list the split under `blind`"):
-        read_table(path, columns={})
-    with pytest.raises(InputError, match="unknown key 'score'; known: source, target"):
-        read_table(path, columns={"score": "score"})
+    refuses(r"no column is mapped to scores.*or list the split under `blind`", read_table, path, columns={})
+    refuses("unknown key 'score'; known: source, target", read_table, path, columns={"score": "score"})
 
 
 @pytest.mark.parametrize(
@@ -435,11 +420,7 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
         ("a.tsv", "source\ttarget\tscore\na\tb\t6\n", r"a\.tsv:2: the label 'score' is 6, off"),
         ("a.csv", 'source,target,score\n"x\ny",b,1\na,b,\n', r"a\.csv:4: the label 'score' is missing"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\nno\n', r"a\.jsonl:2: not valid JSON"),
-        (
-            "a.jsonl",
-            '{"source": "a", "target": "b", "score": 1}\n[1]\n',
-            r"a\.jsonl:2: not a JSON object",
-        ),
+        ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\n[1]\n', r"a\.jsonl:2: not a JSON object"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\n{"source": "a"}\n', "2: the keys differ"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": NaN}\n', r"a\.jsonl:1: .*is missing"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": null}\n', r"a\.jsonl:1: .*is missing"),
@@ -454,22 +435,19 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
 )
 def test_bad_tables(tmp_path: Path, name: str, content: str, message: str) -> None:
     write(tmp_path, **{name: content})
-    with pytest.raises(InputError, match=message):
-        read_table(tmp_path / name)
+    refuses(message, read_table, tmp_path / name)
 
 
 def test_a_parquet_file_with_a_name_that_is_no_text_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     save(FRAME.assign(nameXX="c"), path)
     path.write_bytes(path.read_bytes().replace(b"nameXX", b"name\xa5\xef"))
-    with pytest.raises(InputError, match=r"a\.parquet: not a Parquet file.*can't decode"):
-        read_table(path)
+    refuses(r"a\.parquet: not a Parquet file.*can't decode", read_table, path)
 
 
 def test_parquet_defects_name_the_row(tmp_path: Path) -> None:
     save(FRAME.assign(score=[1.0, 2.0, 7.0]), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet:row 3: the label 'score' is 7.0, off"):
-        read_table(tmp_path / "a.parquet")
+    refuses(r"a\.parquet:row 3: the label 'score' is 7.0, off", read_table, tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("style", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
@@ -493,8 +471,7 @@ def test_a_quoted_tsv_shows_that_it_is(tmp_path: Path, style: Any) -> None:
 def test_unquoted_tsv_read_as_quoted(tmp_path: Path, rows: str, line: int) -> None:
     path = write(tmp_path, **{"a.tsv": f"source\ttarget\tscore\n{rows}"}) / "a.tsv"
     assert read_table(path).splits["train"].segments.target[0] is not None
-    with pytest.raises(InputError, match=rf"a\.tsv:{line}: .*`quoting: false`"):
-        read_table(path, quoting=True)
+    refuses(rf"a\.tsv:{line}: .*`quoting: false`", read_table, path, quoting=True)
 
 
 def test_one_quoted_sentence_does_not_make_a_quoted_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 import qe
 from features.basics.errors import InputError
 from qe.data.frames import as_pandas, convert_like
+from tests.factories import refuses
 
 TEXTS = {
     "source": ["the red house", "a tree", "it rains"],
@@ -86,8 +87,7 @@ def test_cells_of_lists_and_undefined_numbers(kind: Any) -> None:
 
 
 def test_what_is_no_table_is_told() -> None:
-    with pytest.raises(InputError, match="expected a table of pandas, polars or Arrow, but got"):
-        as_pandas([1, 2])  # type: ignore[arg-type]
+    refuses("expected a table of pandas, polars or Arrow, but got", as_pandas, [1, 2])
 
 
 def test_scores_come_as_the_kind_of_table(demo_model: Any) -> None:

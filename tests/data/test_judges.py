@@ -1,7 +1,6 @@
 """Labels from several judges: the official labels of WMT12, and the rules by hand."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,10 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.format import FORMATS
 from qe.data.judges import judge_weights, judged_labels
+from tests.factories import Find, refuses
 
-SharedData = Callable[[str], Path]
 
-
-def test_official_labels_to_the_printed_digit(shared_data: SharedData) -> None:
+def test_official_labels_to_the_printed_digit(shared_data: Find) -> None:
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
     assert train.judges is not None and train.scores is not None
     labels = judged_labels(train.judges, None)
@@ -23,7 +21,7 @@ def test_official_labels_to_the_printed_digit(shared_data: SharedData) -> None:
     np.testing.assert_allclose(labels.weights, [2 / 6, 1 / 6, 3 / 6])
 
 
-def test_the_papers_exclusion_is_not_in_the_published_scores(shared_data: SharedData) -> None:
+def test_the_papers_exclusion_is_not_in_the_published_scores(shared_data: Find) -> None:
     """By section 6.1, differences above 1 were dropped; 284 of the 1,832 published rows differ by 2."""
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
     assert train.judges is not None and train.scores is not None
@@ -48,8 +46,7 @@ def test_a_missing_score_leaves_its_weight_to_the_others() -> None:
 
 
 def test_what_cannot_be_used() -> None:
-    with pytest.raises(InputError, match="two judges or more"):
-        judged_labels(np.ones((3, 1)))
+    refuses("two judges or more", judged_labels, np.ones((3, 1)))
     with pytest.raises(
         InputError, match="differ by more than 1.0 on every segment; allow larger differences"
     ):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.format import make_format
+from tests.factories import refuses
 
 RATED = {"name": "quality", "low": 1, "high": 5, "higher_is_better": True}
 TAGGED = {"name": "error", "classes": ["OK", "BAD"], "higher_is_better": False}
@@ -100,8 +100,7 @@ def test_what_is_read(case: str, tmp_path: Path) -> None:
     languages = {"source_language": "en", "target_language": "de"}
     form = make_format("label_studio", {**languages, "label": RATED, **keys})
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            form.read(path)
+        refuses(expected, form.read, path)
         return
     split = form.read(path).splits["train"]
     assert split.scores is not None

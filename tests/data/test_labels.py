@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,13 @@ from features.edits.class_errors import CLASSES, ClassErrors, class_errors, rate
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
 from qe.data.labels import PostEditLabels, from_post_edits, hter, save_table
+from tests.factories import Find
 
-SharedData = Callable[[str], Path]
 TAGS = ("x", "infl", "reord", "miss", "ext", "lex")  # Hjerson's names of labels 0 .. 5
 
 
 @pytest.fixture(scope="module")
-def labels(shared_data: SharedData) -> PostEditLabels:
+def labels(shared_data: Find) -> PostEditLabels:
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
     assert train.post_edit is not None
     return from_post_edits(train.segments.target, train.post_edit, "es")
@@ -36,7 +35,7 @@ def lines(path: Path) -> list[str]:
     return gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
 
 
-def test_every_word_has_hjersons_label(labels: PostEditLabels, shared_data: SharedData) -> None:
+def test_every_word_has_hjersons_label(labels: PostEditLabels, shared_data: Find) -> None:
     golden = [line for line in lines(shared_data("golden/hjerson/training.cats.gz")) if line]
     for given_lines, each in (
         (golden[0::2], labels.errors.reference),
@@ -46,7 +45,7 @@ def test_every_word_has_hjersons_label(labels: PostEditLabels, shared_data: Shar
         assert [word.rsplit("~~", 1)[1] for word in words] == [TAGS[label] for label in each]
 
 
-def test_sentence_counts_and_rates_equal_hjersons(labels: PostEditLabels, shared_data: SharedData) -> None:
+def test_sentence_counts_and_rates_equal_hjersons(labels: PostEditLabels, shared_data: Find) -> None:
     path = shared_data("golden/hjerson/training.sentence_rates.tsv.gz")
     golden = pd.read_csv(path, sep="\t")
     errors = labels.errors
@@ -95,7 +94,7 @@ def test_corpus_equals_hjersons_totals(labels: PostEditLabels) -> None:
     assert corpus["sums"]["wsumer"] == pytest.approx(0.3033, abs=5e-5)
 
 
-def test_the_papers_example_as_the_tool_counts_it(shared_data: SharedData) -> None:
+def test_the_papers_example_as_the_tool_counts_it(shared_data: Find) -> None:
     folder = shared_data("golden/hjerson/table1")
     errors = class_errors(
         *(tokens((folder / name).read_text()) for name in ("hyp", "hyp.base", "ref", "ref.base"))
@@ -221,10 +220,7 @@ def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (3, 100):
         monkeypatch.setattr("qe.data.labels._BATCH", size)
         outcome = from_post_edits(
-            target,
-            post_edit,
-            "es",
-            lambda stage, rows, total: seen.append((rows, total)),
+            target, post_edit, "es", lambda stage, rows, total: seen.append((rows, total))
         )
         tables[size] = outcome.table([str(i) for i in range(10)])
         assert outcome.corpus()["segments"] == 10

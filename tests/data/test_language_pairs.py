@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.dataset import Dataset
 from qe.data.format import make_format
 from qe.getting_started.init.table import Wishes, read_labelled
+from tests.factories import Find, refuses
 
 LANGUAGES = {"source_language": "en", "target_language": "de"}
 LABEL = {"name": "score", "low": None, "high": None, "higher_is_better": True}
@@ -98,11 +98,10 @@ def test_no_row_of_the_pair(
     read: Callable[[str, Path], Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CASES, "none", (["lp"], [["zh-en"]] * 4, []))
-    with pytest.raises(InputError, match="no row has the language pair en-de; the table has zh-en 4"):
-        read("none", tmp_path)
+    refuses("no row has the language pair en-de; the table has zh-en 4", read, "none", tmp_path)
 
 
-def test_init_takes_the_rows_of_the_pair(shared_data: Callable[[str], Path]) -> None:
+def test_init_takes_the_rows_of_the_pair(shared_data: Find) -> None:
     path = shared_data("cases/pairs-column") / "lp.csv"
     table = read_labelled(path, Wishes(languages=("en", "es"), higher_is_better=True))
     assert len(table.split) == 40 and any("zh-en 10" in note for note in table.notes)

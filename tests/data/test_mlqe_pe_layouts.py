@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.check import guess_format
 from qe.data.dataset import Dataset
 from qe.data.format import make_format
+from tests.factories import refuses
 
 HEADER = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"
 ROW = '0\tIt "rains.\tEr regnet.\t[41, 60]\t50.5\t[-1.5, -0.5]\t-1.0\t-0.5\n'
@@ -98,20 +98,17 @@ def test_blind_test20_needs_no_labels_of_any_kind(tmp_path: Path) -> None:
 
 def test_the_layout_is_recognised_and_a_pair_asked_for(tmp_path: Path) -> None:
     assert guess_format(unpacked(tmp_path)) == "mlqe_pe"
-    with pytest.raises(InputError, match="set `pair` to one of en-de, ro-en"):
-        make_format("mlqe_pe", {}).read(tmp_path)
+    refuses("set `pair` to one of en-de, ro-en", make_format("mlqe_pe", {}).read, tmp_path)
 
 
 def test_two_tables_of_one_split(tmp_path: Path) -> None:
     unpacked(tmp_path)
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "dev.ende.df.short.tsv").write_text(HEADER + ROW)
-    with pytest.raises(InputError, match=r"dev.ende.df.short.tsv is also at .*direct-assessments"):
-        read(tmp_path)
+    refuses(r"dev.ende.df.short.tsv is also at .*direct-assessments", read, tmp_path)
 
 
 def test_labels_of_train_must_be_there(tmp_path: Path) -> None:
     edits = unpacked(tmp_path) / "post-editing" / "train" / "en-de-train"
     (edits / "train.hter").unlink()
-    with pytest.raises(InputError, match=r"train\.hter"):
-        read(tmp_path, label="hter")
+    refuses(r"train\.hter", read, tmp_path, label="hter")

@@ -7,6 +7,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.format import make_format
+from tests.factories import refuses
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
 
@@ -57,8 +58,7 @@ def test_a_segment(case: str, tmp_path: Path) -> None:
     path.write_text(HEADER + "".join(rows) + marked, "utf-8")
     form = make_format("mqm", {"source_language": "en", "target_language": "de", **keys})
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            form.read(path)
+        refuses(expected, form.read, path)
         return
     split = form.read(path).splits["train"]
     assert split.scores is not None and split.word_tags is not None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.score_files import read_scores
+from tests.factories import refuses
 
 # What a file holds -> the name of the system and its scores, or the words of the refusal.
 CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
@@ -30,10 +30,7 @@ CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
         "hyp.de\tSegment 0\tscore: 0.85\tvariance: 0.01\nhyp.de\tscore: 0.85\nPredictions saved in: x.\n",
         ("hyp.de", [0.85]),
     ),
-    "a segment is missing": (
-        "en-de\tM\t0\t1\nen-de\tM\t2\t1\n",
-        r"a\.txt:2: segment 2 is there, but 1 is",
-    ),
+    "a segment is missing": ("en-de\tM\t0\t1\nen-de\tM\t2\t1\n", r"a\.txt:2: segment 2 is there, but 1 is"),
     "a segment twice": ("en-de\tM\t0\t1\nen-de\tM\t0\t2\n", r"a\.txt:2: segment 0 is given twice"),
     "two systems": ("en-de\tM\t0\t1\nen-de\tN\t1\t2\n", "records of 2 systems"),
     "two pairs": ("en-de\tM\t0\t1\nen-zh\tM\t1\t2\n", "records of 2 systems"),
@@ -50,8 +47,7 @@ def test_printed_scores(case: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(content, "utf-8")
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            read_scores(path)
+        refuses(expected, read_scores, path)
     else:
         file = read_scores(path)
         assert (file.name, file.scores.tolist()) == expected
@@ -82,8 +78,7 @@ def test_json_of_comet(case: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(content), "utf-8")
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            read_scores(path)
+        refuses(expected, read_scores, path)
     else:
         file = read_scores(path)
         assert (file.name, file.scores.tolist()) == expected
@@ -91,5 +86,4 @@ def test_json_of_comet(case: str, tmp_path: Path) -> None:
 
 def test_the_scale_is_checked(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("en-de\tM\t0\t1.5\n")
-    with pytest.raises(InputError, match=r"segment 1 is 1\.5, off the declared scale"):
-        read_scores(tmp_path / "a.txt", low=0, high=1)
+    refuses(r"segment 1 is 1\.5, off the declared scale", read_scores, tmp_path / "a.txt", low=0, high=1)

@@ -6,7 +6,7 @@ import io
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data import public
 from qe.data.public import Download, PublicDataset, fetch
+from tests.factories import Find, refuses
 
 CONTENT = {"a.txt": b"one\n", "deep/b.txt": b"two\n" * 50_000}
 
@@ -137,32 +138,26 @@ def test_a_complete_part_is_used(server: Server, tmp_path: Path) -> None:
 
 def test_changed_content_is_refused(server: Server, tmp_path: Path) -> None:
     server.files["/x/set.tar.gz"] = archive({**CONTENT, "a.txt": b"forged\n"})
-    with pytest.raises(InputError, match=r"no content with the expected checksum for a\.txt"):
-        fetch("any", tmp_path, base_url=server.url)
+    refuses(r"no content with the expected checksum for a\.txt", fetch, "any", tmp_path, base_url=server.url)
     assert not (tmp_path / "a.txt").exists()
     server.files["/x/set.tar.gz"] = b"not an archive at all"
     (tmp_path / "deep/b.txt").unlink()
-    with pytest.raises(InputError, match="damaged archive"):
-        fetch("any", tmp_path, base_url=server.url)
+    refuses("damaged archive", fetch, "any", tmp_path, base_url=server.url)
     assert names(tmp_path) == []
 
 
 def test_server_errors(server: Server, tmp_path: Path) -> None:
     del server.files["/x/set.tar.gz"]
-    with pytest.raises(InputError, match=r"/x/set\.tar\.gz: the server answers 404"):
-        fetch("any", tmp_path, base_url=server.url)
-    with pytest.raises(InputError, match="must begin with http:// or https://"):
-        fetch("any", tmp_path, base_url="file:///etc")
-    with pytest.raises(InputError, match="cannot be downloaded"):
-        fetch("any", tmp_path, base_url="http://127.0.0.1:1")
+    refuses(r"/x/set\.tar\.gz: the server answers 404", fetch, "any", tmp_path, base_url=server.url)
+    refuses("must begin with http:// or https://", fetch, "any", tmp_path, base_url="file:///etc")
+    refuses("cannot be downloaded", fetch, "any", tmp_path, base_url="http://127.0.0.1:1")
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(InputError, match="unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, wmt19"):
-        public.dataset("wmt13")
+    refuses("unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, wmt19", public.dataset, "wmt13")
 
 
-def test_the_tables_name_the_shared_files(shared_data: Callable[[str], Path]) -> None:
+def test_the_tables_name_the_shared_files(shared_data: Find) -> None:
     """Every checksum of the two public datasets is that of the shared file."""
     for name in ("wmt12-qe", "mlqe-pe"):
         folder = shared_data(name)
@@ -173,7 +168,7 @@ def test_the_tables_name_the_shared_files(shared_data: Callable[[str], Path]) ->
 
 
 def test_fetching_wmt12_from_a_mirror(
-    tmp_path: Path, shared_data: Callable[[str], Path], server: Server, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shared_data: Find, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole way with the real table: what was fetched is the dataset that the format reads."""
     from qe.data.check import check
@@ -372,16 +367,14 @@ def test_zips_of_2022_land_whole_and_damaged_ones_not_at_all(
         whole.replace(b"a\n", b"c\n"),
     ):
         server.files[f"/{downloads[0].url}"] = broken
-        with pytest.raises(InputError, match="damaged archive"):
-            fetch("wmt22-qe", tmp_path / "b", pairs=["en-mr"], base_url=server.url)
+        refuses("damaged archive", fetch, "wmt22-qe", tmp_path / "b", pairs=["en-mr"], base_url=server.url)
     assert names(tmp_path) == [f"a/{name}" for name in names(tmp_path / "a")]
 
 
 def test_what_has_no_public_address_says_where_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"wmt18-qe: is not fetched; .*hdl\.handle\.net/11372/LRT-2619.* wmt_qe"
-    ):
-        fetch("wmt18-qe", tmp_path)
+    refuses(
+        r"wmt18-qe: is not fetched; .*hdl\.handle\.net/11372/LRT-2619.* wmt_qe", fetch, "wmt18-qe", tmp_path
+    )
     assert names(tmp_path) == []
 
 
@@ -395,8 +388,7 @@ def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
 
 
 def test_an_unknown_pair() -> None:
-    with pytest.raises(InputError, match="unknown language pair 'en-xx'; known: en-de, en-zh"):
-        public.dataset("mlqe-pe", ["en-xx"])
+    refuses("unknown language pair 'en-xx'; known: en-de, en-zh", public.dataset, "mlqe-pe", ["en-xx"])
 
 
 def test_the_terms_of_the_data_are_in_the_card(demo_model: Path, tmp_path: Path) -> None:

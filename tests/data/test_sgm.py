@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.format import FORMATS
 from qe.data.sgm import lines_of, segments
 from qe.data.table_rows import open_input
+from tests.factories import refuses
 
 HEAD = '<srcset setid="newstest" srclang="any">\n<doc sysid="src" docid="bbc.1" genre="news" origlang="en">\n'
 WHOLE = HEAD + '<p>\n<seg id="1">It rains.</seg>\n<seg id="2">A &amp; b</seg>\n</p>\n</doc>\n</srcset>\n'
@@ -44,8 +44,7 @@ def test_segments(case: str, tmp_path: Path) -> None:
     path = tmp_path / "a.sgm"
     path.write_text(content, "utf-8")
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            segments(path)
+        refuses(expected, segments, path)
     else:
         assert [(one.text, one.document) for one in segments(path)] == expected
 

@@ -1,7 +1,6 @@
 """The layout of the WMT tasks: against the published sizes, and in its variants."""
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from features.basics.errors import InputError
 from qe.data.check import guess_format
 from qe.data.format import make_format
 from qe.data.labels import hter
+from tests.factories import Find, refuses
 
 KEYS = {"source_language": "en", "target_language": "de"}
 FILES = {
@@ -32,7 +32,7 @@ def folder_with(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def test_wmt18_equals_its_published_sizes(shared_data: Callable[[str], Path]) -> None:
+def test_wmt18_equals_its_published_sizes(shared_data: Find) -> None:
     folder = shared_data("wmt18-qe/en-de.smt")
     assert guess_format(folder) == "wmt_qe"
     dataset = make_format("wmt_qe", KEYS).read(folder)
@@ -88,8 +88,7 @@ def test_tags_of_words_alone_are_left_out_with_a_note(tmp_path: Path) -> None:
     ],
 )
 def test_defects(tmp_path: Path, files: dict[str, str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {**FILES, **files}))
+    refuses(message, make_format("wmt_qe", KEYS).read, folder_with(tmp_path, {**FILES, **files}))
 
 
 def test_sources_alone_are_no_dataset(tmp_path: Path) -> None:
@@ -135,8 +134,7 @@ def test_what_lies_beside_the_splits(case: str, tmp_path: Path) -> None:
     files, expected = BESIDE[case]
     folder_with(tmp_path, {**FILES, **files})
     if expected is None:
-        with pytest.raises(InputError, match="the split 'test' is in"):
-            make_format("wmt_qe", KEYS).read(tmp_path)
+        refuses("the split 'test' is in", make_format("wmt_qe", KEYS).read, tmp_path)
         return
     dataset = make_format("wmt_qe", KEYS).read(tmp_path)
     assert sorted(dataset.splits) == expected

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.tag_files import Layout, is_word_submission, read_word_submission
+from tests.factories import refuses
 
 TASK_2020 = (
     "123456\n560000000\n3\n"
@@ -46,8 +46,7 @@ def test_submissions(case: str, tmp_path: Path) -> None:
     path.write_text(content, "utf-8")
     assert is_word_submission(path)
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            read_word_submission(path, layout)
+        refuses(expected, read_word_submission, path, layout)
         return
     file = read_word_submission(path, layout)
     bounds = zip(file.offsets[:-1], file.offsets[1:], strict=True)

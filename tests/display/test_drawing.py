@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.display.drawing import PLOTS, canvas, save
+from tests.factories import refuses
 
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -36,5 +36,4 @@ def test_more_kinds_stand_beside_a_png(tmp_path: Path, monkeypatch: pytest.Monke
     draw(tmp_path / "c.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "b.pdf", "b.png", "b.svg", "c.svg"]
     monkeypatch.setenv(PLOTS, "eps")
-    with pytest.raises(InputError, match="QE_PLOTS: unknown kind of plot 'eps'; known: png, svg, pdf"):
-        draw(tmp_path / "d.png")
+    refuses("QE_PLOTS: unknown kind of plot 'eps'; known: png, svg, pdf", draw, tmp_path / "d.png")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.display import output_schemas
 from qe.display.output_schemas import SCHEMA, output_names, output_schema, stamped
+from tests.factories import refuses
 
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
@@ -35,8 +35,7 @@ def test_every_name_is_looked_at_by_the_tests() -> None:
     assert output_schemas.stamped is not stamped
     assert output_schemas.stamped("log", STAGE) == STAGE
     for change in ({"done": -1}, {"seconds": "0.5"}, {"event": "stages"}, {"total": 1.5}):
-        with pytest.raises(AssertionError, match="log"):
-            output_schemas.stamped("log", {**STAGE, **change})
+        refuses("log", output_schemas.stamped, "log", {**STAGE, **change}, error=AssertionError)
     for key in STAGE:
         with pytest.raises(AssertionError, match="log"):
             output_schemas.stamped("log", {name: value for name, value in STAGE.items() if name != key})
@@ -66,5 +65,4 @@ def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert end.value.code == 2
     told = capsys.readouterr().err
     assert "unknown output 'sumary'; known: experiment, ablate" in told and "did you mean 'summary'?" in told
-    with pytest.raises(InputError, match="did you mean 'score'"):
-        output_schema("scores")
+    refuses("did you mean 'score'", output_schema, "scores")

@@ -1,7 +1,6 @@
 """Evaluation reports, the official scorer, submissions and `qe evaluate`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.data.score_files import read_scores, read_submission, write_submission
@@ -18,10 +16,10 @@ from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
 from qe.evaluation.tables import notes, report_tables, winners
 from qe.statistics.family import Pair
+from tests.factories import Find, refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("hter", 0, 1, False)
-Find = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
@@ -190,8 +188,7 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
     assert both.result.exchange == "document and judge" and both.result.min_p == 2 / 2**8
     widths = [c.ci[1] - c.ci[0] for c in (both, by_document, by_judge)]
     assert widths[0] > max(widths[1:]) * 0.99
-    with pytest.raises(InputError, match="200 segments, but 3 groups"):
-        outcome({"document": document, "judge": [1, 2, 3]})
+    refuses("200 segments, but 3 groups", outcome, {"document": document, "judge": [1, 2, 3]})
 
 
 @pytest.mark.parametrize(
@@ -206,12 +203,7 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
         ([1, 2, 3], {"a": [1, 2, 3]}, {"correction": "tukey"}, "a test, not a correction; use --test"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": -1}, "samples must be 0 or more"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": 1}, "samples must be at least 19, but got 1"),
-        (
-            [1, 2, 3],
-            {"a": [1, 2, 3]},
-            {"seed": -1},
-            "the seed must not be negative, but got -1",
-        ),
+        ([1, 2, 3], {"a": [1, 2, 3]}, {"seed": -1}, "the seed must not be negative, but got -1"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"family": "x"}, "known: metric, table, all"),
     ],
 )
@@ -219,8 +211,7 @@ def test_bad_input_says_what_is_wrong(
     gold: list[float], predictions: dict[str, list[float]], options: dict[str, object], message: str
 ) -> None:
     arrays = {name: np.array(values) for name, values in predictions.items()}
-    with pytest.raises(InputError, match=message):
-        evaluate(np.array(gold), arrays, EFFORT, **options)  # type: ignore[arg-type]
+    refuses(message, evaluate, np.array(gold), arrays, EFFORT, **options)
 
 
 @pytest.mark.slow
@@ -257,8 +248,7 @@ def test_submission_round_trip(values: list[float]) -> None:
 def test_broken_submissions(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "s.tsv"
     path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_submission(path)
+    refuses(message, read_submission, path)
 
 
 def test_every_kind_of_score_file_gives_the_same_numbers(tmp_path: Path) -> None:
@@ -277,8 +267,7 @@ def test_every_kind_of_score_file_gives_the_same_numbers(tmp_path: Path) -> None
         np.testing.assert_array_equal(read_scores(path).scores, scores, err_msg=path.name)
     assert read_scores(tmp_path / "sub.tsv").name == "SYS"
     np.testing.assert_array_equal(read_scores(tmp_path / "t.tsv", "other").scores, np.zeros(3))
-    with pytest.raises(InputError, match="no column 'x'; name one of id, score, other"):
-        read_scores(tmp_path / "t.tsv", "x")
+    refuses("no column 'x'; name one of id, score, other", read_scores, tmp_path / "t.tsv", "x")
 
 
 @pytest.fixture
@@ -381,11 +370,9 @@ def test_plain_evaluation_says_what_ranks_alone_cannot_give(
     assert any("'T_ranks' holds ranks without scores: " in n and "mae, pearson" in n for n in told["notes"])
     assert {c["metric"]: c["p"] for c in told["comparisons"]}["rmse"] is None
     assert run(*arguments) == 0 and "note: 'T_ranks' holds ranks" in " ".join(capsys.readouterr().out.split())
-    with pytest.raises(InputError, match="holds ranks only, but scores are needed"):
-        read_scores(halves / "ranks.tsv")
+    refuses("holds ranks only, but scores are needed", read_scores, halves / "ranks.tsv")
     (halves / "nothing.tsv").write_text("T_x\t1\t0\t0\n")
-    with pytest.raises(InputError, match="neither scores nor ranks"):
-        read_submission(halves / "nothing.tsv")
+    refuses("neither scores nor ranks", read_submission, halves / "nothing.tsv")
 
 
 @pytest.mark.parametrize(

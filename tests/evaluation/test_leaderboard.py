@@ -17,6 +17,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.statistics.metric import METRICS
 from qe.training.batch import train_all
 from qe.training.check import check
+from tests.factories import refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,8 +88,7 @@ def test_names_are_escaped_in_html(batch: Any) -> None:
 
 def test_folders_without_a_finished_run_and_unknown_baselines_are_errors(batch: Any, tmp_path: Path) -> None:
     _, outcomes, _ = batch
-    with pytest.raises(InputError, match="holds no finished run"):
-        leaderboard.make([tmp_path])
+    refuses("holds no finished run", leaderboard.make, [tmp_path])
     with pytest.raises(InputError, match="no run is named 'base'; runs: baseline, constant"):
         leaderboard.make([outcome.output for outcome in outcomes], baseline="base")
 

@@ -15,8 +15,8 @@ from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS
 from qe.evaluation.oracles import ORACLES, Oracle, PostEdited, mapped, oracle, split_oracles
 from qe.evaluation.tables import best_system, oracle_table
+from tests.factories import Find, refuses
 
-SharedData = Callable[[str], Path]
 EFFORT = LabelScale("effort", 1, 5, higher_is_better=True)
 ERRORS = LabelScale("hter", 0, None, higher_is_better=False)
 SPANISH = Tokenizer("es", normalise=False)
@@ -29,7 +29,7 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module")
-def training(shared_data: SharedData) -> Split:
+def training(shared_data: Find) -> Split:
     return FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
 
 
@@ -121,16 +121,12 @@ def test_reached_is_a_share_of_delta_avg() -> None:
 
 def test_what_cannot_be_asked() -> None:
     gold = np.array([5.0, 4, 3, 2, 1])
-    with pytest.raises(InputError, match="unknown oracle 'ter'; known: effort, hter, bleu"):
-        oracle("ter", gold, EFFORT)
-    with pytest.raises(InputError, match="the oracle bleu needs translations and post-edits"):
-        oracle("bleu", gold, EFFORT)
-    with pytest.raises(InputError, match="5 post-edits, but 2 gold labels"):
-        oracle("hter", gold[:2], EFFORT, texts(*PAIRS))
+    refuses("unknown oracle 'ter'; known: effort, hter, bleu", oracle, "ter", gold, EFFORT)
+    refuses("the oracle bleu needs translations and post-edits", oracle, "bleu", gold, EFFORT)
+    refuses("5 post-edits, but 2 gold labels", oracle, "hter", gold[:2], EFFORT, texts(*PAIRS))
     with pytest.raises(InputError, match="segment 2 has an empty post-edit: the oracle hter is undefined"):
         oracle("hter", gold, EFFORT, texts(PAIRS[0], ("a", " "), *PAIRS[:3]))
-    with pytest.raises(InputError, match="1 translations, but 2 post-edits"):
-        PostEdited(["a"], ["a", "b"], SPANISH)
+    refuses("1 translations, but 2 post-edits", PostEdited, ["a"], ["a", "b"], SPANISH)
 
 
 def split(post_edit: tuple[str, ...] | None, scores: list[float] | None) -> Split:

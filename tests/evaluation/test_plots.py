@@ -12,15 +12,11 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from PIL import Image
 
-from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.display.drawing import save
-from qe.evaluation.plots import (
-    delta_avg_by_quantiles,
-    predicted_against_gold,
-    residuals,
-)
+from qe.evaluation.plots import delta_avg_by_quantiles, predicted_against_gold, residuals
 from qe.training.plots import feature_importance, study_history
+from tests.factories import refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, None, False)
@@ -184,15 +180,9 @@ def test_history_keeps_hopeless_trials_at_the_edge() -> None:
 
 def test_empty_input_is_an_input_error() -> None:
     for draw in (predicted_against_gold, residuals):
-        with pytest.raises(InputError, match="no pair"):
-            draw([np.nan], [1.0], EFFORT)
-        with pytest.raises(InputError, match="equal length"):
-            draw([1.0, 2.0], [1.0], EFFORT)
-    with pytest.raises(InputError, match="no value of DeltaAvg"):
-        delta_avg_by_quantiles({"a": []})
-    with pytest.raises(InputError, match="2 names, 1 values"):
-        feature_importance(["a", "b"], [1.0])
-    with pytest.raises(InputError, match="no feature importance"):
-        feature_importance(["a"], [np.nan])
-    with pytest.raises(InputError, match="no finished trial"):
-        study_history([np.nan], "minimize", "MAE")
+        refuses("no pair", draw, [np.nan], [1.0], EFFORT)
+        refuses("equal length", draw, [1.0, 2.0], [1.0], EFFORT)
+    refuses("no value of DeltaAvg", delta_avg_by_quantiles, {"a": []})
+    refuses("2 names, 1 values", feature_importance, ["a", "b"], [1.0])
+    refuses("no feature importance", feature_importance, ["a"], [np.nan])
+    refuses("no finished trial", study_history, [np.nan], "minimize", "MAE")

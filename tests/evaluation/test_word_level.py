@@ -22,6 +22,7 @@ from qe.evaluation.word_level import (
     f1_bad,
     mcc,
 )
+from tests.factories import refuses
 
 Bools = NDArray[np.bool_]
 
@@ -109,8 +110,7 @@ def test_intervals_and_clusters_of_many_segments() -> None:
     by_pair = {(one.system, one.baseline): one for one in report.comparisons if one.metric == "mcc"}
     assert by_pair["good", "copy"].result.p == 1 and by_pair["good", "poor"].p_corrected < 0.01
     assert json.dumps(report.to_json(), allow_nan=False)
-    with pytest.raises(InputError, match="unknown baseline 'x'"):
-        evaluate_words(gold, systems, offsets, baselines=["x"])
+    refuses("unknown baseline 'x'", evaluate_words, gold, systems, offsets, baselines=["x"])
 
 
 def run(arguments: list[str]) -> None:
@@ -165,15 +165,13 @@ def test_files_that_do_not_fit(files: Path) -> None:
         ("empty", "\n", "no tags"),
     ):
         (files / name).write_text(text)
-        with pytest.raises(InputError, match=message):
-            read_tags(Path(name))
+        refuses(message, read_tags, Path(name))
     (files / "even").write_text("OK OK OK\nOK OK\n")
     with pytest.raises(
         InputError, match="even:2: 2 tags, but words and the gaps around them are an odd number"
     ):
         read_tags(Path("even")).parts("tags")
-    with pytest.raises(InputError, match="unknown layout"):
-        read_tags(Path("even")).parts("word")  # type: ignore[arg-type]
+    refuses("unknown layout", read_tags(Path("even")).parts, "word")
 
 
 def scored(folder: Path, **changes: object) -> None:

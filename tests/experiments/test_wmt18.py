@@ -1,6 +1,5 @@
 """The WMT 2018 experiment: it loads, its families and learners exist, and it reads what is distributed."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from features.core.feature_set import EXTRACTORS, parts_needed
@@ -8,6 +7,7 @@ from features.word_level.places import PLACES, WordLevelExtractor
 from qe.config import experiment
 from qe.learning.learner import LEARNERS
 from qe.training.reading import read_dataset
+from tests.factories import Find
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "wmt18" / "en-de-smt.yaml"
 WORDS = FILE.with_name("en-de-smt-words.yaml")
@@ -34,7 +34,7 @@ def test_words_gaps_and_source_words_are_learned_from_tags(tmp_path: Path) -> No
     assert loaded.resources is not None and loaded.resources.texts == ["post_edit", "reference"]
 
 
-def test_it_reads_what_is_distributed(shared_data: Callable[[str], Path]) -> None:
+def test_it_reads_what_is_distributed(shared_data: Find) -> None:
     root = shared_data("wmt18-qe/en-de.smt").parents[1]
     dataset = read_dataset(experiment.load(FILE, data_root=root))
     assert {name: len(split) for name, split in dataset.splits.items()} == {"train": 26299, "dev": 1000}

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from qe.cli import main
+from tests.factories import Find
 
 ROWS, NEW = 150, 20
 LANGUAGES = {"mlqe": "ro en", "wmt12": "en es", "wmt18": "en de"}
@@ -25,7 +25,7 @@ def lines(path: Path, n: int) -> list[str]:
         return [line.rstrip("\n") for line in islice(text, n)]
 
 
-def table(layout: str, shared: Callable[[str], Path], n: int) -> str:
+def table(layout: str, shared: Find, n: int) -> str:
     """The first rows as a table: the TSV of MLQE-PE as it is, plain files of WMT pasted under a header."""
     if layout == "mlqe":
         folder = shared("mlqe-pe") / "ro-en" / "direct-assessments" / "train"
@@ -55,7 +55,7 @@ def run(*arguments: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LANGUAGES)
 def test_the_first_hour_on_a_public_layout(
-    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Path]
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Find
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")

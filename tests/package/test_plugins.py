@@ -14,6 +14,7 @@ from features.basics.errors import InputError
 from features.core.feature_set import EXTRACTORS
 from qe.learning.learner import LEARNERS
 from qe.statistics.metric import METRICS
+from tests.factories import refuses
 
 MODULE = '''
 from dataclasses import dataclass
@@ -129,16 +130,14 @@ def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
         InputError, match="learner of the distribution 'acme-qe' 'hubr'; known: huber, wrong; did you"
     ):
         LEARNERS.get("acme-qe:hubr")
-    with pytest.raises(
-        InputError, match="needs the distribution 'acme', which is not installed; pip install acme"
-    ):
-        LEARNERS.get("acme:huber")
+    refuses(
+        "needs the distribution 'acme', which is not installed; pip install acme", LEARNERS.get, "acme:huber"
+    )
     with pytest.raises(
         InputError, match="learner 'ridge:alpha=10' names parameters; give the name alone, ridge"
     ):
         LEARNERS.get("ridge:alpha=10")
-    with pytest.raises(InputError, match="'acme-qe:wrong' is no class made from Learner"):
-        LEARNERS.get("acme-qe:wrong")
+    refuses("'acme-qe:wrong' is no class made from Learner", LEARNERS.get, "acme-qe:wrong")
     settings = {"name": "x", "features": ["surface", "acme-qe:no"], "learner": {"kind": "acme:huber"}}
     data = {"dataset": {"format": "in_memory", "path": "."}, "evaluation": {"metric": "a:b"}}
     with pytest.raises(InputError) as told:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from features.basics.exports import exports
+from tests.factories import refuses
 from tests.shown import ROOT
 from tests.test_architecture import MODULES, PLUGINS, module_name
 
@@ -79,15 +80,13 @@ def test_a_wrong_name_is_told_with_the_nearest() -> None:
         AttributeError, match="'qe.statistics' has no attribute 'DeltaAvgg'; did you mean 'DeltaAvg'"
     ):
         importlib.import_module("qe.statistics").DeltaAvgg  # noqa: B018
-    with pytest.raises(ImportError, match="cannot import name 'delta'"):
-        exec("from qe.statistics import delta")
+    refuses("cannot import name 'delta'", exec, "from qe.statistics import delta", error=ImportError)
 
 
 def test_a_door_without_names_is_a_package_all_the_same() -> None:
     get, names = exports("qe.data.formats")
     assert names() == [] == get("__all__")
-    with pytest.raises(AttributeError, match="no attribute '__wrapped__'$"):
-        get("__wrapped__")
+    refuses("no attribute '__wrapped__'$", get, "__wrapped__", error=AttributeError)
 
 
 @pytest.mark.parametrize("package", DOORS)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.factories import refuses
 from tests.shown import ROOT
 
 CHANGES = "# Changes\n\n## 1.2.0\n\n### Changed\n\n- Much.\n\n# Kept\n\n## 1.1.0 (2026-01-01)\n\n- Less.\n"
@@ -56,20 +57,16 @@ def test_a_release_dates_commits_and_tags(project: Any) -> None:
     assert project.main(["tag"]).startswith("tagged v1.2.0")
     message = project.git("tag", "--list", "--format=%(contents)", "v1.2.0")
     assert message == "mtqe 1.2.0 (2026-11-26)\n\n### Changed\n\n- Much.\n\n# Kept"
-    with pytest.raises(SystemExit, match=r"v1\.2\.0 is released already"):
-        project.main(["date"])
+    refuses(r"v1\.2\.0 is released already", project.main, ["date"], error=SystemExit)
 
 
 def test_what_is_not_ready_is_not_released(project: Any) -> None:
-    with pytest.raises(SystemExit, match="has no day in CHANGELOG"):
-        project.main(["tag"])
+    refuses("has no day in CHANGELOG", project.main, ["tag"], error=SystemExit)
     (project.ROOT / "new").touch()
-    with pytest.raises(SystemExit, match="commit first what has changed:\n.. new"):
-        project.main(["date"])
+    refuses("commit first what has changed:\n.. new", project.main, ["date"], error=SystemExit)
     (project.ROOT / "new").unlink()
     (project.ROOT / "CHANGELOG.md").write_text("# Changes\n\n## 1.2.0\n\n## 1.1.0\n\n- Less.\n")
-    with pytest.raises(SystemExit, match=r"no notes under '## 1\.2\.0'"):
-        project.main(["tag"])
+    refuses(r"no notes under '## 1\.2\.0'", project.main, ["tag"], error=SystemExit)
 
 
 @pytest.mark.slow

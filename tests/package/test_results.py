@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
+from tests.factories import refuses
 from tests.shown import ROOT
 
 
@@ -53,5 +53,4 @@ def test_the_best_run_stands_first_and_a_page_gets_the_table(
     assert re.findall(r"^\| (better|worse) ", text, re.MULTILINE) == ["better", "worse"]
     assert "stale" not in text and text.endswith("after\n")
     page.write_text("# Runs\n", "utf-8")
-    with pytest.raises(InputError, match="has no place for the table"):
-        results.put("", page)
+    refuses("has no place for the table", results.put, "", page)

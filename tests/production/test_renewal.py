@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
@@ -31,6 +30,7 @@ from qe.production.server.service import Service
 from qe.production.serving import Renewal
 from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
+from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, call
 
@@ -214,8 +214,7 @@ def test_what_a_name_leads_to_now(demo_run: Any, demo_model: Path) -> None:
     assert is_current(str(demo_model), "", identity) and not is_current(str(demo_model), "", "other")
     assert is_current("models:/qe-demo@champion", "qe-demo/1", identity)
     assert not is_current("models:/qe-demo@champion", "qe-demo/7", identity)
-    with pytest.raises(InputError, match="no model at models:/qe-demo@nobody"):
-        is_current("models:/qe-demo@nobody", "qe-demo/1", identity)
+    refuses("no model at models:/qe-demo@nobody", is_current, "models:/qe-demo@nobody", "qe-demo/1", identity)
 
 
 def drift(app: App) -> dict[str, float]:

@@ -22,7 +22,6 @@ import yaml
 from fastapi.openapi.models import OpenAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
@@ -33,6 +32,7 @@ from qe.production.server.app import App
 from qe.production.serving import application
 from qe.scoring.scorer import Batch, Scorer
 from tests.attacks.models import sealed_again
+from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, call
 
@@ -89,8 +89,7 @@ def test_a_row_without_a_score_says_why_in_valid_json(app: App) -> None:
 def test_intervals_on_demand(demo_model: Path, records: list[dict[str, str]]) -> None:
     _, answer, _ = call(application(demo_model, level=0.8), content={"dataframe_records": records[:2]})
     assert all(p["low"] <= p["score"] <= p["high"] for p in answer["predictions"])
-    with pytest.raises(InputError, match="between 0 and 1"):
-        application(demo_model, level=80)
+    refuses("between 0 and 1", application, demo_model, level=80)
 
 
 def test_health_and_version(app: App, demo_model: Path) -> None:
@@ -403,10 +402,8 @@ def test_thresholds_are_checked(demo_model: Path, tmp_path: Path) -> None:
         ),
     ):
         path.write_text(content)
-        with pytest.raises(InputError, match=message):
-            application(demo_model, triage=path)
-    with pytest.raises(InputError, match="cannot be read"):
-        application(demo_model, triage=tmp_path / "none.json")
+        refuses(message, application, demo_model, triage=path)
+    refuses("cannot be read", application, demo_model, triage=tmp_path / "none.json")
 
 
 def test_an_unforeseen_error_tells_nothing_of_the_inside(
@@ -544,13 +541,11 @@ def test_a_model_with_foreign_types_is_refused_by_name(demo_model: Path, tmp_pat
     shutil.copytree(demo_model, folder)
     skops.io.dump(Pipeline([("impute", FunctionTransformer(os.system))]), folder / "pipeline.skops")
     sealed_again(folder)
-    with pytest.raises(InputError, match=r"types that are not trusted: posix\.system"):
-        application(folder)
+    refuses(r"types that are not trusted: posix\.system", application, folder)
 
 
 def test_limits_must_be_positive() -> None:
-    with pytest.raises(InputError, match="limit of rows must be at least 1, but got 0"):
-        Limits(rows=0)
+    refuses("limit of rows must be at least 1, but got 0", Limits, rows=0)
 
 
 def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[dict[str, str]]) -> None:

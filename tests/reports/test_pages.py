@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.cli._score_job import write_drift
 from qe.models.training_rows import HeldOutPredictions
@@ -25,6 +24,7 @@ from qe.reports.scored import scored_page
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT
+from tests.factories import refuses
 from tests.patience import PATIENCE
 
 COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
@@ -186,8 +186,7 @@ def test_the_scores_of_another_model_are_refused(
     message = (
         f"row {rows[3]['id']} has the score .*, but the model 'demo' gives .*; name the model that scored"
     )
-    with pytest.raises(InputError, match=message):
-        scored_page(tmp_path / "x.jsonl", demo_model)
+    refuses(message, scored_page, tmp_path / "x.jsonl", demo_model)
 
 
 def test_text_of_the_data_is_escaped(demo_model: Path, tmp_path: Path) -> None:
@@ -228,8 +227,7 @@ def test_files_that_are_no_scores_are_refused(
     demo_model: Path, tmp_path: Path, content: str, message: str
 ) -> None:
     (tmp_path / "x.tsv").write_text(content)
-    with pytest.raises(InputError, match=message):
-        scored_page(tmp_path / "x.tsv", demo_model)
+    refuses(message, scored_page, tmp_path / "x.tsv", demo_model)
 
 
 def test_the_command_writes_beside_its_input(scored: tuple[Path, Path, Path], demo_model: Path) -> None:

@@ -1,7 +1,6 @@
 """Parallel text filtered: every check by hand, files of every kind, scores; and on spoilt parallel text."""
 
 import json
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from qe.data.table_rows import read_rows
 from qe.scoring.checks import CHECKS, Checks, Knowledge
 from qe.scoring.filtering import Threshold, filter_checks, filter_files
 from qe.scoring.jobs import score_file
+from tests.factories import Find, refuses
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
@@ -70,11 +70,9 @@ def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
         ({"length.maximum": "5.5"}, "length.maximum is a whole number, but got '5.5'"),
         ({"ratio.maximum": "nan"}, "ratio.maximum is a number from 0"),
     ):
-        with pytest.raises(InputError, match=message):
-            usual(settings=settings)
+        refuses(message, usual, settings=settings)
     for options in ({"excluded": ["number"]}, {"additional": ["number"]}):
-        with pytest.raises(InputError, match="unknown check 'number'"):
-            usual(**options)
+        refuses("unknown check 'number'", usual, **options)
 
 
 def test_a_language_without_a_dictionary_is_said() -> None:
@@ -139,10 +137,7 @@ def test_scores_of_a_column(tmp_path: Path) -> None:
         assert [row["score"] for row, _ in read_rows(tmp_path / "o.tsv")] == kept
     with pytest.raises(InputError, match="there is no column 'qe'"):
         filter_files(
-            [tmp_path / "in.tsv"],
-            [tmp_path / "o.tsv"],
-            usual(),
-            threshold=Threshold(3.5, True, column="qe"),
+            [tmp_path / "in.tsv"], [tmp_path / "o.tsv"], usual(), threshold=Threshold(3.5, True, column="qe")
         )
 
 
@@ -162,7 +157,7 @@ def test_a_models_scores_are_those_of_qe_score(
     assert kept == scores["id"][scores["score"] >= 3.4].tolist() and 0 < len(kept) < len(scores)
 
 
-def test_parallel_text_is_told_from_spoilt_text(shared_data: Callable[[str], Path]) -> None:
+def test_parallel_text_is_told_from_spoilt_text(shared_data: Find) -> None:
     """Few pairs of people are refused (numbers aside); of swapped or moved texts, nearly all are."""
     folder = shared_data("parallel/en-de")
     sides = [list(islice(read_lines(folder / f"train.{code}.gz"), 3000)) for code in EN_DE]

@@ -11,6 +11,7 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.jobs import FinishedOutput, score_file
 from qe.scoring.scorer import Options
+from tests.factories import refuses
 
 
 @pytest.fixture(autouse=True)
@@ -27,16 +28,13 @@ def test_what_made_an_output_is_known_while_nothing_changes_it(tmp_path: Path) -
     path = tmp_path / "scores.tsv"
     assert finished(path).summary(overwrite=False) is None
     path.write_text("1\n")
-    with pytest.raises(InputError, match=r"scores\.tsv: is there already; .*--overwrite"):
-        finished(path).summary(overwrite=False)
+    refuses(r"scores\.tsv: is there already; .*--overwrite", finished(path).summary, overwrite=False)
     finished(path).remember({"rows": 1})
     assert finished(path).summary(overwrite=False) == {"rows": 1}
     assert finished(path).summary(overwrite=True) is None
-    with pytest.raises(InputError, match="holds scores of another model, input or options"):
-        finished(path, "b").summary(overwrite=False)
+    refuses("holds scores of another model, input or options", finished(path, "b").summary, overwrite=False)
     path.write_text("1\n2\n")
-    with pytest.raises(InputError, match="is there already"):
-        finished(path).summary(overwrite=False)
+    refuses("is there already", finished(path).summary, overwrite=False)
 
 
 TABLE = "source\ttarget\nZdand dro leyn\tNawanw nisê yêtatê\nA\t\n"
@@ -61,8 +59,7 @@ def test_a_finished_job_does_nothing(demo_model: Path, tmp_path: Path, resume: b
         with pytest.raises(InputError, match="holds scores of another model, input or options"):
             score_file(demo_model, [path], output, resume=resume, **change)
     path.write_text(TABLE + "B\tC\n", "utf-8")
-    with pytest.raises(InputError, match="holds scores of another"):
-        score_file(demo_model, [path], output, resume=resume)
+    refuses("holds scores of another", score_file, demo_model, [path], output, resume=resume)
     assert output.stat() == before
     assert score_file(demo_model, [path], output, overwrite=True).rows == 3
 

@@ -13,6 +13,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.job_summary import Condition, failures, summary_of
+from tests.factories import refuses
 
 
 @pytest.fixture
@@ -66,15 +67,12 @@ def test_a_report_is_of_these_scores_and_of_this_model(demo_model: Path, rows: P
     identity = told["model"]["fingerprint"]
     with pytest.raises(InputError, match="was scored by another model: .*, fingerprint " + identity[:12]):
         summary_of(summary, output, "0" * 64)
-    with pytest.raises(InputError, match="is the summary of other scores than"):
-        summary_of(summary, rows, identity)
+    refuses("is the summary of other scores than", summary_of, summary, rows, identity)
     for content in ("{}", '{"kind": "x"}', "[]", "{", '{"kind": "scoring job", "schema": 2}'):
         summary.write_text(content)
-        with pytest.raises(InputError, match="summary"):
-            summary_of(summary, output, identity)
+        refuses("summary", summary_of, summary, output, identity)
     summary.write_text('{"kind": "scoring job", "schema": 1, "model": 3}')
-    with pytest.raises(InputError, match="summary"):
-        summary_of(summary, output, identity)
+    refuses("summary", summary_of, summary, output, identity)
 
 
 def told(path: Path) -> dict[str, Any]:
@@ -208,5 +206,4 @@ def test_conditions(text: str, rows: int, scored: int, drift: tuple[str, ...], f
              "unscored>1_0", "unscored>\u0663", "unscored>1e400", "unscored<1", "drift>1"],
 )  # fmt: skip
 def test_conditions_of_another_form(text: str) -> None:
-    with pytest.raises(InputError, match="expected 'unscored>1%', 'unscored>100' or 'drift', but got"):
-        Condition.parsed(text)
+    refuses("expected 'unscored>1%', 'unscored>100' or 'drift', but got", Condition.parsed, text)

@@ -16,6 +16,7 @@ from qe.data.table_rows import open_input, read_rows
 from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.naming import Names
 from qe.scoring.row_formats import KeptColumns
+from tests.factories import refuses
 
 PAIRS = [("mi dol", "ka tel"), ("sun ra", "lo pim")]
 NAMES = {"source": "src", "target": "mt"}
@@ -121,8 +122,7 @@ def test_a_column_of_the_name_of_an_added_one_is_refused_before_any_work(
 ) -> None:
     path = tmp_path / "in.tsv"
     path.write_text("source\ttarget\tscore\na\tb\t1\n")
-    with pytest.raises(InputError, match="has a column 'score' already"):
-        score_file(demo_model, [path], tmp_path / "out.tsv", keep=True)
+    refuses("has a column 'score' already", score_file, demo_model, [path], tmp_path / "out.tsv", keep=True)
     assert [p.name for p in tmp_path.iterdir()] == ["in.tsv"]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.routes import read_routes
+from tests.factories import refuses
 
 
 def ended(*arguments: str | Path) -> int:
@@ -118,8 +118,7 @@ def test_each_route_has_the_scores_of_its_own_model(
 )
 def test_routes_that_are_none(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "routes.yaml").write_text(content)
-    with pytest.raises(InputError, match=message):
-        read_routes(tmp_path / "routes.yaml")
+    refuses(message, read_routes, tmp_path / "routes.yaml")
 
 
 def test_models_lie_beside_the_file(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.table_rows import Row, open_input, read_rows
 from qe.scoring import row_formats
+from tests.factories import refuses
 
 ROWS = [
     {"id": "a", "source": 'A "quoted" house', "target": "Una casa, 'así'"},
@@ -78,16 +78,14 @@ def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        list(read_rows(path))
+    refuses(message, list, read_rows(path))
 
 
 def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path: Path) -> None:
     source, target = tmp_path / "s", tmp_path / "t"
     source.write_text("a\nb\nc\n")
     target.write_text("x\n")
-    with pytest.raises(InputError, match=f"{target} has 1 and {source} has 3"):
-        list(open_input([source, target]).rows())
+    refuses(f"{target} has 1 and {source} has 3", list, open_input([source, target]).rows())
 
 
 @pytest.mark.parametrize("kind", row_formats.KINDS)
@@ -146,8 +144,7 @@ def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
 def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
     for read in (lambda given: list(given.rows()), lambda given: given.columns):
         (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
-        with pytest.raises(InputError, match=r"a\.csv:\d: not valid CSV"):
-            read(open_input([tmp_path / "a.csv"]))
+        refuses(r"a\.csv:\d: not valid CSV", read, open_input([tmp_path / "a.csv"]))
 
 
 def test_rows_are_read_as_the_file_is_written(tmp_path: Path) -> None:
@@ -177,8 +174,7 @@ def test_a_name_of_a_column_that_is_no_text_names_the_file(tmp_path: Path) -> No
     path = parquet(tmp_path / "a.parquet", source=["a"], target=["b"], nameXX=["c"])
     path.write_bytes(path.read_bytes().replace(b"nameXX", b"name\xa5\xef"))
     for read in (lambda file: list(read_rows(file)), lambda file: open_input([file]).columns):
-        with pytest.raises(InputError, match=r"a\.parquet: .*can't decode"):
-            read(path)
+        refuses(r"a\.parquet: .*can't decode", read, path)
 
 
 def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None:
@@ -187,12 +183,10 @@ def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None
     content = bytearray(path.read_bytes())
     content[200:2000] = b"\xff" * 1800
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"a\.parquet: a damaged Parquet file"):
-        list(read_rows(path))
+    refuses(r"a\.parquet: a damaged Parquet file", list, read_rows(path))
     names = ["source", "target", "target"]
     pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
-    with pytest.raises(InputError, match=r"b\.parquet:1: the column 'target' occurs twice"):
-        list(read_rows(tmp_path / "b.parquet"))
+    refuses(r"b\.parquet:1: the column 'target' occurs twice", list, read_rows(tmp_path / "b.parquet"))
 
 
 def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from qe.models.model import Model
 from qe.scoring import jobs, scorer
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
+from tests.factories import refuses
 
 Rows = list[tuple[dict[str, str], str]]
 
@@ -168,8 +169,7 @@ def test_a_job_goes_on_with_the_same_options_only(
 ) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
     killed_after(1, monkeypatch, path, demo_model, output)
-    with pytest.raises(InputError, match="holds an unfinished job; use --resume"):
-        score_file(demo_model, [path], output, chunk=10)
+    refuses("holds an unfinished job; use --resume", score_file, demo_model, [path], output, chunk=10)
     with pytest.raises(InputError, match="begun with another model, input or chunk size"):
         score_file(demo_model, [path], output, options=Options(level=0.9), resume=True, chunk=10)
     done = score_file(demo_model, [path], output, options=Options(cache=5), resume=True, chunk=10, workers=1)
@@ -277,14 +277,12 @@ def test_a_folder_that_cannot_be_written_is_said_before_any_work(
     demo_model: Path, rows: Rows, tmp_path: Path
 ) -> None:
     path = write_tsv(tmp_path / "in.tsv", rows[:3])
-    with pytest.raises(InputError, match=r"in\.tsv/out\.tsv: cannot be written"):
-        score_file(demo_model, [path], path / "out.tsv")
+    refuses(r"in\.tsv/out\.tsv: cannot be written", score_file, demo_model, [path], path / "out.tsv")
 
 
 def test_a_model_that_vanishes_is_named(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
     path = write_tsv(tmp_path / "in.tsv", rows[:3])
-    with pytest.raises(InputError, match=r"gone: is not a model directory"):
-        score_file(tmp_path / "gone", [path], tmp_path / "out.tsv")
+    refuses(r"gone: is not a model directory", score_file, tmp_path / "gone", [path], tmp_path / "out.tsv")
     for part, message in (
         ("pipeline.skops", "pipeline.skops is gone"),
         ("resources", r"resources/.* is gone"),
@@ -292,8 +290,7 @@ def test_a_model_that_vanishes_is_named(demo_model: Path, rows: Rows, tmp_path: 
         broken = tmp_path / part
         shutil.copytree(demo_model, broken)
         (shutil.rmtree if (broken / part).is_dir() else os.unlink)(broken / part)
-        with pytest.raises(InputError, match=message):
-            score_file(broken, [path], tmp_path / "out.tsv")
+        refuses(message, score_file, broken, [path], tmp_path / "out.tsv")
     assert not (tmp_path / "out.tsv.partial").exists()
 
 

@@ -12,11 +12,7 @@ from qe.scoring.jobs import score_file
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
 TABLE = PAGE.read_text("utf-8").split("## Rows without a score")[1].split("\n## ")[0]
 ROWS = re.findall(r"^\| (`[^|]+`|[^|`]+) \| `([^`]+)` \|$", TABLE, re.MULTILINE)
-LONG = {
-    "2,001 words": "no " * 2001,
-    "20,001 characters": "x" * 20_001,
-    "2,000 words": "no " * 2000,
-}
+LONG = {"2,001 words": "no " * 2001, "20,001 characters": "x" * 20_001, "2,000 words": "no " * 2000}
 
 
 def line_of(shown: str) -> str:

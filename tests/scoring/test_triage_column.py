@@ -14,6 +14,7 @@ from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
+from tests.factories import refuses
 
 COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
 SCALE = LabelScale("effort", 1, 5, higher_is_better=True)
@@ -63,8 +64,7 @@ def test_every_row_gets_its_action_and_a_resume_with_other_thresholds_is_refused
     (tmp_path / "x.tsv.partial").mkdir()
     (tmp_path / "x.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": "of another table"}))
     (tmp_path / "x.tsv.partial" / "000000000.piece").touch()
-    with pytest.raises(InputError, match="other options"):
-        score_file(demo_model, [rows], tmp_path / "x.tsv", options=options, resume=True)
+    refuses("other options", score_file, demo_model, [rows], tmp_path / "x.tsv", options=options, resume=True)
     assert Options(triage=decided).key != Options(triage=Thresholds(3.9, 3.0, SCALE)).key
 
 

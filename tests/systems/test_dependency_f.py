@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.dependency_f import DependencyF, dependencies
 from qe.systems.results import System
 from qe.systems.texts import Texts
+from tests.factories import refuses
 
 
 class Chains:
@@ -74,8 +74,7 @@ class WithoutHeads(Chains):
 
 
 def test_an_annotator_that_does_not_parse_is_told() -> None:
-    with pytest.raises(InputError, match="'chains' parses no dependencies"):
-        made(WithoutHeads()).score(["a b"], [["a b"]])
+    refuses("'chains' parses no dependencies", made(WithoutHeads()).score, ["a b"], [["a b"]])
 
 
 @pytest.mark.slow

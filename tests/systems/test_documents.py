@@ -1,9 +1,7 @@
 """Document scores and the five BLEU models against closed forms, sacrebleu and MultEval's figures."""
 
 import gzip
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,6 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.systems.documents import (
     blocks,
@@ -34,6 +31,7 @@ from qe_papers.selection.chooser import (
     targets,
     without_reference,
 )
+from tests.factories import Find, refuses
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")
 
@@ -105,10 +103,8 @@ def test_ranking_accuracy_of_a_random_ranking_is_one_in_n() -> None:
 
 
 def test_fewer_than_two_quantiles_are_refused() -> None:
-    with pytest.raises(InputError, match="at least 2 quantiles"):
-        ranking_accuracy(np.arange(4.0), np.arange(4.0), 1)
-    with pytest.raises(InputError, match="at least 2 quantiles"):
-        delta_avg_of_sets(np.ones((4, 2)), np.arange(4.0), mean, 0)
+    refuses("at least 2 quantiles", ranking_accuracy, np.arange(4.0), np.arange(4.0), 1)
+    refuses("at least 2 quantiles", delta_avg_of_sets, np.ones((4, 2)), np.arange(4.0), mean, 0)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -151,9 +147,7 @@ def test_document_bleu_is_sacrebleu_of_the_document() -> None:
         assert score == pytest.approx(expected, abs=1e-9)
 
 
-def test_sums_of_documents_give_the_corpus_bleu_that_multeval_printed(
-    shared_data: Callable[[str], Path],
-) -> None:
+def test_sums_of_documents_give_the_corpus_bleu_that_multeval_printed(shared_data: Find) -> None:
     def lines(name: str) -> list[str]:
         with gzip.open(shared_data(f"golden/multeval/{name}.gz"), "rt", encoding="utf-8") as stream:
             return stream.read().splitlines()
@@ -177,8 +171,7 @@ def test_document_means_are_weighted() -> None:
 def test_targets_are_undefined_where_there_is_nothing_to_count() -> None:
     rows = Bleu().statistics(Texts.from_lines(["a b", "", "c"]), [Texts.from_lines(["a b", "x y", "d c"])])
     np.testing.assert_allclose(
-        targets(rows),
-        [[1, 1, np.nan, np.nan, 1], [np.nan] * 5, [1, np.nan, np.nan, np.nan, 2]],
+        targets(rows), [[1, 1, np.nan, np.nan, 1], [np.nan] * 5, [1, np.nan, np.nan, np.nan, 2]]
     )
 
 
@@ -236,10 +229,8 @@ def test_the_report_of_documents() -> None:
     assert report.documents == 10
     assert report.pearson.value == pytest.approx(1.0) and report.ranking_accuracy.value == 1.0
     assert report.delta_avg.ci[0] <= report.delta_avg.value
-    with pytest.raises(InputError, match="10 documents, but 9 predicted"):
-        evaluate_documents(rows, gold[:9], documents, Bleu().aggregate)
+    refuses("10 documents, but 9 predicted", evaluate_documents, rows, gold[:9], documents, Bleu().aggregate)
 
 
 def test_documents_of_no_segment_are_refused() -> None:
-    with pytest.raises(InputError, match="at least one segment"):
-        blocks(5, 0)
+    refuses("at least one segment", blocks, 5, 0)

@@ -17,6 +17,7 @@ from qe.systems.results import System
 from qe.systems.text_metric import metric
 from qe.systems.texts import Texts
 from qe.systems.tokenizers import sacrebleu_tokenizer
+from tests.factories import refuses
 
 WORDS = ["a", "b", "The", "cat.", "é", "don't", "(1,000)", "x&amp;y", "東京都", "カタカナ。", "3-4", "Is's"]
 segment = st.lists(st.sampled_from(WORDS), max_size=7)
@@ -159,8 +160,7 @@ def test_bleu_with_its_tokenizers_is_sacrebleus(name: Any, lowercase: bool) -> N
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
     sacrebleu_tokenizer.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
-    with pytest.raises(InputError, match=message):
-        Texts.from_lines(["x"]).tokens(name)
+    refuses(message, Texts.from_lines(["x"]).tokens, name)
 
 
 def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -185,13 +185,11 @@ def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_
     ],
 )
 def test_options_that_do_not_go_together(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        metric(text)
+    refuses(message, metric, text)
 
 
 @pytest.mark.parametrize(
-    ("name", "theirs"),
-    [("bleu", BLEU()), ("chrf", CHRF()), ("ter", TER()), ("meteor", None), ("nist", None)],
+    ("name", "theirs"), [("bleu", BLEU()), ("chrf", CHRF()), ("ter", TER()), ("meteor", None), ("nist", None)]
 )
 def test_a_reference_may_lack_segments_that_another_has(name: str, theirs: Any) -> None:
     systems = {

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.statistics.randomization import randomization_test
 from qe.statistics.settings import ResamplingSettings
@@ -16,6 +15,7 @@ from qe.systems.mt_metrics.ngrams import Bleu, Length
 from qe.systems.results import System
 from qe.systems.single_runs import single_runs
 from qe.systems.texts import Texts
+from tests.factories import refuses
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")
 
@@ -96,6 +96,5 @@ def test_the_output_of_single_runs_and_the_level(tmp_path: Path, capsys: pytest.
     ],
 )
 def test_levels_that_cannot_be(level: float, samples: int | None, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        ResamplingSettings(level=level, samples=samples)
+    refuses(message, ResamplingSettings, level=level, samples=samples)
     assert ResamplingSettings(level=0.001, samples=999).rule.level == 0.001

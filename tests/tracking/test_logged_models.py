@@ -7,24 +7,22 @@ from pathlib import Path
 import pytest
 import yaml
 
-from features.basics.errors import InputError
 from qe.models.model import Model
 from qe.tracking import logged_models, runs
 from qe.tracking.connection import connected
 from qe.tracking.logged_models import Described, model_directory, registered_as
 from qe.tracking.registry import model_versions, register
+from tests.factories import refuses
 
 LARGE_FILE, SMALL_FILE = "resources/lm/table.npy", "model.json"
 
 
 @pytest.mark.slow
 def test_a_missing_model_is_an_error(store: Path) -> None:
-    with pytest.raises(InputError, match="no tracking store is there yet"):
-        model_directory("models:/absent@champion")
+    refuses("no tracking store is there yet", model_directory, "models:/absent@champion")
     with connected():
         pass
-    with pytest.raises(InputError, match="no model at models:/absent@champion"):
-        model_directory("models:/absent@champion")
+    refuses("no model at models:/absent@champion", model_directory, "models:/absent@champion")
 
 
 def logged(directory: Path, registered: str = "m") -> Path:

@@ -19,6 +19,7 @@ from qe.models.pipeline import Candidate
 from qe.models.requirements import requirements
 from qe.tracking import runs
 from qe.tracking.logged_models import Described, log_model, model_directory
+from tests.factories import refuses
 
 TEXTS = {"source": ["the red house", "a tree ."], "target": ["la casa roja", "un arbol ."]}
 
@@ -56,8 +57,7 @@ def test_params_ask_for_what_qe_score_gives(logged: Path, demo_model: Path) -> N
     pd.testing.assert_frame_equal(asked, expected)
     assert "outside" in model.predict(table, params={"outside": True})
     assert list(model.predict(table)) == ["score", "reason"]
-    with pytest.raises(mlflow.MlflowException, match="interval"):
-        model.predict(table, params={"interval": "much"})
+    refuses("interval", model.predict, table, params={"interval": "much"}, error=mlflow.MlflowException)
 
 
 @pytest.mark.slow

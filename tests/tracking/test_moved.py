@@ -7,11 +7,11 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from features.basics.errors import InputError
 from qe.tracking import registry, runs
 from qe.tracking.address import local_path
 from qe.tracking.connection import connected
 from qe.tracking.logged_models import model_directory
+from tests.factories import refuses
 
 
 @pytest.fixture
@@ -87,6 +87,5 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(empty)
     assert registry.model_names() == []
     for read in (lambda: registry.model_versions("m"), lambda: model_directory("models:/m@champion")):
-        with pytest.raises(InputError, match=r"no tracking store is there yet; `qe train` makes it"):
-            read()
+        refuses(r"no tracking store is there yet; `qe train` makes it", read)
     assert [*empty.iterdir()] == [] and [*tmp_path.iterdir()] == [empty]

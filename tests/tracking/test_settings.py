@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.tracking import settings
+from tests.factories import refuses
 
 
 def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,14 +34,10 @@ def test_artifacts_lie_beside_the_store(
 
 def test_an_unknown_key_is_an_error(store: Path) -> None:
     store.write_text("tracking: here\n")
-    with pytest.raises(
-        InputError, match=r"mlflow.yaml: unknown key 'tracking'; .*did you mean 'tracking_uri'"
-    ):
-        settings.load_settings()
+    refuses(r"mlflow.yaml: unknown key 'tracking'; .*did you mean 'tracking_uri'", settings.load_settings)
 
 
 def test_the_registered_name_is_a_template() -> None:
     assert settings.registered_model("qe-{dataset}", "wmt12-effort", "x") == "qe-wmt12-effort"
     assert settings.registered_model("qe-{dataset}", "mlqe-pe/en-de-da", "x") == "qe-mlqe-pe-en-de-da"
-    with pytest.raises(InputError, match="unknown placeholder 'pair'"):
-        settings.registered_model("qe-{pair}", "a", "b")
+    refuses("unknown placeholder 'pair'", settings.registered_model, "qe-{pair}", "a", "b")

@@ -13,7 +13,6 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.basics.errors import InputError
 from features.surface import Surface
 from qe.data.dataset import LabelScale
 from qe.training.auxiliary import aligned
@@ -22,6 +21,7 @@ from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
 from qe.training.reading import letters, rescaled
 from qe.training.search import nested_predictions
+from tests.factories import refuses
 from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
@@ -60,8 +60,7 @@ def test_labels_stay_within_the_ends_of_the_scale() -> None:
 def test_labels_of_another_kind_cannot_be_taken_as_they_are() -> None:
     labels = np.array([0.1, 0.2])
     assert (rescaled(labels, HTER, labels, HTER, "none") == labels).all()
-    with pytest.raises(InputError, match="'hter' cannot be used as 'da' without scaling"):
-        rescaled(labels, HTER, labels, DA, "none")
+    refuses("'hter' cannot be used as 'da' without scaling", rescaled, labels, HTER, labels, DA, "none")
 
 
 def test_aligned_columns_have_the_moments_of_the_others() -> None:

@@ -15,6 +15,7 @@ from qe.training.ablation import ALONE, WITH, ablate, learning_curve_plot, learn
 from qe.training.check import Plan, check
 from qe.training.preparation import prepare
 from qe.training.train import train
+from tests.factories import refuses
 from tests.training.several import made, section, write, write_three
 
 FIRST = section("first.tsv")
@@ -61,8 +62,7 @@ def test_what_cannot_help_is_refused(
         for side in ("en", "de"):
             (folder / side).write_text("a b c\nd e\n" * 20)
         resources = {"resources": {"source": "en", "target": "de"}}
-    with pytest.raises(InputError, match=message):
-        prepare(check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
+    refuses(message, prepare, check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
 
 
 def test_mistakes_are_told_with_their_place(folder: Path) -> None:

@@ -20,6 +20,7 @@ from qe.learning.parameters import Parameters, constructor, strategy_mistakes
 from qe.learning.selector import SELECTORS
 from qe.resources.settings import settings_of
 from qe.training.check import load, mistakes
+from tests.factories import refuses
 
 STRATEGIES = [
     *((LEARNERS, name) for name in LEARNERS.names),
@@ -147,8 +148,7 @@ def test_from_python_all_is_said_at_once_and_nothing_is_made(tmp_path: Path) -> 
         data_root=tmp_path,
     )
     assert len(list(mistakes(experiment))) == 3
-    with pytest.raises(InputError, match="experiment 'small': 3 mistakes:"):
-        qe.check_experiment(experiment)
+    refuses("experiment 'small': 3 mistakes:", qe.check_experiment, experiment)
     with pytest.raises(InputError, match="experiment 'small': 3 mistakes:"):
         qe.train(experiment, tmp_path / "out", cache=tmp_path / "cache")
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.config.experiment import load
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
@@ -18,6 +17,7 @@ from qe.production.serving import application
 from qe.resources.encoders.made import E5, is_possible, make_encoder
 from qe.training.check import check
 from qe.training.train import train
+from tests.factories import refuses
 from tests.features.encoding.made import Tiny, onnx_folder
 from tests.production.server.asgi import call
 
@@ -66,8 +66,7 @@ def test_a_model_with_an_encoder_scores_and_serves_without_its_folder(
     _, answer, _ = call(application(tmp_path / "elsewhere"), content={"dataframe_records": records})
     assert [each["score"] for each in answer["predictions"]] == before.tolist()
     (tmp_path / "elsewhere" / "fitted" / "0" / "encoder" / "model.onnx").write_bytes(b"other")
-    with pytest.raises(InputError, match="model.onnx has changed"):
-        Model.load(tmp_path / "elsewhere")
+    refuses("model.onnx has changed", Model.load, tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -84,6 +83,5 @@ def test_an_encoder_that_is_not_there_is_told_before_resources_are_built(
     generate(tmp_path / "data", pairs=100, train=60, test=10, new=1)
     overrides = [f"features=[baseline17, {json.dumps(feature)}]", "tracking=off"]
     plan = check(load(EXPERIMENT, data_root=tmp_path, overrides=overrides))
-    with pytest.raises(InputError, match="no encoder is named 'nowhere'"):
-        train(plan, tmp_path / "run", cache=tmp_path / "cache")
+    refuses("no encoder is named 'nowhere'", train, plan, tmp_path / "run", cache=tmp_path / "cache")
     assert not list((tmp_path / "cache").rglob("manifest.json"))

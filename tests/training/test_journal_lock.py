@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from qe.training.study import JournalLock
+from tests.factories import refuses
 
 
 class Interrupted(BaseException):
@@ -36,8 +37,7 @@ def test_taken_and_given_back(lock: JournalLock, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["study.journal.lock"]
     lock.release()
     assert not list(tmp_path.iterdir())
-    with pytest.raises(RuntimeError, match="did not possess"):
-        lock.release()
+    refuses("did not possess", lock.release, error=RuntimeError)
 
 
 @pytest.mark.parametrize("call", [os.rename, os.unlink])

@@ -6,8 +6,8 @@ from pathlib import Path
 import optuna
 import pytest
 
-from features.basics.errors import InputError
 from qe.training.study import journal, mended, quiet
+from tests.factories import refuses
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "the last byte": lambda whole: whole[:-1],
@@ -60,6 +60,5 @@ def test_damage_in_the_middle_is_told(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:100] + bytes(20) + whole[120:])
     for use in (mended, lambda address: study_of(Path(address))):
-        with pytest.raises(InputError, match="the study is damaged"):
-            use(str(path))
+        refuses("the study is damaged", use, str(path))
     assert len(path.read_bytes()) == len(whole)

@@ -4,13 +4,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from qe.data.dataset import Split
 from qe.training.extraction import Extraction
+from tests.factories import refuses
 from tests.training.mean import Mean
 
 
@@ -55,8 +54,7 @@ def test_a_changed_file_is_named(tmp_path: Path) -> None:
     fitted(tmp_path)
     (file,) = tmp_path.glob("fitted/*/mean.txt")
     file.write_text("6.0")
-    with pytest.raises(InputError, match=r"mean\.txt has changed.*delete this folder"):
-        fitted(tmp_path)
+    refuses(r"mean\.txt has changed.*delete this folder", fitted, tmp_path)
 
 
 def test_large_files_that_are_equal_take_space_once(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline
 from qe.training.check import check
 from qe.training.train import Outcome, train
+from tests.factories import refuses
 
 N_TRAIN, N_TEST = 48, 12
 TREES = [
@@ -210,8 +211,7 @@ def test_nested_cross_validation(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_trained(folder: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
-        run(folder, "wrong", **changes)
+    refuses(re.escape(message), run, folder, "wrong", **changes)
     assert not (folder / "wrong" / "model").exists()
 
 

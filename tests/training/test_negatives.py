@@ -12,7 +12,6 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.surface import Surface
 from qe.config.experiment import NegativesSection
@@ -24,6 +23,7 @@ from qe.training.auxiliary import Negatives
 from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
+from tests.factories import refuses
 from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
@@ -137,8 +137,7 @@ def test_all_destroying_ways_are_taken_alike_and_the_same_each_time(folder: Path
     ],
 )
 def test_mistakes_are_told(folder: Path, more: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        check(made(folder, section("first.tsv"), **more))
+    refuses(says, check, made(folder, section("first.tsv"), **more))
 
 
 def test_columns_are_cut_at_quantiles_of_the_rows_learned_from() -> None:

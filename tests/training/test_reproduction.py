@@ -7,7 +7,6 @@ from typing import Any
 import mlflow
 import pytest
 
-from features.basics.errors import InputError
 from features.storage.files import atomic_file
 from qe.cli import main
 from qe.config import experiment
@@ -16,6 +15,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
 from qe.training.reproduction import compared, report_of, reproduce
 from qe.training.train import train
+from tests.factories import refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -125,5 +125,4 @@ def test_data_in_memory_are_not_there_any_more(run: Path, tmp_path: Path) -> Non
     report = report_of(str(run))
     report["experiment"]["dataset"] = {"format": "in_memory", "path": "."}
     (tmp_path / "report.json").write_text(json.dumps(report), "utf-8")
-    with pytest.raises(InputError, match="data in memory"):
-        reproduce(str(tmp_path), tmp_path / "again", cache=tmp_path)
+    refuses("data in memory", reproduce, str(tmp_path), tmp_path / "again", cache=tmp_path)

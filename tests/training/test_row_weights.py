@@ -12,6 +12,7 @@ from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.training.check import check
 from qe.training.preparation import prepare
+from tests.factories import refuses
 
 TRUST = np.array([1.0, 0.0, 3.0, 2.0, 4.0, 2.0])
 
@@ -52,16 +53,14 @@ def test_it_is_raised_to_the_power_as_numbers_of_annotators_are(tmp_path: Path) 
 
 
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="weights: the training rows have no column 'turst'"):
-        weights_in(tmp_path, {"column": "turst"})
+    refuses("weights: the training rows have no column 'turst'", weights_in, tmp_path, {"column": "turst"})
 
 
 def test_negative_weights_are_refused_with_their_line(tmp_path: Path) -> None:
     loaded = made(tmp_path, {"column": "trust"})
     text = (tmp_path / "rows.tsv").read_text("utf-8").replace("\t3\n", "\t-3\n", 1)
     (tmp_path / "rows.tsv").write_text(text, "utf-8")
-    with pytest.raises(InputError, match=r"rows.tsv:4: the weight of the row"):
-        prepare(check(loaded), tmp_path / "cache")
+    refuses(r"rows.tsv:4: the weight of the row", prepare, check(loaded), tmp_path / "cache")
 
 
 def test_a_frame_may_have_weights() -> None:

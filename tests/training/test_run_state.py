@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.training.run_state import RunState
+from tests.factories import refuses
 
 # How a run ended that is there -> how training is asked for -> what becomes of it.
 CASES = [
@@ -45,8 +45,7 @@ def test_a_run_that_is_there(
         return opened
 
     if expected.startswith("holds"):
-        with pytest.raises(InputError, match=expected):
-            state()
+        refuses(expected, state)
         return
     found = state()
     assert found.unchanged == (expected == "unchanged")

@@ -24,6 +24,7 @@ from qe.training.check import check
 from qe.training.search import Helpers
 from qe.training.study import storage_at
 from qe.training.train import train
+from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port
 
@@ -124,8 +125,7 @@ def test_the_password_need_not_stand_in_the_experiment(
     for name in ("PGPASSWORD", "PGPASSFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(InputError, match="password"):
-        storage_at(postgresql)
+    refuses("password", storage_at, postgresql)
     address = postgresql
     if way == "environment":
         monkeypatch.setenv("PGPASSWORD", PASSWORD)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.training.batch import spread_table
 from qe.training.sweep import plans_of, settings_of
+from tests.factories import refuses
 
 FILE = """name: swept
 dataset:
@@ -42,8 +42,7 @@ def test_every_combination_is_a_run() -> None:
     (["seed=0..99", "split.seed=0..10"], "makes 1,100 runs, more than 1,000"),
 ])  # fmt: skip
 def test_what_cannot_be_swept_is_one_message(each: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        settings_of(each)
+    refuses(message, settings_of, each)
 
 
 def test_plans_are_named_apart_and_runs_by_what_differs(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.getting_started.demo.generation import generate
 from qe.models.model import Model
+from tests.factories import refuses
 
 
 def verb(*words: object) -> int:
@@ -176,8 +177,7 @@ def test_from_python_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
         (table.drop(columns="subwords"), "nothing to judge translations by"),
         (table.head(19), "19 translations are too few"),
     ):
-        with pytest.raises(qe.InputError, match=message):
-            made(changed)
+        refuses(message, made, changed, error=qe.InputError)
         assert not (tmp_path / "un").exists()
     assert made(table).features["decoder_mean"].eq(-1.5).all()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from translate.storage import tmx as toolkit_tmx
 
-from features.basics.errors import InputError
 from qe.data.translation_files import tmx
 from qe.data.translation_files.segments import Languages
+from tests.factories import refuses
 
 FRAME = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"{}>'
@@ -51,18 +51,12 @@ UNITS = {
         f"<tu srclang='en-GB'>{tuv('en-US', 'X')}{tuv('en-GB', 'A')}{ES}</tu>",
         [("1", "A", "B")],
     ),
-    "codes": (
-        f"<tu>{EN}{tuv('es', CODES)}</tu>",
-        [("1", "A", "abc")],
-    ),
+    "codes": (f"<tu>{EN}{tuv('es', CODES)}</tu>", [("1", "A", "abc")]),
     "highlighted text, sub": (
         f"<tu>{EN}{tuv('es', 'a<hi>b</hi>c<ph>&lt;i alt=<sub>d</sub>></ph>')}</tu>",
         [("1", "A", "abc")],
     ),
-    "line break": (
-        f"<tu>{EN}{tuv('es', BREAK)}</tu>",
-        [("1", "A", "a b")],
-    ),
+    "line break": (f"<tu>{EN}{tuv('es', BREAK)}</tu>", [("1", "A", "a b")]),
     "of another namespace": (
         f"<tu>{EN}{ES}<x:tuv xmlns:x='x' xml:lang='es'><seg>D</seg></x:tuv></tu>",
         [("1", "A", "B")],
@@ -123,8 +117,7 @@ def test_properties_and_notes_are_columns(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_without_the_languages(body: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        read(tmp_path, body)
+    refuses(message, read, tmp_path, body)
 
 
 def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.basics.errors import InputError
 from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
 from qe.getting_started.demo.generation import JUDGES, SEVERITY, DemoData, Translator, generate, word_risks
@@ -28,6 +27,7 @@ from qe.getting_started.demo.language import (
     plain_registers,
     text,
 )
+from tests.factories import refuses
 
 
 def lines(path: Path) -> list[str]:
@@ -259,8 +259,7 @@ def test_other_files_stay_and_nothing_temporary_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["pairs", "train", "test", "new"])
 def test_a_size_below_one_is_an_input_error(tmp_path: Path, size: str) -> None:
-    with pytest.raises(InputError, match=f"{size} must be at least 1, but got 0"):
-        generate(tmp_path / "new", **{size: 0})
+    refuses(f"{size} must be at least 1, but got 0", generate, tmp_path / "new", **{size: 0})
     assert not (tmp_path / "new").exists()
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.connections import check_descriptors
 from qe.production.serving import application
+from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.server.asgi import connect, exchange, listening, read_answer
 
@@ -235,8 +235,7 @@ def test_more_connections_than_descriptors_are_refused_at_the_start() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard == resource.RLIM_INFINITY:
         pytest.skip("this process may have any number of descriptors")
-    with pytest.raises(InputError, match=r"need \d+ open files, but this process may have"):
-        check_descriptors(Limits(connections=hard))
+    refuses(r"need \d+ open files, but this process may have", check_descriptors, Limits(connections=hard))
     check_descriptors(Limits())
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from qe.production.server.answers import Limits, Refused
 from qe.production.server.parsing import Parsed, kind_of, parse
+from tests.factories import refuses
 
 NEEDED = ("source", "target")
 LIMITS = Limits(rows=30, keys=8)
@@ -128,8 +129,7 @@ def test_rows_with_distinct_keys_are_counted_before_a_table_is_made() -> None:
     assert len(body) > 200_000
     tracemalloc.start()
     for limits in (Limits(), Limits(rows=20_000)):
-        with pytest.raises(Refused, match="15000 rows|33 columns"):
-            parsed(body, limits=limits)
+        refuses("15000 rows|33 columns", parsed, body, limits=limits, error=Refused)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 << 20
@@ -138,8 +138,7 @@ def test_rows_with_distinct_keys_are_counted_before_a_table_is_made() -> None:
 def test_values_are_counted_before_they_are_made() -> None:
     body = b'{"instances": [' + b"{}," * 2_000_000 + b"{}]}"
     tracemalloc.start()
-    with pytest.raises(Refused, match="JSON values"):
-        parsed(body, limits=Limits())
+    refuses("JSON values", parsed, body, limits=Limits(), error=Refused)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 * len(body)

@@ -262,9 +262,7 @@ def write(folder: Path, **files: tuple[str, ...]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_the_command_chooses_and_says_if_it_paid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_chooses_and_says_if_it_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     data, new = translations(120), translations(20, seed=5)
     files = write(

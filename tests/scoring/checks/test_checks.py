@@ -3,13 +3,11 @@
 import importlib.util
 import random
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from features.basics.errors import InputError
 from features.resources.lexicon import Lexicon
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
@@ -18,6 +16,7 @@ from qe.scoring.checks import CHECKS, Checks, Flags, Knowledge, Pair, kinds_of
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT
+from tests.factories import Find, refuses
 
 EN_DE = ("en", "de")
 
@@ -96,8 +95,7 @@ def test_what_cannot_be_looked_for_is_said() -> None:
         "untranslated": "no lexicon among the resources",
         "invented": "no lexicon among the resources",
     }
-    with pytest.raises(InputError, match="unknown check 'number'; .*did you mean 'numbers'"):
-        Checks.make(Knowledge(EN_DE), {"number": {}})
+    refuses("unknown check 'number'; .*did you mean 'numbers'", Checks.make, Knowledge(EN_DE), {"number": {}})
 
 
 @pytest.mark.parametrize("kind", CHECKS)
@@ -118,7 +116,7 @@ EXPECTED = {
 }
 
 
-def test_injected_errors_are_seen(shared_data: Callable[[str], Path], bench: ModuleType) -> None:
+def test_injected_errors_are_seen(shared_data: Find, bench: ModuleType) -> None:
     """Small version of benchmarks/studies/scoring_flags.py: Romanian-English, a lexicon of 16,000 pairs."""
     folder = shared_data("parallel/ro-en")
     sides = (read_lines(folder / "train.ro.gz"), read_lines(folder / "train.en.gz"))

@@ -36,6 +36,7 @@ if shutil.which("java") is None:
 from qe.scoring.spark import resources
 from qe.scoring.spark.scoring import ScoredTable, score_table
 from qe.scoring.spark.session import check_installed, on_loopback, ship_folder, shipped, spark_session
+from tests.factories import refuses
 from tests.scoring.test_word_level import word_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -334,8 +335,7 @@ def test_what_is_there_is_kept(spark: Any, demo_run: Any, demo_model: Path, tmp_
     output.mkdir()
     (output / "mine").write_text("kept")
     for overwrite, message in ((False, "is there already"), (True, "no folder that Spark wrote")):
-        with pytest.raises(InputError, match=message):
-            score_table(spark, demo_model, str(path), str(output), overwrite=overwrite)
+        refuses(message, score_table, spark, demo_model, str(path), str(output), overwrite=overwrite)
     assert (output / "mine").read_text() == "kept"
 
 
@@ -377,11 +377,9 @@ def test_options_that_do_not_go_together(
 @pytest.mark.slow
 def test_without_pyspark_or_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(InputError, match="Java runtime.*JAVA_HOME=.*apt-get install openjdk"):
-        check_installed()
+    refuses("Java runtime.*JAVA_HOME=.*apt-get install openjdk", check_installed)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'mtqe\[spark\]'"):
-        check_installed()
+    refuses(r"pip install 'mtqe\[spark\]'", check_installed)
 
 
 @pytest.mark.slow
@@ -509,8 +507,7 @@ def test_bad_input_is_an_error_and_leaves_nothing(
 ) -> None:
     name, content, message = BAD[case]
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        score_table_caught(spark, demo_model, str(tmp_path / name), str(tmp_path / "out.tsv"))
+    refuses(message, score_table_caught, spark, demo_model, str(tmp_path / name), str(tmp_path / "out.tsv"))
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
