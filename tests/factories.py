@@ -63,15 +63,22 @@ class Done(NamedTuple):
     err: str
 
 
-def qe(*arguments: object) -> Done:
-    """`qe` with these arguments, in this process."""
+def exit_code(*arguments: object) -> int:
+    """Of `qe` with these arguments, in this process; what it prints is where the test looks for it."""
     from qe.cli import main
 
-    out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as ended:
         main([*map(str, arguments)])
+    return int(str(ended.value.code or 0))
+
+
+def qe(*arguments: object) -> Done:
+    """`qe` with these arguments, in this process."""
+    out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        code = exit_code(*arguments)
     printed = (stream.detach().getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
-    return Done(int(str(ended.value.code or 0)), *printed)
+    return Done(code, *printed)
 
 
 def refuses(

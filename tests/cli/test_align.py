@@ -7,8 +7,8 @@ import pytest
 
 from features.core.bundle import build
 from features.text.corpus import ParallelCorpus
-from qe.cli import main
 from qe.getting_started.demo.generation import generate
+from tests.factories import exit_code
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,7 @@ def arguments(folder: Path, *more: str) -> list[str]:
 
 
 def run(*given: str) -> int:
-    with pytest.raises(SystemExit) as done:
-        main(list(given))
-    return int(done.value.code or 0)
+    return exit_code(*given)
 
 
 @pytest.mark.slow

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli import main
 from qe.cli._verbs import verbs
+from tests.factories import exit_code
 
 BASH, ZSH = shutil.which("bash"), shutil.which("zsh")
 
 
 @pytest.fixture
 def script(capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit) as ended:
-        main(["completion", "bash"])
-    assert not ended.value.code
+    assert exit_code("completion", "bash") == 0
     return capsys.readouterr().out
 
 
@@ -62,8 +60,7 @@ def test_every_verb_is_offered(script: str) -> None:
 
 
 def test_an_unknown_shell_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["completion", "zhs"])
+    exit_code("completion", "zhs")
     assert "unknown shell 'zhs'; known: bash, zsh; did you mean 'zsh'?" in capsys.readouterr().err
 
 
@@ -72,8 +69,7 @@ def test_an_unknown_shell_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_zsh_completes_in_a_shell_that_has_not_begun_its_completion(
     script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit):
-        main(["completion", "zsh"])
+    exit_code("completion", "zsh")
     (tmp_path / "qe.zsh").write_text(printed := capsys.readouterr().out)
     assert printed.endswith(script) and ZSH
     command = [ZSH, "-f", "-c", f"source {tmp_path}/qe.zsh; print -- $_comps[qe]"]

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli import main
 from qe.data.format import FORMATS
-from tests.factories import Find
+from tests.factories import Find, exit_code
 
 
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["data", *map(str, arguments)])
-    return int(ended.value.code or 0)
+    return exit_code("data", *arguments)
 
 
 TABLE = ["--set", "source_language=en", "--set", "target_language=es", "--set", "columns.scores=score"]

@@ -16,13 +16,13 @@ from features.core.feature_set import EXTRACTORS, make_extractor, set_names
 from features.core.segments import Segments
 from features.surface import Surface
 from features.text.tokenizer import Tokenizer
-from qe.cli import main
 from qe.config.experiment import load
 from qe.getting_started.catalogue.feature_tables import extract
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
 from qe.training.preparation import prepare
+from tests.factories import exit_code
 
 COSTS = yaml.safe_load((Path(features.__file__).parent / "costs.yaml").read_text("utf-8"))["families"]
 BACKWARD = [f"lm_source_backward_{name}_4" for name in ("log10", "per_token", "perplexity")]
@@ -30,9 +30,7 @@ FAMILIES = ["surface", {"kind": "lm", "orders": "all", "only": BACKWARD}]
 
 
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["features", *map(str, arguments)])
-    return int(ended.value.code or 0)
+    return exit_code("features", *arguments)
 
 
 @pytest.fixture(autouse=True)

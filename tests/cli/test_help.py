@@ -22,14 +22,13 @@ from qe_human.correlation import CORRELATIONS
 from qe_human.ranking_method import RANKINGS
 from qe_papers.selection.chooser import CHOOSERS
 from qe_treebanks.annotator import ANNOTATORS
+from tests.factories import exit_code
 
 COMMANDS = {name: one for verb in verbs() for name, one in commands(verb)}
 
 
 def shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--help"])
-    assert ended.value.code == 0
+    assert exit_code(*arguments, "--help") == 0
     return capsys.readouterr().out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from qe.cli import main
+from tests.factories import exit_code
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> list[dict[str, Any]]:
@@ -66,6 +67,5 @@ def test_mistakes_are_lines_of_json_too(
 
 
 def test_a_form_that_there_is_none_of(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["score", "--model", "m", "-i", "a", "-o", "b", "--log", "xml"])
+    exit_code("score", "--model", "m", "-i", "a", "-o", "b", "--log", "xml")
     assert "--log: is text or json, not 'xml'" in capsys.readouterr().err

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli import main
 from qe.cli._commands import OUTPUT, OWN_CHECK
 from qe.cli._verbs import commands, verbs
+from tests.factories import exit_code
 
 FILES = {
     "t": "la casa roja\n",
@@ -25,9 +25,7 @@ COMMANDS = [
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return int(ended.value.code or 0)
+    return exit_code(*arguments)
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.cli import main
 from qe.display.table import Table
 from tests.display.whole import check_whole
+from tests.factories import exit_code
 
 WIDTHS = (60, 80, 120, 200)
 N = 40
@@ -85,9 +85,7 @@ def test_tables_of_a_verb_are_whole(
     verb: str, world: Path, shown: list[Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(world)
-    with pytest.raises(SystemExit) as ended:
-        main([*verb.split(), *(["--quiet"] if "--samples" in verb else [])])
-    assert ended.value.code == 0
+    assert exit_code(*verb.split(), *(["--quiet"] if "--samples" in verb else [])) == 0
     printed = list(shown)
     assert len(printed) >= VERBS[verb]
     for table in printed:

@@ -10,6 +10,7 @@ from features.basics import threads, workers
 from qe.cli import main
 from qe.cli._commands import NOTHING_COMPUTED
 from qe.cli._verbs import command, verbs
+from tests.factories import exit_code
 
 
 def options(verb: Any, path: str) -> set[str]:
@@ -62,7 +63,5 @@ def test_scoring_starts_as_many_processes_as_it_may(
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {1, 2, 3})
     monkeypatch.delenv("QE_THREADS", raising=False)
     command = ["score", "--model", str(demo_model), "--input", str(demo_run.output / "data" / "new.tsv")]
-    with pytest.raises(SystemExit) as ended:
-        main([*command, "--output", str(tmp_path / "scores.tsv"), "--chunk", "200", "--quiet", *asked])
-    assert ended.value.code == 0
+    assert exit_code(*command, "--output", tmp_path / "scores.tsv", "--chunk", "200", "--quiet", *asked) == 0
     assert [number for number in started if number > 1] == [expected] * (expected > 1)

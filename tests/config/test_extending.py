@@ -12,7 +12,7 @@ from features.storage.strict_yaml import to_yaml
 from qe.cli import main
 from qe.config.experiment import Experiment, load
 from tests.conftest import ROOT
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 BASE = """
 name: base
@@ -184,9 +184,7 @@ def test_check_prints_the_resolved_file(tmp_path: Path, capsys: pytest.CaptureFi
     experiment(tmp_path, "name: x\nfeatures: {add: [token_counts]}\n", base)
     command = ["train", str(tmp_path / "x.yaml"), "--check", "--print", "--set", "seed=3"]
     for more in ([], ["--json"]):
-        with pytest.raises(SystemExit) as ended:
-            main([*command, *more])
-        assert not ended.value.code
+        assert exit_code(*command, *more) == 0
     printed, _, listed = capsys.readouterr().out.partition("{\n")
     (tmp_path / "whole.yaml").write_text(printed)
     whole = load(tmp_path / "whole.yaml")

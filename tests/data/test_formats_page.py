@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qe.cli import main
 from qe.data.format import FORMATS, examples, make_format, page
 from qe.data.headers import HEADERS
+from tests.factories import exit_code
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"
 
@@ -46,14 +46,10 @@ def test_the_page_has_every_header_that_is_recognised() -> None:
 
 
 def test_the_verb_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["data", "formats", "table"])
-    assert not ended.value.code
+    assert exit_code("data", "formats", "table") == 0
     assert capsys.readouterr().out == page(["table"])
 
 
 def test_an_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["data", "formats", "tabel"])
-    assert ended.value.code == 2
+    assert exit_code("data", "formats", "tabel") == 2
     assert "unknown format 'tabel'" in capsys.readouterr().err

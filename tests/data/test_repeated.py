@@ -18,6 +18,7 @@ from qe.data.repeated import leaks, overlaps
 from qe.data.splits import make_folds
 from qe.training.check import check
 from qe.training.train import train
+from tests.factories import exit_code
 
 
 def split(*pairs: tuple[str, str]) -> Split:
@@ -90,13 +91,11 @@ def test_training_says_what_its_figures_are_of(repeated: Path, capsys: pytest.Ca
     assert shared is not None and 120 < int(shared[1]) < 180  # a copy is in the same one of 4 folds in .25
     assert json.loads((repeated / "out" / "report.json").read_text())["data"]["leaks"] == warnings
     run: Any = mlflow.MlflowClient(f"sqlite:///{repeated / 'mlflow.db'}").get_run(outcome.run_id)
-    with pytest.raises(SystemExit):
-        main(["report", str(repeated / "out"), "--output", str(repeated / "run.html")])
+    exit_code("report", repeated / "out", "--output", repeated / "run.html")
     page = (repeated / "run.html").read_text().replace("&#39;", "'")
     for sentence in warnings:
         assert sentence in run.data.tags["mlflow.note.content"] and sentence in page
-    with pytest.raises(SystemExit):
-        main(["train", str(repeated / "leaky.yaml"), "--output", str(repeated / "again")])
+    exit_code("train", repeated / "leaky.yaml", "--output", repeated / "again")
     shown = " ".join(capsys.readouterr().out.split())
     assert all(sentence in shown for sentence in warnings)
 

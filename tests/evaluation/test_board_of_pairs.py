@@ -14,6 +14,7 @@ from qe.cli import main
 from qe.evaluation import board_of_pairs
 from qe.evaluation.board_of_pairs import exchanged_p
 from qe.evaluation.leaderboard import Outputs
+from tests.factories import exit_code
 
 LABEL = {"name": "da", "low": 0, "high": 100, "higher_is_better": True}
 
@@ -99,8 +100,7 @@ def test_qe_compare_shows_it(
         main(["compare", *map(str, folders), "--samples", "100"])
     told = capsys.readouterr().out
     assert not ended.value.code and "macro average" in told and "mlqe en-de da" in told
-    with pytest.raises(SystemExit):
-        main(["compare", *map(str, folders), "--samples", "100", "--json"])
+    exit_code("compare", *folders, "--samples", "100", "--json")
     systems = json.loads(capsys.readouterr().out)["systems"]
     assert [each["name"] for each in systems] == ["x-trees", "x-ridge", "x-mean-ro-en"]
     assert systems[2]["average"] is None

@@ -22,7 +22,7 @@ from qe.evaluation.word_level import (
     f1_bad,
     mcc,
 )
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 Bools = NDArray[np.bool_]
 
@@ -114,9 +114,7 @@ def test_intervals_and_clusters_of_many_segments() -> None:
 
 
 def run(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 0
+    assert exit_code(*arguments) == 0
 
 
 @pytest.fixture
@@ -215,8 +213,7 @@ def test_source_words_have_files_of_their_own(files: Path, capsys: pytest.Captur
     printed = " ".join(capsys.readouterr().out.split())
     assert "source: 2 segments, 4 tags, 1 BAD" in printed and "over 20 bins of equal mass" in printed
     assert "a 1.000 1.000 1.000 1.000 -" in printed  # tags have no calibration
-    with pytest.raises(SystemExit):
-        main(command)
+    exit_code(*command)
     assert "no source words of 'a'; add --source-predictions a=FILE" in capsys.readouterr().err
 
 

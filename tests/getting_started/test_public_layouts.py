@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from qe.cli import main
-from tests.factories import Find
+from tests.factories import Find, exit_code
 
 ROWS, NEW = 150, 20
 LANGUAGES = {"mlqe": "ro en", "wmt12": "en es", "wmt18": "en de"}
@@ -47,9 +46,7 @@ def table(layout: str, shared: Find, n: int) -> str:
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--quiet"])
-    return int(str(ended.value.code))
+    return exit_code(*arguments, "--quiet")
 
 
 @pytest.mark.slow

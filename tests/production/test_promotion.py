@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.config.experiment import load
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
@@ -20,6 +19,7 @@ from qe.production import promotion
 from qe.statistics.metric import METRICS
 from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
+from tests.factories import exit_code
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -223,9 +223,7 @@ def test_mistakes_are_named(two: str, labelled: promotion.Labelled, tmp_path: Pa
 
 
 def run(arguments: list[str]) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    return int(stopped.value.code or 0)
+    return exit_code(*arguments)
 
 
 def test_the_commands(

@@ -7,14 +7,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from qe.cli import main
 from qe.getting_started.demo.run import EXPERIMENT
+from tests.factories import exit_code
 
 
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["suggest", *map(str, arguments)])
-    return int(ended.value.code or 0)
+    return exit_code("suggest", *arguments)
 
 
 @pytest.fixture

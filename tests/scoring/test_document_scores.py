@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from qe.cli import main
+from tests.factories import exit_code
 
 
 @pytest.fixture
@@ -19,9 +19,7 @@ def rows(demo_model: Path, tmp_path: Path) -> Path:
 
 
 def scored(model: Path, *arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(["score", "--model", str(model), *map(str, arguments), "--workers", "1"])
-    return int(str(end.value.code))
+    return exit_code("score", "--model", model, *arguments, "--workers", "1")
 
 
 def expected(rows: Path, scores: pd.Series) -> pd.DataFrame:

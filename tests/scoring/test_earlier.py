@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
+from tests.factories import exit_code
 
 
 @pytest.fixture
@@ -26,9 +26,7 @@ def table(path: Path, lines: list[str]) -> Path:
 
 
 def ended(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(["score", *map(str, arguments)])
-    return int(str(end.value.code))
+    return exit_code("score", *arguments)
 
 
 def summary_at(path: Path) -> dict[str, Any]:

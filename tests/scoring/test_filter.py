@@ -15,7 +15,7 @@ from qe.data.table_rows import read_rows
 from qe.scoring.checks import CHECKS, Checks, Knowledge
 from qe.scoring.filtering import Threshold, filter_checks, filter_files
 from qe.scoring.jobs import score_file
-from tests.factories import Find, refuses
+from tests.factories import Find, exit_code, refuses
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
@@ -149,9 +149,7 @@ def test_a_models_scores_are_those_of_qe_score(
     scores = pd.read_csv(tmp_path / "scores.tsv", sep="\t")
     command = ["filter", "-i", str(rows), "-o", str(tmp_path / "o.tsv"), "--languages", "en", "es"]
     command += ["--without", "numbers", "language", "--model", str(demo_model), "--worst", "3.4", "--quiet"]
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert ended.value.code == 0
+    assert exit_code(*command) == 0
     kept = [row["id"] for row, _ in read_rows(tmp_path / "o.tsv")]
     assert f"{len(kept):,} of {len(scores):,} pairs kept" in capsys.readouterr().out
     assert kept == scores["id"][scores["score"] >= 3.4].tolist() and 0 < len(kept) < len(scores)

@@ -13,7 +13,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.job_summary import Condition, failures, summary_of
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 
 @pytest.fixture
@@ -27,9 +27,7 @@ def rows(demo_model: Path, tmp_path: Path) -> Path:
 
 
 def ended(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(["score", *map(str, arguments), "--quiet"])
-    return int(str(end.value.code))
+    return exit_code("score", *arguments, "--quiet")
 
 
 def sha256(path: Path) -> str:
@@ -58,8 +56,7 @@ def test_the_summary_names_the_model_and_what_was_done(demo_model: Path, rows: P
 def test_a_report_is_of_these_scores_and_of_this_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output, summary, page = tmp_path / "scores.tsv", tmp_path / "scores.json", tmp_path / "page.html"
     assert ended("--model", demo_model, "--input", rows, "--output", output, "--summary", summary) == 0
-    with pytest.raises(SystemExit):
-        main(["report", str(output), "--model", str(demo_model), "--summary", str(summary), "-o", str(page)])
+    exit_code("report", output, "--model", demo_model, "--summary", summary, "-o", page)
     told = json.loads(summary.read_text("utf-8"))
     text = page.read_text("utf-8")
     assert f"Scored {told['begun']} by fingerprint {told['model']['fingerprint'][:12]}." in text

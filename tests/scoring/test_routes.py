@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from qe.cli import main
 from qe.scoring.routes import read_routes
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 
 def ended(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(["score", *map(str, arguments)])
-    return int(str(end.value.code))
+    return exit_code("score", *arguments)
 
 
 @pytest.fixture

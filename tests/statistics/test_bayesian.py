@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.evaluation.bayes import bayesian_comparisons
 from qe.statistics.bayesian import correlated_t, signed_rank
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 
 @pytest.mark.parametrize("rope, runs", [(0.0, 1), (0.01, 1), (0.02, 2), (0.5, 2)])
@@ -53,20 +53,17 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     expected = baycomp.CorrelatedTTest.probs(np.array(errors[0]), np.array(errors[1]), 0.05)
     arguments: list[Any] = ["evaluate", "--gold", tmp_path / "gold", tmp_path / "a", tmp_path / "b"]
     arguments += ["--margin", "mae=0.05", "--bayes", "--samples", "199"]
-    with pytest.raises(SystemExit):
-        main([*map(str, [*arguments, "--bayes-folds", tmp_path / "folds", "--json"])])
+    exit_code(*[*arguments, "--bayes-folds", tmp_path / "folds", "--json"])
     (outcome,) = json.loads(capsys.readouterr().out)["bayesian"]
     # a's errors are smaller: b - a above the region is a better than b
     assert [outcome["worse"], outcome["equal"], outcome["better"]] == pytest.approx(expected, abs=1e-9)
-    with pytest.raises(SystemExit):
-        main([*map(str, arguments)])
+    exit_code(*arguments)
     assert (
         "Bayesian signed-rank test of segments, MAE within 0.05: P(a better than b) = "
         in capsys.readouterr().out
     )
     (tmp_path / "documents").write_text("".join(f"{i // 25}\n" for i in range(100)))
-    with pytest.raises(SystemExit):
-        main([*map(str, [*arguments, "--group", tmp_path / "documents"])])
+    exit_code(*[*arguments, "--group", tmp_path / "documents"])
     printed = " ".join(capsys.readouterr().out.split())
     assert "a against b cannot be decided: there are 4 groups" in printed and "takes 6 groups" in printed
     with pytest.raises(SystemExit) as ended:

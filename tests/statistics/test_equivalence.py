@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
 from qe.statistics.equivalence import margins, tost
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 
@@ -143,10 +142,8 @@ def test_qe_compare_tests_equivalence(tmp_path: Path, capsys: pytest.CaptureFixt
     metric = "table:score_of=mean"
     arguments: list[Any] = ["--system", f"a={tmp_path / 'a'}", "--system", f"b={tmp_path / 'b'}"]
     arguments += ["--metrics", metric, "--margin", f"{metric}=1.5", "--quiet"]
-    with pytest.raises(SystemExit):
-        main(["compare", *arguments, "--json"])
+    exit_code("compare", *arguments, "--json")
     equivalence = json.loads(capsys.readouterr().out)["comparisons"][0]["equivalence"]
     assert equivalence["p"] == pytest.approx(ttost_paired(b, a, -1.5, 1.5)[0])
-    with pytest.raises(SystemExit):
-        main(["compare", *arguments])
+    exit_code("compare", *arguments)
     assert f"within 1.5: {equivalence['verdict']}" in capsys.readouterr().out

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
 from qe.statistics.family import correct
 from qe.statistics.ranks import rank_intervals
+from tests.factories import exit_code
 
 EFFORT = LabelScale("effort", 1, 5, True)
 
@@ -85,10 +85,8 @@ def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[st
         values = rng.normal(mean, 5, 100)
         (tmp_path / name).write_text("".join(f"{value}\n" for value in values))
         arguments += ["--system", f"{name}={tmp_path / name}"]
-    with pytest.raises(SystemExit):
-        main([*arguments, "--json"])
+    exit_code(*arguments, "--json")
     ranks = json.loads(capsys.readouterr().out)["ranks"]["table:score_of=mean"]
     assert ranks["c"]["simultaneous"] == [1, 1] and ranks["a"]["simultaneous"] == [2, 3]
-    with pytest.raises(SystemExit):
-        main(arguments)
+    exit_code(*arguments)
     assert "ranks by table:score_of=mean, simultaneous (bootstrap): a 2-3" in capsys.readouterr().out

@@ -11,6 +11,7 @@ import pytest
 from qe.cli import main
 from qe.statistics.metrics.ranks import RankingAccuracy
 from qe.systems.documents import ranking_accuracy
+from tests.factories import exit_code
 
 
 def written(path: Path, values: Any) -> Path:
@@ -58,8 +59,7 @@ def test_documents_are_what_tests_and_notes_count(tmp_path: Path, capsys: pytest
     report = evaluated(*given, capsys=capsys)
     assert report["recipe"]["units"] == {"document": 12}
     assert {pair["exchange"] for pair in report["comparisons"]} == {"document"}
-    with pytest.raises(SystemExit):
-        main(["evaluate", *map(str, given)])
+    exit_code("evaluate", *given)
     told = " ".join(capsys.readouterr().out.split())
     assert "randomization of 12 documents, " in told and "note: 12 documents only: " in told
     assert "segments" not in told

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.cli import main
 from qe.statistics.randomization import randomization_tests
 from qe.statistics.result import Measure
+from tests.factories import exit_code
 
 N = 40
 
@@ -30,8 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarr
 
 def run(capsys: pytest.CaptureFixture[str], *more: str, references: bool = True) -> tuple[str, str]:
     given = ["--references", "ref"] if references else []
-    with pytest.raises(SystemExit):
-        main(["compare", *given, "--system", "x=x.txt", "--system", "y=y.txt", "--quiet", *more])
+    exit_code("compare", *given, "--system", "x=x.txt", "--system", "y=y.txt", "--quiet", *more)
     told = capsys.readouterr()
     return told.out, told.err
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from sacrebleu.metrics import BLEU, TER
 
-from qe.cli import main
 from qe.systems.text_metric import metrics_for
 from qe.systems.tokenizers import doubt
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 RAW = ["The house is red.", 'He said "no", and left.', "It costs 3.50 dollars.", "Is it Ana's book?"]
 OTHER = ["The house was red.", 'He said "no" and left.', "It cost 3.50 dollars.", "Is this Ana's book?"]
@@ -64,8 +63,7 @@ def test_text_against_the_choice_is_said(
     Path("tok").write_text("the house is red .\nis it ?\n", "utf-8")
     files = ["compare", "--references", "ref", "--system", "a=a", "--samples", "50", "--quiet"]
     for more, told in (([], False), (["--tokenize", "none"], True)):
-        with pytest.raises(SystemExit):
-            main([*files, *more])
+        exit_code(*files, *more)
         assert ("do not look tokenized" in capsys.readouterr().err) == told
     assert "look tokenized" in doubt("13a", Path("tok").read_text().splitlines())
     assert doubt("13a", ["no stop", "none here"]) == doubt("none", ["no stop"]) == ""

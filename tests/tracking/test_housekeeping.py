@@ -10,11 +10,10 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.tracking import registry
 from qe.tracking.connection import connected
 from qe.tracking.registry import delete, select_versions, to_delete
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 NAME = "mine"
 
@@ -85,9 +84,7 @@ def test_verbs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     registry.make_champion(NAME, "1")
 
     def run(*words: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            main(["models", *words])
-        assert not ended.value.code
+        assert exit_code("models", *words) == 0
         return capsys.readouterr().out
 
     assert run("keep-last", NAME, "1", "--dry-run") == "models:/mine/2: would be deleted\n"

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from features.text.synonyms import WordNet
-from qe.cli import main
 from qe.config.experiment import from_mapping
 from qe.training import check as checks
 from qe.training.check import check, needed, without_missing
 from qe.training.plan import Plan
+from tests.factories import exit_code
 
 APERTIUM = "on Debian: apt-get install apertium apertium-eng-spa"
 
@@ -124,14 +124,12 @@ def test_the_check_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "name: e\ndataset: {format: wmt12, path: .}\nannotations: {source: apertium}\n"
         "features: [{kind: surface}, {kind: link_grammar}]\nlearner: {kind: ridge}\n"
     )
-    with pytest.raises(SystemExit):
-        main(["train", str(file), "--check", "--quiet"])
+    exit_code("train", file, "--check", "--quiet")
     assert (
         f"needs     apertium (annotations.source): the program apertium-tagger is not installed; {APERTIUM}"
         in (capsys.readouterr().out)
     )
-    with pytest.raises(SystemExit):
-        main(["train", str(file), "--check", "--json", "--without-missing"])
+    exit_code("train", file, "--check", "--json", "--without-missing")
     captured = capsys.readouterr()
     (told,) = json.loads(captured.out)["experiments"]
     assert (told["extractors"], told["needs"]) == (["surface"], [])

@@ -12,16 +12,13 @@ import pytest
 import qe
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
-from qe.cli import main
 from qe.getting_started.demo.generation import generate
 from qe.models.model import Model
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 
 def verb(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    return int(ended.value.code or 0)
+    return exit_code(*words)
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from features.storage.strict_yaml import parse, read_mapping
-from qe.cli import main
 from qe.data.format import examples
 from qe.getting_started.catalogue.schema import experiment_schema
 from qe.getting_started.demo.run import EXPERIMENT
 from tests.conftest import ROOT
+from tests.factories import exit_code
 
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
@@ -175,9 +175,7 @@ def test_every_key_has_a_type(validator: Any) -> None:
 @pytest.mark.slow
 def test_the_verb_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for output in ([], ["--output", str(tmp_path / "schema.json")]):
-        with pytest.raises(SystemExit) as ended:
-            main(["schema", *output])
-        assert not ended.value.code
+        assert exit_code("schema", *output) == 0
     printed = capsys.readouterr().out
     assert json.loads(printed) == experiment_schema()
     assert (tmp_path / "schema.json").read_text("utf-8") == printed

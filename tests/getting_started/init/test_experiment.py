@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.config.experiment import Experiment
 from qe.data.headers import HEADERS, LOWER, UNSTATED, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
 from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
 from qe.training.check import load
+from tests.factories import exit_code
 
 PAGE = Path(__file__).parents[3] / "docs/init.md"
 Rows = Callable[..., pd.DataFrame]
@@ -208,9 +208,7 @@ def test_kinds_of_tables(tmp_path: Path, table: pd.DataFrame, suffix: str) -> No
 
 
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*map(str, arguments)])
-    return int(ended.value.code or 0)
+    return exit_code(*arguments)
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.feature_set import parts_needed
-from qe.cli import main
 from qe.config import experiment
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
@@ -20,7 +19,7 @@ from qe.scoring.pool import read_pool
 from qe.scoring.word_level import WordLevel
 from qe.training.check import check
 from qe.training.train import train
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 
 @pytest.fixture(scope="module")
@@ -141,9 +140,7 @@ def test_a_student_follows_its_teacher_and_scores_as_any_model(
         "distill", "--model", demo_run.output / "model", "--input", pool_of(demo_run.output),
         "--output", student, "--set", "tracking.register=false", "--cache-dir", tmp_path / "cache", "--json",
     ]  # fmt: skip
-    with pytest.raises(SystemExit) as ended:
-        main(list(map(str, arguments)))
-    assert not ended.value.code
+    assert exit_code(*map(str, arguments)) == 0
     capsys.readouterr()
     report = json.loads((student / "report.json").read_text())
     assert report["cross_validation"]["systems"]["student"]["pearson"] > 0.8
@@ -162,9 +159,7 @@ def test_a_student_of_words_follows_its_teacher(of_words: Path, tmp_path: Path) 
         "--set", "features.1.epochs=5", "--set", "tracking.register=false",
         "--cache-dir", tmp_path / "cache", "--quiet",
     ]  # fmt: skip
-    with pytest.raises(SystemExit) as ended:
-        main(list(map(str, arguments)))
-    assert not ended.value.code
+    assert exit_code(*map(str, arguments)) == 0
     rows = pd.read_csv(pool_of(of_words), sep="\t", keep_default_na=False)
     columns = {name: list(rows[name]) for name in ("source", "target")}
     said = []
