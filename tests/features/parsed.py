@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from features.core.extractor import Extractor
 from features.core.segments import Segments
 from tests.factories import ENGLISH, SPANISH
 
@@ -28,8 +27,3 @@ def translations(*targets: str) -> Segments:
     columns = {"source": ["x"] * len(targets), "target": list(map(forms, targets)),
                "annotation_target": list(map(block, targets))}  # fmt: skip
     return Segments.from_columns(columns, ENGLISH, SPANISH)
-
-
-def row(extractor: Extractor, segments: Segments, i: int = 0) -> dict[str, float]:
-    """Name -> value of a segment."""
-    return dict(zip(extractor.names, extractor.extract(segments)[i].tolist(), strict=True))

@@ -9,14 +9,13 @@ import pytest
 from features.alignment import AlignmentFeatures
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
-from features.text.corpus import ParallelCorpus
-from tests.factories import PLAIN, refuses
+from tests.factories import PLAIN, corpus, refuses, row
 
 
 @pytest.fixture(scope="module")
 def aligner() -> Aligner:
     pairs = [("a b", "x y"), ("a", "x"), ("b c", "y z"), ("c a", "z x")] * 5
-    return Aligner.build(ParallelCorpus.from_lines(pairs, PLAIN, PLAIN))
+    return Aligner.build(corpus(pairs))
 
 
 def conllu(*tags: str) -> str:
@@ -31,8 +30,7 @@ def values(
     given = {"source": (source,), "target": (target,), **{name: (v,) for name, v in columns.items()}}
     if links is not None:
         given["alignment"] = (links,)
-    row = extractor.extract(Segments.from_columns(given, PLAIN, PLAIN))[0]
-    return dict(zip(extractor.names, row.tolist(), strict=True))
+    return row(extractor, Segments.from_columns(given, PLAIN, PLAIN))
 
 
 # Source 0 1 2 3 4, target 0 1 2 3 4 5: 0-1 and 1-0 one to one and crossing; 2 to 2 and 3; 3 and 4 to 4.

@@ -9,7 +9,7 @@ from features.resources.ngrams import NgramCounts
 from features.resources.quartile_ngrams import QuartileNgrams
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
-from tests.factories import PLAIN
+from tests.factories import PLAIN, segments
 
 
 def counts(*lines: str) -> NgramCounts:
@@ -28,7 +28,7 @@ def extractor() -> CorpusPrecision:
 
 
 def test_by_hand(extractor: CorpusPrecision) -> None:
-    values = extractor.extract(Segments(("a b c x a",), ("P q",), PLAIN, PLAIN))[0]
+    values = extractor.extract(segments("a b c x a", "P q"))[0]
     row = dict(zip(extractor.names, values, strict=True))
     # 5 of 5 words; a b, b c of 4 bigrams; a b c of 3 trigrams; none of 2; one added from bigrams on
     assert row["corpus_precision_source_all"] == pytest.approx((1 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
@@ -48,5 +48,5 @@ def test_undefined_without_words(extractor: CorpusPrecision) -> None:
 
 def test_corpus_segments_are_perfect(extractor: CorpusPrecision) -> None:
     corpus = ParallelCorpus.from_lines([("a b c d e", "p q r")], PLAIN, PLAIN)
-    values = extractor.extract(Segments(("a b c d e",), ("p q r",), PLAIN, PLAIN))[0]
+    values = extractor.extract(segments("a b c d e", "p q r"))[0]
     assert len(corpus) == 1 and values[0] == 1 and values[3] == 1

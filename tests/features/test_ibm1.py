@@ -11,7 +11,7 @@ from features.ibm1 import THRESHOLDS, IBM1Features
 from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus
-from tests.factories import PLAIN, Find
+from tests.factories import PLAIN, Find, row, segments
 
 # t(target | source) and t(source | target)
 FORWARD = "NULL la .1\nthe la .5\nthe el .5\nhouse casa .8\nhouse hogar .2\n"
@@ -34,8 +34,7 @@ def extractor(tmp_path_factory: pytest.TempPathFactory) -> IBM1Features:
 
 
 def values(extractor: IBM1Features, source: str, target: str) -> dict[str, float]:
-    row = extractor.extract(Segments((source,), (target,), PLAIN, PLAIN))[0]
-    return dict(zip(extractor.names, row.tolist(), strict=True))
+    return row(extractor, segments(source, target))
 
 
 def test_scores_are_equations_2_and_3(extractor: IBM1Features) -> None:

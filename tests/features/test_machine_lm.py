@@ -8,7 +8,7 @@ from features.core.segments import Segments
 from features.machine_lm import MachineLanguageModel
 from features.resources.language_model import LanguageModel
 from features.text.tokens import Tokens
-from tests.factories import ENGLISH, refuses
+from tests.factories import ENGLISH, refuses, table
 
 TEXT = ["the cat sat on the mat", "the dog sat", "a cat and a dog"] * 5
 MACHINE = ["cat the sat on mat", "dog the sat", "a cat and dog the the"] * 5
@@ -41,7 +41,7 @@ def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguage
     """Both models are as they were built: the differences are those of two models scored alone."""
     uncut = MachineLanguageModel(fitted.target_lm, order=3).fit(segments(*MACHINE), {})
     batch = ["the cat sat", "dog the sat", "a dog and a cat sat on the mat"]
-    by_name = dict(zip(uncut.names, uncut.extract(segments(*batch)).T, strict=True))
+    by_name = table(uncut, segments(*batch))
     human = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=3)
     machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=3)
     tokens = ENGLISH.tokens(batch)

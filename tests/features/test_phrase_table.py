@@ -19,7 +19,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from tests.factories import refuses
+from tests.factories import refuses, row
 
 WORDS = Tokenizer("en", "whitespace", normalise=False)
 Pair = tuple[str, str, str]  # source, target, links
@@ -145,8 +145,7 @@ def test_no_phrase_at_all() -> None:
 
 def features_of(table: PhraseTable, source: str, target: str) -> dict[str, float]:
     extractor = PhraseTableFeatures(table)
-    values = extractor.extract(Segments((source,), (target,), WORDS, WORDS))[0]
-    return dict(zip(extractor.names, values.tolist(), strict=True))
+    return row(extractor, Segments((source,), (target,), WORDS, WORDS))
 
 
 def test_features_by_hand() -> None:

@@ -16,8 +16,7 @@ from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus, Side
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
 
 
 def corpus_of(*pairs: tuple[str, str]) -> ParallelCorpus:

@@ -11,11 +11,11 @@ from features.resources.lexicon import FLOOR, NULL, Lexicon
 from features.storage.compact import decoded, length
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
-from tests.factories import PLAIN, Find, refuses
+from tests.factories import PLAIN, Find, corpus, refuses
 
 
 def corpus_of(*pairs: tuple[str, str]) -> ParallelCorpus:
-    return ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
+    return corpus(pairs)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from qe_papers.extractors.agreement import Agreement
-from tests.features.parsed import row, translations
+from tests.factories import row
+from tests.features.parsed import translations
 
 PLURAL, SINGULAR = "Number=Plur,Person=3,VerbForm=Fin", "Number=Sing,Person=3,VerbForm=Fin"
 

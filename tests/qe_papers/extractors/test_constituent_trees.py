@@ -6,7 +6,7 @@ import pytest
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe_papers.extractors.constituent_trees import ConstituentTrees
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, row
 
 # The Penn Treebank's notation, and that of CESS.
 SOURCE = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (NN mat)))) (. .))"

@@ -3,7 +3,8 @@
 import numpy as np
 
 from qe_papers.extractors.dangling_determiners import DanglingDeterminers
-from tests.features.parsed import row, translations
+from tests.factories import row
+from tests.features.parsed import translations
 
 
 def dangling(text: str) -> tuple[float, float]:

@@ -6,8 +6,7 @@ import pytest
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.deictics import WORDS, Deictics
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
 
 
 def test_the_papers_examples_are_there() -> None:

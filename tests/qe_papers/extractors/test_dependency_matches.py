@@ -10,7 +10,8 @@ from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus
 from qe_papers.extractors.dependency_matches import DependencyMatches, edges, matches
 from qe_papers.syntax import Word
-from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
+from tests.factories import ENGLISH, SPANISH, row
+from tests.features.parsed import block, forms
 
 PAIRS = [("loves", "ama"), ("loves", "quiere"), ("john", "john"), ("bread", "pan")] * 20
 SOURCE = "John/PROPN/_/2/nsubj loves/VERB/_/0/root bread/NOUN/_/2/obj"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from qe_papers.extractors.dependency_trees import DependencyTrees, depths_of
-from tests.factories import refuses
-from tests.features.parsed import row, translations
+from tests.factories import refuses, row
+from tests.features.parsed import translations
 
 TARGET = DependencyTrees(sides="target")
 

@@ -6,7 +6,7 @@ import pytest
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe_papers.extractors.entities import Entities
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, row
 
 
 def block(tags: dict[str, str]) -> str:

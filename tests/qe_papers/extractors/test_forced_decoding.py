@@ -10,7 +10,7 @@ from features.resources.language_model import LanguageModel
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.forced_decoding import ForcedDecoding
-from tests.features.parsed import row
+from tests.factories import row
 from tests.qe_papers.extractors.test_decoder_imitation import table
 
 PAIRS = {(("the",), ("la",)): 0.5, (("house",), ("casa",)): 0.25}

@@ -6,7 +6,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
-from tests.features.parsed import SPANISH, block, forms, row, translations
+from tests.factories import SPANISH, row
+from tests.features.parsed import block, forms, translations
 
 MASC, FEM = "Gender=Masc,Number=Sing", "Gender=Fem,Number=Sing"
 MASCS, FEMS = "Gender=Masc,Number=Plur", "Gender=Fem,Number=Plur"

@@ -58,8 +58,7 @@ def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     def row(language: str, synonyms: bool) -> dict[str, float]:
         extractor = InvertedScores(counts, synonyms)
         words = Tokenizer(language, kind="whitespace", normalise=False)
-        values = extractor.extract(Segments.from_columns(columns, words, PLAIN))[0]
-        return dict(zip(extractor.names, values.tolist(), strict=True))
+        return row(extractor, Segments.from_columns(columns, words, PLAIN))
 
     assert row("en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
     assert row("en", False)["inverted_meteor"] == 0

@@ -10,8 +10,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.programs.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, block, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
+from tests.features.parsed import block
 
 
 def comments(linkages: object, unused: object, cost: object, length: object) -> list[str]:

@@ -7,8 +7,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.programs.taggers import tagger
 from qe_papers.extractors.misspellings import Misspellings
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
 
 ROWS = [("Osama", "NER=B-PER|Spell=no"), ("vive", "NER=O"), ("enla", "NER=O|Spell=no"), ("casa", "NER=O")]
 

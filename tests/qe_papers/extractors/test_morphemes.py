@@ -22,7 +22,7 @@ from features.resources.morphemes import Morphemes, frequent_words
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe_papers.extractors.morphemes import MorphemeFeatures
-from tests.factories import refuses
+from tests.factories import refuses, table
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("morfessor") is None, reason="morfessor is not installed (extra `morphemes`)"
@@ -154,7 +154,7 @@ def test_features_are_those_of_models_of_the_morphemes(corpus: ParallelCorpus) -
         corpus.source_tokenizer,
         corpus.target_tokenizer,
     )
-    by_name = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+    by_name = table(extractor, segments)
     source, target = (toy(side).units(corpus.side(side)) for side in ("source", "target"))
     text = Tokens.from_lists([["l", "a", "cas", "as"]])
     given = Tokens.from_lists([["t", "h", "e", "cas", "a"]])

@@ -5,8 +5,8 @@ import pytest
 
 from features.core.segments import Segments
 from qe_papers.extractors.parse_probabilities import ParseProbabilities
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, block, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
+from tests.features.parsed import block
 
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"
 

@@ -10,7 +10,8 @@ from features.text.corpus import ParallelCorpus
 from qe_papers.extractors.projected_dependencies import ProjectedDependencies
 from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projection
 from qe_papers.syntax import Word
-from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
+from tests.factories import ENGLISH, SPANISH, row
+from tests.features.parsed import block, forms
 
 PAIRS = [("the houses", "las casas"), ("the red", "la roja"), ("red houses", "rojas casas"), ("the", "la")]
 SOURCE = "the/DET/_/3/det red/ADJ/_/3/amod houses/NOUN/_/0/root"

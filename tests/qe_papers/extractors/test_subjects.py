@@ -4,7 +4,8 @@ import numpy as np
 
 from features.core.segments import Segments
 from qe_papers.extractors.subjects import Subjects
-from tests.features.parsed import ENGLISH, SPANISH, block, row, translations
+from tests.factories import ENGLISH, SPANISH, row
+from tests.features.parsed import block, translations
 
 FIN = "VerbForm=Fin,Mood=Ind"
 

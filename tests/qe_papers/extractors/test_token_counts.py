@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from features.core.segments import Segments
 from features.surface import Surface
 from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
-from tests.factories import PLAIN
+from tests.factories import PLAIN, row
 
 
 def values(source: str, target: str) -> dict[str, float]:
     extractor = TokenCounts()
-    row = extractor.extract(Segments((source,), (target,), PLAIN, PLAIN))[0]
-    return dict(zip(extractor.names, row.tolist(), strict=True))
+    return row(extractor, Segments((source,), (target,), PLAIN, PLAIN))
 
 
 def test_by_hand() -> None:

@@ -9,8 +9,7 @@ from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_confidence import CRITERIA, WordConfidence, _right
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
 
 PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")] * 10
 

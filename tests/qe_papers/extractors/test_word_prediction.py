@@ -15,8 +15,7 @@ from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 from qe_papers.extractors.word_prediction import WordPredictionScores
 from qe_papers.resources.word_prediction import Training, WordPrediction, _vectors, distance, hashes, mean_log
-from tests.factories import refuses
-from tests.features.parsed import ENGLISH, SPANISH, row
+from tests.factories import ENGLISH, SPANISH, refuses, row
 
 WORDS = {"red": "rojo", "cat": "gato", "dog": "perro", "big": "grande", "house": "casa", "sun": "sol"}
 QUICK = Training(hidden=20, epochs=30, batch=8)

@@ -11,7 +11,7 @@ from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from qe_papers.extractors.topics import Topics
 from qe_papers.resources.topic_model import Bags, TopicModel, _digamma, expected_words, infer
-from tests.factories import PLAIN, refuses
+from tests.factories import PLAIN, refuses, table
 
 SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])
 LAW = (["court", "judge", "trial", "lawyer", "crime"], ["corte", "juez", "juicio", "letrado", "delito"])
@@ -57,7 +57,7 @@ def test_translations_share_topics_and_others_do_not(model: TopicModel) -> None:
         ("barco ola vela", "barco ola vela pez", "juez", "el juez"), PLAIN, PLAIN,
     )  # fmt: skip
     extractor = Topics(model)
-    by_name = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+    by_name = table(extractor, segments)
     assert by_name["topics_cosine"][0] > 0.95 and by_name["topics_cosine"][1] < 0.3
     assert by_name["topics_jensen_shannon"][0] < 0.05 and by_name["topics_jensen_shannon"][1] > 0.5
     np.testing.assert_allclose(by_name["topics_source_1"][:3] + by_name["topics_source_2"][:3], 1)
