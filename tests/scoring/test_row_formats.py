@@ -78,14 +78,14 @@ def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    refuses(message, list, read_rows(path))
+    refuses(message, lambda: list(read_rows(path)))
 
 
 def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path: Path) -> None:
     source, target = tmp_path / "s", tmp_path / "t"
     source.write_text("a\nb\nc\n")
     target.write_text("x\n")
-    refuses(f"{target} has 1 and {source} has 3", list, open_input([source, target]).rows())
+    refuses(f"{target} has 1 and {source} has 3", lambda: list(open_input([source, target]).rows()))
 
 
 @pytest.mark.parametrize("kind", row_formats.KINDS)
@@ -144,7 +144,7 @@ def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
 def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
     for read in (lambda given: list(given.rows()), lambda given: given.columns):
         (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
-        refuses(r"a\.csv:\d: not valid CSV", read, open_input([tmp_path / "a.csv"]))
+        refuses(r"a\.csv:\d: not valid CSV", lambda read=read: read(open_input([tmp_path / "a.csv"])))
 
 
 def test_rows_are_read_as_the_file_is_written(tmp_path: Path) -> None:
@@ -183,10 +183,12 @@ def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None
     content = bytearray(path.read_bytes())
     content[200:2000] = b"\xff" * 1800
     path.write_bytes(content)
-    refuses(r"a\.parquet: a damaged Parquet file", list, read_rows(path))
+    refuses(r"a\.parquet: a damaged Parquet file", lambda: list(read_rows(path)))
     names = ["source", "target", "target"]
     pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
-    refuses(r"b\.parquet:1: the column 'target' occurs twice", list, read_rows(tmp_path / "b.parquet"))
+    refuses(
+        r"b\.parquet:1: the column 'target' occurs twice", lambda: list(read_rows(tmp_path / "b.parquet"))
+    )
 
 
 def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ def test_what_cannot_help_is_refused(
         for side in ("en", "de"):
             (folder / side).write_text("a b c\nd e\n" * 20)
         resources = {"resources": {"source": "en", "target": "de"}}
-    refuses(message, prepare, check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
+    refuses(
+        message, lambda: prepare(check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
+    )
 
 
 def test_mistakes_are_told_with_their_place(folder: Path) -> None:

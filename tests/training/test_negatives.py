@@ -137,7 +137,7 @@ def test_all_destroying_ways_are_taken_alike_and_the_same_each_time(folder: Path
     ],
 )
 def test_mistakes_are_told(folder: Path, more: dict[str, Any], says: str) -> None:
-    refuses(says, check, made(folder, section("first.tsv"), **more))
+    refuses(says, lambda: check(made(folder, section("first.tsv"), **more)))
 
 
 def test_columns_are_cut_at_quantiles_of_the_rows_learned_from() -> None:

@@ -226,7 +226,7 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
 )
 def test_what_cannot_be_looked_up_apart_is_one_message(tmp_path: Path, more: Any, message: str) -> None:
     write(tmp_path / "rows.tsv")
-    refuses(message, prepare, check(made(tmp_path, **more)), tmp_path / "cache")
+    refuses(message, lambda: prepare(check(made(tmp_path, **more)), tmp_path / "cache"))
 
 
 def test_only_the_first_dataset_gives_texts(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_negative_weights_are_refused_with_their_line(tmp_path: Path) -> None:
     loaded = made(tmp_path, {"column": "trust"})
     text = (tmp_path / "rows.tsv").read_text("utf-8").replace("\t3\n", "\t-3\n", 1)
     (tmp_path / "rows.tsv").write_text(text, "utf-8")
-    refuses(r"rows.tsv:4: the weight of the row", prepare, check(loaded), tmp_path / "cache")
+    refuses(r"rows.tsv:4: the weight of the row", lambda: prepare(check(loaded), tmp_path / "cache"))
 
 
 def test_a_frame_may_have_weights() -> None:
