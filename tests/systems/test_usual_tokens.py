@@ -51,7 +51,9 @@ def test_what_is_given_holds() -> None:
     ],
 )
 def test_languages_without_usual_tokens(language: str | None, tokenize: str | None, says: str) -> None:
-    refuses(says, metrics_for(["bleu"], tokenize, language, CHINESE)["bleu"].score, CHINESE, [CHINESE])
+    refuses(
+        says, lambda: metrics_for(["bleu"], tokenize, language, CHINESE)["bleu"].score(CHINESE, [CHINESE])
+    )
 
 
 def test_text_against_the_choice_is_said(
