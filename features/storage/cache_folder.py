@@ -62,17 +62,18 @@ def default_cache() -> Path:
 
 def user_cache() -> Path | None:
     """`qe` in XDG_CACHE_HOME, or in ~/.cache if that is no absolute path; None without a home."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    with suppress(RuntimeError):  # nobody knows this user
-        base = base if base.is_absolute() else Path("~/.cache").expanduser()
-    return base / "qe" if base.is_absolute() else None
+    return _user_folder("XDG_CACHE_HOME", "~/.cache")
 
 
 def user_data() -> Path | None:
     """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share. None without a home."""
-    base = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return _user_folder("XDG_DATA_HOME", "~/.local/share")
+
+
+def _user_folder(variable: str, default: str) -> Path | None:
+    base = Path(os.environ.get(variable, ""))
     with suppress(RuntimeError):  # nobody knows this user
-        base = base if base.is_absolute() else Path("~/.local/share").expanduser()
+        base = base if base.is_absolute() else Path(default).expanduser()
     return base / "qe" if base.is_absolute() else None
 
 

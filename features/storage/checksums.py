@@ -114,14 +114,10 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     (True, False, False)
     """
     plain = {key: value for key, value in content.items() if key != KEY}
-    return {**plain, KEY: _of_object(plain)}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return {**plain, KEY: hashlib.sha256(text.encode()).hexdigest()}
 
 
 def is_sealed(content: Mapping[str, Any]) -> bool:
     """Whether the object has a checksum and is what it was made of."""
     return KEY in content and sealed(content)[KEY] == content[KEY]
-
-
-def _of_object(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

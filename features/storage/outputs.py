@@ -131,15 +131,12 @@ def unexpected_file(path: Path) -> str | None:
     if not path.is_dir():
         return None
     names = sorted(left.name for left in path.iterdir())
-    return next((name for name in names if not (_is_lock(path / name) or _is_empty_mark(path / name))), None)
+    return next((name for name in names if not _is_empty_own(path / name)), None)
 
 
-def _is_lock(path: Path) -> bool:
-    return path.name.startswith(".") and path.suffix == ".lock" and path.stat().st_size == 0
-
-
-def _is_empty_mark(path: Path) -> bool:
-    return path.name == MARK and path.stat().st_size == 0
+def _is_empty_own(path: Path) -> bool:
+    own = path.name == MARK or (path.name.startswith(".") and path.suffix == ".lock")
+    return own and path.stat().st_size == 0
 
 
 @contextmanager
@@ -157,7 +154,7 @@ def _locked(lock: Path, output: Path, patience: float = _LOCK_SECONDS) -> Iterat
     try:
         yield
     finally:
-        if _is_lock(lock):  # a file of this name that holds something is no lock of ours
+        if _is_empty_own(lock):  # a file of this name that holds something is no lock of ours
             lock.unlink(missing_ok=True)
         held.release()
 

@@ -98,34 +98,6 @@ def heads(blocks: Sequence[str], tokens: Tokens, location: str) -> NDArray[np.in
     return np.array(result, np.int32)
 
 
-def trees(blocks: Sequence[str]) -> tuple[str, ...]:
-    """(n,) the bracketed constituents of every text; empty if the annotation has none."""
-    return tuple(_tree(block) for block in blocks)
-
-
-def values(blocks: Sequence[str], name: str) -> NDArray[np.float64]:
-    """(n,) the numbers in the comments `# name = number`; NaN if there is none.
-
-    >>> values(["# tree_log_probability = -81.5\\n1\\ta" + "\\t_" * 8, ""], "tree_log_probability")
-    array([-81.5,   nan])
-    """
-    pattern = re.compile(rf"^# {re.escape(name)} = (\S+)\s*$", re.MULTILINE)
-    matches = (pattern.search(block) for block in blocks)
-    return np.array([np.nan if match is None else _number(match.group(1)) for match in matches], np.float64)
-
-
-def value_lists(blocks: Sequence[str], name: str) -> list[NDArray[np.float64]]:
-    """(n,) lists of numbers in the comments `# name = number number ...`; empty if absent.
-
-    >>> [values.tolist() for values in value_lists(["# odds = -8 -9.5", ""], "odds")]
-    [[-8.0, -9.5], []]
-    """
-    pattern = re.compile(rf"^# {re.escape(name)} = (.*)$", re.MULTILINE)
-    matches = (pattern.search(block) for block in blocks)
-    texts = ("" if match is None else match.group(1) for match in matches)
-    return [np.array([_number(part) for part in text.split()], np.float64) for text in texts]
-
-
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark. The rules are those of the script
     conlleval: an `I-` that continues nothing begins an entity.
@@ -173,7 +145,7 @@ class Annotated:
 
     @cached_property
     def trees(self) -> tuple[str, ...]:
-        return trees(self.blocks)
+        return tuple(map(_tree, self.blocks))
 
     @cached_property
     def parses(self) -> tuple[str, ...]:
@@ -236,10 +208,21 @@ class Annotated:
         return np.array(result, bool)
 
     def values(self, name: str) -> NDArray[np.float64]:
-        return values(self.blocks, name)
+        """(n,) the numbers in the comments `# name = number`; NaN if there is none.
+
+        >>> no_words = Tokens.from_lists([[], []])
+        >>> Annotated(["# tree_log_probability = -81.5", ""], no_words, "x").values("tree_log_probability")
+        array([-81.5,   nan])
+        """
+        pattern = re.compile(rf"^# {re.escape(name)} = (\S+)\s*$", re.MULTILINE)
+        matches = (pattern.search(block) for block in self.blocks)
+        return np.array([np.nan if match is None else _number(match[1]) for match in matches], np.float64)
 
     def value_lists(self, name: str) -> list[NDArray[np.float64]]:
-        return value_lists(self.blocks, name)
+        """(n,) lists of numbers in the comments `# name = number number ...`; empty if absent."""
+        pattern = re.compile(rf"^# {re.escape(name)} = (.*)$", re.MULTILINE)
+        texts = [match[1] if (match := pattern.search(block)) else "" for block in self.blocks]
+        return [np.array([_number(part) for part in text.split()], np.float64) for text in texts]
 
 
 def words_of(block: str, location: str, number: int) -> Iterator[list[str]]:
