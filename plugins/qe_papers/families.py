@@ -27,7 +27,6 @@ class BothSides(Generic[Text]):
     target: Sequence[Text] = ()
 
     def values(self, side: str, measure: Callable[[Text], float]) -> FloatArray:
-        """A measure (n,) of every text of a side."""
         texts = self.source if side == "source" else self.target
         return np.array([measure(text) for text in texts], np.float64)
 

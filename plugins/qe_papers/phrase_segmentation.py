@@ -10,8 +10,8 @@ from features.basics.array_types import FloatArray
 from features.resources.phrase_table import PhraseTable
 from features.text.tokens import Tokens
 
-# What a partial derivation sums up; the first four say which of two is better, the earlier the stronger,
-# less is better.
+# Sums of a partial derivation; the first four, in order of priority, decide which of two is better:
+# lower is better.
 _FIELDS = (
     "uncovered", "cost", "phrases", "unused", "phrase_log", "lexical_log", "backward_log",
     "backward_lexical_log", "distortion",

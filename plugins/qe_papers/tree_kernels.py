@@ -177,7 +177,6 @@ class PartialTreeKernel(TreeKernel):
         return True, self.decay, self.depth_decay
 
     def kinds(self, trees: Trees) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
-        """Labels."""
         return trees.labels.astype(np.int64), trees.types
 
 

@@ -57,7 +57,6 @@ class Batch:
         self.layers[layer] = Tokens(tuple(names), ids, self.tokens.offsets)
 
     def blocks(self) -> list[str]:
-        """CoNLL-U blocks (n,), a word per token."""
         return [self._block(i) for i in range(len(self.tokens))]
 
     def _block(self, i: int) -> str:

@@ -52,7 +52,6 @@ class AnnotatorFolder:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks, each after those it needs."""
         order = _in_order(self._manifest["tasks"], self.path)
         return tuple(task for task in order if self.selected_tasks is None or task in self.selected_tasks)
 
@@ -95,7 +94,6 @@ class AnnotatorFolder:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the annotators by the checksums of their files."""
         tasks = self._manifest["tasks"]
         files = ((task, sorted(tasks[task]["files"].items())) for task in sorted(self.tasks))
         return digest("annotators", _FORMAT, self.language, *files)
@@ -171,7 +169,6 @@ def _check_folder(output: Path, language: str) -> None:
 
 
 def export(path: Path, target: Path) -> None:
-    """Copies the folder."""
     shutil.copytree(path, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 

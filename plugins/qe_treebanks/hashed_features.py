@@ -133,18 +133,15 @@ class Linear(NamedTuple):
 
 
 def linear(templates: Longs, weights: Floats, labels: int) -> Linear:
-    """Creates a trained model."""
     return Linear(templates, np.uint64(len(weights) - labels - 1), weights, _NO_SUMS)
 
 
 def untrained(templates: Longs, bits: int, labels: int) -> Linear:
-    """Creates a model whose 2^bits weights and sums are 0."""
     size = (1 << bits) + labels
     return linear(templates, np.zeros(size, np.float32), labels)._replace(sums=np.zeros(size))
 
 
 def averaged(weights: Floats, sums: NDArray[np.float64], steps: int) -> Floats:
-    """Mean weights over all steps of training."""
     return (weights - sums / max(steps, 1)).astype(np.float32)
 
 

@@ -114,7 +114,6 @@ def mistakes(experiment: Experiment) -> Iterator[str]:
 
 
 def treebank_mistakes(sections: Sequence[TreebankSection], place: str) -> Iterator[str]:
-    """Yields errors in the treebanks of a side, one line each."""
     tasks = [task for section in sections for task in section.tasks]
     for task in sorted({task for task in tasks if tasks.count(task) > 1}):
         yield f"{place}: the task '{task}' has several treebanks; name it once"
@@ -126,7 +125,6 @@ def treebank_mistakes(sections: Sequence[TreebankSection], place: str) -> Iterat
 
 
 def projection_mistakes(experiment: Experiment) -> Iterator[str]:
-    """Yields errors in the settings of projected entities, one line each."""
     for side, by in experiment.annotations.items():
         for number, section in enumerate(() if isinstance(by, str) else by):
             if section.projected is None:

@@ -150,7 +150,6 @@ class BoostedTrees(LGBMRegressor):
         return tags
 
     def check_arrays(self) -> None:
-        """Raises Damaged for settings that LightGBM cannot use. Trees are checked as text elsewhere."""
         check_settings(self)
 
     def predict(self, X: ArrayLike, **options: Any) -> FloatArray:  # type: ignore[override]

@@ -32,7 +32,6 @@ class ClippingImputer(SimpleImputer):  # type: ignore[misc]
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Clipped and imputed values (n, k)."""
         cut: pd.DataFrame = super().transform(self._cut(X))
         return cut
 

@@ -39,7 +39,6 @@ class Companions:
     word_tags: WordTags | None = None
 
     def all(self) -> tuple[Companion, ...]:
-        """All companions, in the order in which they are saved."""
         words = () if self.word_tags is None else (self.word_tags,)
         return (
             self.intervals,

@@ -17,11 +17,7 @@ _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of th
 class Difficulty(LinearFunction):
     """Ridge regression of the absolute error on the features and the prediction.
 
-    medians       (k,) replace undefined features
-    centre        (k + 2,) mean of each input (features, prediction, its square) on the training rows
-    coefficients  (k + 2,) change of the expected error per unit of each input
-    intercept     expected error at the centre
-    mean          mean absolute error; predictions are kept between half and twice this value
+    mean  mean absolute error; predictions are kept between half and twice this value
     """
 
     mean: float

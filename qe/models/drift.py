@@ -74,7 +74,6 @@ class DriftReport:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "DriftReport":
-        """Creates the report from the output of `to_json`."""
         pairs = {key: {name: tuple(pair) for name, pair in content[key].items()} for key in ("oov", "signs")}
         shifts = tuple(FeatureShift(**shift) for shift in content["shifts"])
         return cls(content["n"], shifts, warnings=tuple(content["warnings"]), **pairs)
@@ -148,7 +147,6 @@ class Profile(Artifact):
         return Rows(_binned(values, self.edges), texts.tokens(segments), texts.signs(segments, self.limits))
 
     def report(self, counts: "Counts") -> DriftReport:
-        """Creates the report from accumulated counts."""
         n = counts.n
         shifts = sorted(
             (self._shift(i, counts.bins[i]) for i in range(len(self.names) if n else 0)),

@@ -86,7 +86,6 @@ class Explainer:
 
     @classmethod
     def load(cls, model: Model, folder: Path) -> Self:
-        """Loads the explainer of a model; raises InputError like `Background.load`."""
         explainer = cls(model, Background.load(folder))
         with damage_reported(Background.noun, folder / f"{Background.file}.json", REMEDY):
             typed("rows", explainer.background.rows, np.float64, None, len(model.feature_set.names))

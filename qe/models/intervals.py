@@ -38,7 +38,6 @@ class CalibrationRows:
     weights: FloatArray | None = None
 
     def take(self, rows: IntArray) -> "CalibrationRows":
-        """Selects rows."""
         column = [self.column[row] for row in rows] if len(self.column) else ()
         weights = None if self.weights is None else self.weights[rows]
         return CalibrationRows(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)

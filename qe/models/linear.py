@@ -29,7 +29,6 @@ class LinearFunction:
         return np.asarray(self.intercept + (centred * self.coefficients).sum(axis=1))
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the arrays do not match each other, or numbers are not finite."""
         typed("medians", self.medians, np.float64, None)
         typed("centre", self.centre, np.float64, len(self.medians) + 2)
         typed("coefficients", self.coefficients, np.float64, len(self.medians) + 2)

@@ -78,7 +78,6 @@ class Candidate:
         return self.selector != "none" or LEARNERS.get(self.learner).scale
 
     def pipeline(self, seed: int) -> Pipeline:
-        """The whole pipeline, unfitted."""
         if self.pairwise:
             return Pipeline([("learn", self.estimator(seed))])
         steps: list[tuple[str, Any]] = [("impute", imputer(self.takes_trees, self.clip))]

@@ -30,13 +30,11 @@ class Expansion:
     constant: float
 
     def __post_init__(self) -> None:
-        """Raises Damaged if the arrays do not match each other, because compiled code reads them."""
         typed("centres", self.centres, np.float64, len(self.weights), len(self.rates))
         typed("weights", self.weights, np.float64, len(self.weights))
         typed("rates", self.rates, np.float64, len(self.rates))
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        """Values (n,) for rows (n, k)."""
         centres = np.ascontiguousarray(self.centres.T)
         return self.constant + np.asarray(
             _scores(np.ascontiguousarray(rows), centres, self.weights, self.rates), np.float64

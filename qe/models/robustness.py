@@ -72,7 +72,6 @@ class Robustness:
     answers: tuple[Answer, ...]
 
     def with_effect(self, effect: Effect) -> tuple[Answer, ...]:
-        """The responses to perturbations with a given effect."""
         return tuple(a for a in self.answers if a.effect == effect)
 
     @property

@@ -15,12 +15,7 @@ _MOST = 20.0  # weights are between 1/20 and 20 times the mean, so that a few ro
 
 @dataclass(frozen=True, eq=False)
 class DensityRatio(LinearFunction):
-    """Ratio of two densities, estimated by logistic regression between two sets of segments.
-
-    medians       (k,) replace undefined features
-    centre        (k + 2,) mean of each input (features, prediction, its square)
-    coefficients  (k + 2,) change of the log ratio per unit of each input
-    intercept     log ratio at the centre
+    """Log ratio of two densities, estimated by logistic regression between two sets of segments.
 
     Source: Tibshirani, Barber, Candes and Ramdas 2019, section 2.3.
     """

@@ -70,7 +70,6 @@ class Taxonomy(ABC):
         """
 
     def to_json(self) -> dict[str, Any]:
-        """The name and the fields."""
         name = next(name for name in TAXONOMIES.names if TAXONOMIES.get(name) is type(self))
         return {"by": name, **vars(self)}
 

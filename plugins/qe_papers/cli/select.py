@@ -45,8 +45,8 @@ def select(
 ) -> None:
     """Choose among the translations of several systems, for each segment or document.
 
-    With --references, a choice is learned and evaluated by cross-validation over documents: is it better than
-    always taking the better system? The choice learned from all references is then applied to --new-source.
+    With --references, a choice is learned and evaluated by cross-validation over documents, compared with
+    always taking the best system. The choice learned from all references is then applied to --new-source.
     With --model, a trained scoring model chooses, without references. Exit code 1 if references are given and
     no method is significantly better (first metric, level .05).
 
@@ -60,7 +60,7 @@ def select(
     input:
       --source FILE  Source segments, one per line.
       --system NAME=FILE  Output of a system. Repeatable.
-      --references FILE  References to learn from and to evaluate with. Repeatable.
+      --references FILE  References for learning and evaluation. Repeatable.
       -m, --model MODEL  Choose by the scores of this trained model instead.
       --features NAME|FILE  A feature set, a family, or a YAML file with a list `features`. Repeatable.
       --resources DIR  Bundle built by `qe resources build`.

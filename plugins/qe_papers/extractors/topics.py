@@ -16,7 +16,6 @@ _DCU = "DCU-SYMC at WMT12, section 3.1"
 
 
 def cosine(first: FloatArray, right: FloatArray) -> FloatArray:
-    """Cosine (n,) of rows."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(right, axis=1)
     return ratio((first * right).sum(axis=1), norms)
 

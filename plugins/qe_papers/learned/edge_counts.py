@@ -47,7 +47,6 @@ Projection = Sequence[Sequence[Projected]]  # projected edges of every dependenc
 
 
 def edge_features(stem: str) -> list[Feature]:
-    """The 21 columns of `measured`."""
     made = []
     for variant, of in VARIANTS.items():
         about = f"of dependencies projected on {of}; undefined without any"
@@ -158,7 +157,6 @@ def _score(position: tuple[int, int]) -> float:
 
 
 def save_counts(path: Path, counts: Mapping[str, Counts]) -> None:
-    """Writes the counts to the directory `path`, with a folder for each variant."""
     for variant in VARIANTS:
         folder, index = path / variant, dict[str, int]()
         folder.mkdir()

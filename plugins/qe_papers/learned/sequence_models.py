@@ -48,7 +48,6 @@ _KINDS: Final = (
 
 
 def perplexity_features(stem: str) -> list[Feature]:
-    """The 21 columns of `perplexities`."""
     return [
         Feature(f"{stem}_{name}_{kind}", f"{what}: {text}; undefined without any", _ORIGIN, unit)
         for name, what in SEQUENCES.items()
@@ -136,7 +135,6 @@ def chains(words: Sequence[str], stop: Collection[str]) -> list[str]:
 
 
 def save_models(path: Path, models: Models) -> None:
-    """Writes the models of all sequences to the directory `path`, one folder each."""
     for name, model in models.items():
         (path / name).mkdir()
         model.save(path / name)
@@ -153,8 +151,6 @@ def load_models(path: Path) -> Models:
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceModelsBuilder(Builder):
-    """Trains models of `order`."""
-
     translated_corpus: TranslatedCorpus
     source_annotation: Annotation
     aligner: Aligner

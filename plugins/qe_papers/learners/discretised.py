@@ -74,7 +74,6 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     seed: Seed = 0
 
     def check_parameters(self) -> None:
-        """Raises InputError for parameters that the classifier rejects."""
         given = self.classifier_params or {}
         wrong = estimator_mistakes(_MAKERS[self.classifier], given, "classifier_params")
         if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
@@ -104,7 +103,6 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(probabilities @ self.classes_)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities (n, classes)."""
         X = rows_to_predict(self, X)
         if self.model_ is None:
             return np.tile(self.frequencies_, (len(X), 1))
@@ -115,7 +113,6 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.model_.predict_proba(X))
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the trees are invalid."""
         if self.classifier in ("tree", "forest") and self.model_ is not None:
             FlatTrees(**self.model_).check_arrays(self.n_features_in_)
 

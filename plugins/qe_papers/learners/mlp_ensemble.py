@@ -226,7 +226,6 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.predict_members(X).mean(axis=1))
 
     def predict_members(self, X: Any) -> FloatArray:
-        """Predictions (n, n_members) of each network."""
         X = rows_to_predict(self, X)
         size = max(1, _VALUES // self.weights_[2].size)
         blocks = [X[start : start + size] for start in range(0, len(X), size)]

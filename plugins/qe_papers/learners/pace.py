@@ -92,7 +92,6 @@ def mixture(effects: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def expectations(effects: FloatArray, means: FloatArray, weights: FloatArray) -> FloatArray:
-    """Expected true effect of each effect, given the mixture."""
     logs = -0.5 * (effects[:, None] - means) ** 2
     highest = logs.max(axis=1, keepdims=True, where=weights > 0, initial=-np.inf)
     shares = weights * np.exp(np.minimum(logs - highest, 0.0))  # clipped: values above it have weight 0

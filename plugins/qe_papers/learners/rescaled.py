@@ -40,7 +40,6 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     seed: Seed = 0
 
     def check_parameters(self) -> None:
-        """Raises InputError unless low < high."""
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise InputError(f"`low < high` must hold, but got (low={self.low}, high={self.high})")
 

@@ -88,7 +88,6 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     seed: Seed = 0
 
     def check_parameters(self) -> None:
-        """Raises InputError unless low <= high."""
         for name, limits in self._ranges.items():
             if len(limits) != 2 or limits[0] > limits[1]:
                 raise InputError(f"`{name}` must be [low, high] with low <= high, but got {list(limits)}")

@@ -47,8 +47,6 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusIndexBuilder(Builder):
-    """Builds the index from one side of a parallel corpus in linear time."""
-
     side: Side
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "CorpusIndex":

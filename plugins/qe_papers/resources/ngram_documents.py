@@ -273,7 +273,6 @@ class NgramDocuments(Resource):
         return self._skip_grams[pattern]
 
     def check(self, order: int) -> None:
-        """Raises InputError for an order that was not counted."""
         if not 1 <= order <= self.order:
             raise InputError(
                 f"n-grams of order {order} were not counted",

@@ -249,8 +249,6 @@ class TopicModel(Resource):
 
     Source: DCU-SYMC at WMT12, section 3.1 (there by Gibbs sampling: `sampled_topic_model`); training: Hoffman
     et al. 2010.
-
-    Raises InputError if no word is left.
     """
 
     parts: ClassVar[Parts] = {"topic_model": {"topics": 10}}

@@ -19,8 +19,6 @@ _OPENING = frozenset({".", "!", "?", ":", ";", '"', "'", "(", "[", "«", "¿", "
 
 @dataclass(frozen=True, kw_only=True)
 class TruecaserBuilder(Builder):
-    """Builds from one side of a parallel corpus."""
-
     side: Side
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Truecaser":
@@ -55,7 +53,6 @@ class Truecaser(Resource):
 
     @classmethod
     def from_tokens(cls, tokens: Tokens) -> Self:
-        """Learns from any text in natural case."""
         inside = np.bincount(tokens.ids[~begins(tokens)], minlength=len(tokens.types))
         anywhere = np.bincount(tokens.ids, minlength=len(tokens.types))
         words = np.array([word.lower() for word in tokens.types])

@@ -305,7 +305,6 @@ class Selection:
         }
 
     def summary(self) -> Table:
-        """Table of the scores of every choice, and its share of each system."""
         return table_by("qe_papers.selection.files.scores_table", self)
 
 
@@ -372,7 +371,6 @@ def _highest(values: FloatArray, granularity: By, documents: Sequence[str]) -> R
 
 
 def shares(choice: Rows, systems: int) -> FloatArray:
-    """Share (S,) of the segments from each system."""
     return np.bincount(choice, minlength=systems) / len(choice)
 
 

@@ -98,7 +98,6 @@ class GreedyIndividual(Selector):
         return [*range(self.step, features, self.step), features]
 
     def check_parameters(self) -> None:
-        """Raises InputError for a grid without a learner or values, or with invalid values."""
         if self.grid and self.learner is None:
             raise InputError("`grid` needs a `learner`", remedy="give `learner: {kind: svr_rbf}`, or no grid")
         for name, values in (self.grid or {}).items():

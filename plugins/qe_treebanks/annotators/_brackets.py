@@ -35,7 +35,6 @@ class Node:
     word: str = ""
 
     def leaves(self) -> Iterator["Node"]:
-        """Yields the words, left to right."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -47,7 +46,6 @@ class Node:
         return [leaf.word for leaf in self.leaves()]
 
     def __str__(self) -> str:
-        """In brackets, on one line."""
         parts: list[str] = []
         waiting: list[Node | str] = [self]
         while waiting:
@@ -233,7 +231,6 @@ def _collect(
 
 
 def punctuation(tree: Node) -> frozenset[int]:
-    """Places of words with a punctuation tag."""
     return frozenset(i for i, leaf in enumerate(tree.leaves()) if is_punctuation(leaf.label))
 
 

@@ -51,8 +51,6 @@ class Parse:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A grammar and its lexicon."""
-
     grammar: Grammar
     lexicon: Lexicon
     _by_key: dict[tuple[str, ...], tuple[NDArray[np.int32], NDArray[np.float32]]] = field(
@@ -64,7 +62,6 @@ class Level:
         return cls(grammar_of(counts), Lexicon(counts.words))
 
     def emissions(self, words: Sequence[str]) -> Emissions:
-        """The tags of each word, and their scores."""
         of_words = [self._of_word(word) for word in words]
         starts = np.cumsum([0, *(len(tags) for tags, _ in of_words)]).astype(np.int64)
         tags, scores = (np.concatenate(parts) for parts in zip(*of_words, strict=True))

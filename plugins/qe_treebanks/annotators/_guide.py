@@ -65,7 +65,6 @@ class Guide:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of tags."""
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, hashes: Hashes | None = None) -> Iterator[Limits]:
@@ -87,7 +86,6 @@ class Guide:
             yield Limits(possible, ends)
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """Arrays for storage, without the labels."""
         return {"guide": self.model.weights, "transitions": self.model.transitions}
 
     @classmethod

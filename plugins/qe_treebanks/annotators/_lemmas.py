@@ -61,7 +61,6 @@ class Lemmas:
         return form
 
     def as_json(self) -> dict[str, Any]:
-        """JSON representation."""
         return {
             "words": [[*key, lemma] for key, lemma in self.words.items()],
             "endings": [[*key, cut, add] for key, (cut, add) in self.endings.items()],

@@ -31,7 +31,6 @@ class Grouped(NamedTuple):
 
 
 def grouped(rules: Rules) -> Grouped:
-    """The binary rules by right child, and by parent."""
     lefts = np.repeat(np.arange(len(rules.stay), dtype=np.int32), np.diff(rules.starts))
     every = np.arange(len(rules.stay) + 1)
     right, parent = np.argsort(rules.rights, kind="stable"), np.lexsort((lefts, rules.parents))

@@ -76,7 +76,6 @@ def between(marks: Longs, low: int, high: int) -> int:
 
 @njit(cache=True, nogil=True)
 def part_of(words: Words, low: int, high: int) -> Words:
-    """The words low..high."""
     return Words(words.hashes[low:high], words.marks[low:high])
 
 

@@ -72,7 +72,6 @@ class Candidates(NamedTuple):
 
     @classmethod
     def load(cls, path: Path, tags: int, labels: int) -> "Candidates":
-        """Loads `candidates.npy` and `starts.npy`; raises InputError for damaged ones."""
         candidates = _storage.load_array(path, "candidates", np.int32, 1)
         starts = _storage.load_array(path, "starts", np.int64, 1)
         _storage.starts(starts, tags, len(candidates), "candidates", path)
@@ -107,7 +106,6 @@ class ChoiceModel:
 
 
 def tag_hashes(tags: Sequence[str]) -> Hashes:
-    """Feature hashes (T,) of tags."""
     return np.array([hashed(f"tag={tag}") for tag in tags], np.uint64)
 
 
@@ -115,7 +113,6 @@ def fit_choices(
     tokens: Tokens, tags: Ids, gold: Ids, tag_names: Sequence[str], labels: Sequence[str],
     templates: Sequence[Template], training: Training,
 ) -> ChoiceModel:  # fmt: skip
-    """Fits a model of word labels given tags."""
     candidates = Candidates.from_gold(tags, gold, len(tag_names))
     texts = texts_of(tokens, None, tag_hashes(tag_names)[tags])
     model = untrained(template_array(templates), training.bits, len(labels))

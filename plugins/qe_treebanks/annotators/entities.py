@@ -73,7 +73,6 @@ class Entities(Annotator):
 
     @classmethod
     def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
-        """Precision, recall and F1 of whole entities, over all types and per type."""
         sentences = read_entities(gold)
         batch = annotated([sentence.words for sentence in sentences], language, annotators)
         tags = batch.layers["entity"]

@@ -1,4 +1,4 @@
-"""`qe annotate`: train annotators from treebanks, run them, measure them."""
+"""`qe annotate`: train, run and evaluate annotators."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,10 +21,7 @@ Task = Annotated[str, typer.Option(help="{qe_treebanks.annotators}.")]
 
 @app.callback()
 def annotate() -> None:
-    """Taggers, parsers and entity taggers: train them, run them, measure them.
-
-    They are trained from treebanks and run on text.
-    """
+    """Train, run and evaluate taggers, parsers and entity taggers."""
 
 
 @app.command()
@@ -91,7 +88,7 @@ def run(
 ) -> None:
     """Annotates a file on all cores; an interrupted run resumes.
 
-    The output fits `annotation_source`, `annotation_target` of a dataset, and `qe resources build
+    The output is suitable for `annotation_source`, `annotation_target` of a dataset, and `qe resources build
     --source-annotation`: a word for each token of the project's tokenizer.
 
     Example:
@@ -101,9 +98,9 @@ def run(
     options:
       --annotator  Folder of trained annotators; or apertium, udpipe:FILE, spacy:NAME, stanza:LANGUAGE.
       -i, --input  One segment per line, plain or gzip.
-      --language  Language code of the text; that of a folder if not given.
+      --language  Language code of the text. (default: the folder's)
       --other-language  The other language of the pair whose data Apertium uses.
-      --tokenized  The text is tokenized: split at blanks only.
+      --tokenized  The text is tokenized: split at whitespace only.
 
     output:
       -o, --output  CoNLL-U, a block per line of the input; .gz compresses.
@@ -134,11 +131,12 @@ def project(
     quiet: bool = False,
     json: bool = False,
 ) -> None:
-    """Makes a treebank of entities for a language without one, from an annotator of another.
+    """Creates an entity treebank for a language, from an annotator of another language.
 
-    The annotator's tags of one side of a parallel corpus go over word links to the other side. Sentences are
-    passed over where an entity has no clear place. What `qe annotate train --task entities` learns from it is
-    no better than annotator and links: `--test-sentences` measures how well it copies.
+    The annotator tags one side of a parallel corpus, and word links project the tags to the other side. A
+    sentence is skipped if an entity has no clear place. An annotator trained on the result (`qe annotate
+    train --task entities`) is limited by annotator and links: `--test-sentences` measures how well it
+    reproduces them.
 
     Example:
 
@@ -147,12 +145,12 @@ def project(
     options:
       --annotator  Annotator of entities, as for `qe annotate run`, of one side of the corpus.
       --resources  Bundle with a corpus and the part `aligner` (qe resources build --only aligner).
-      --pairs  How many pairs of the corpus, from its beginning.
-      --language  Language code of the annotator; that of a folder if not given.
+      --pairs  Number of leading pairs of the corpus.
+      --language  Language code of the annotator. (default: the folder's)
 
     output:
       -o, --output  CoNLL 2002: the other side's words, their tags.
-      --test-sentences FILE  File for every 25th sentence, to measure what is learned from the others.
+      --test-sentences FILE  File for every 25th sentence, held out for evaluation.
     """
     from typing import cast
 
@@ -183,12 +181,12 @@ def project(
 
 @app.command()
 def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -> None:
-    """Measures an annotator on files that it was not trained from; words as the files have them.
+    """Evaluates an annotator on annotated files, with the files' tokenization.
 
-    pos: shares of right tags. dependencies: attachment scores, punctuation counted. Both twice: by syntactic
-    words, and by tokens of the text, where a range such as `del` is one. constituents: brackets by EVALB's
-    rules. entities: whole entities, as conlleval counts. Earlier stages run too: dependencies from the
-    folder's own tags, not from those of the file.
+    pos: accuracy. dependencies: attachment scores, with punctuation. Both are given for syntactic words, and
+    for tokens of the text, in which a range such as `del` is one token. constituents: brackets by EVALB's
+    rules. entities: whole entities, as in conlleval. Earlier stages are predicted too: dependencies use the
+    folder's tags, not the file's.
 
     Example:
 
@@ -197,7 +195,7 @@ def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -
     options:
       --annotator  Folder of trained annotators.
       --task  {qe_treebanks.annotators}.
-      --gold  Annotated file of the task's kind; may be repeated.
+      --gold  Annotated file of the task's kind, not used in training; may be repeated.
     """
     from qe.display.terminal import show
     from qe_treebanks.annotator_folder import AnnotatorFolder

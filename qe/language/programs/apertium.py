@@ -181,5 +181,4 @@ def _write_mode(folder: str, name: str, stages: str) -> None:
 
 
 def paragraphs(lines: Sequence[str]) -> str:
-    """The lines as paragraphs."""
     return "".join(f"{line}\n\n" for line in lines)

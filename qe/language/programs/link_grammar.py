@@ -52,7 +52,6 @@ class LinkGrammar:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the program's version and limits."""
         self._check()
         said = "".join(call(["link-parser", "--version"]))
         version = _VERSION.search(said)

@@ -43,7 +43,6 @@ class SpacyTagger:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the pipeline by language, name and version."""
         meta = self._pipeline.meta
         return digest("spacy", 1, self.model, meta.get("lang"), meta.get("name"), meta.get("version"))
 

@@ -30,7 +30,6 @@ class Hunspell:
     language: str
 
     def unknown(self, words: Collection[str]) -> frozenset[str]:
-        """Words that are not in the dictionary."""
         asked = sorted(word for word in set(words) if any(map(str.isalpha, word)) and _is_plain(word))
         if not asked:
             return frozenset()
@@ -66,7 +65,6 @@ class Hunspell:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the dictionary by its content."""
         files = (self.dictionary.with_name(self.dictionary.name + ending) for ending in (".aff", ".dic"))
         return digest("hunspell", 1, *(sha256(file) for file in files))
 

@@ -54,7 +54,6 @@ class StanzaTagger:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the models by Stanza's version, language and processors."""
         import importlib.metadata
 
         loaded = sorted(self._pipeline.processors)

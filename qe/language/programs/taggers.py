@@ -132,7 +132,6 @@ class ApertiumTagger:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the language data and the conversion of analyses."""
         return digest("apertium-tagger", 3, self.texts_per_process, *(sha256(path) for path in self._paths))
 
 
@@ -249,7 +248,6 @@ class Combined:
 
     @property
     def fingerprint(self) -> str:
-        """Combined fingerprint of all parts."""
         return digest("combined", self.base and self.base.fingerprint, *(p.fingerprint for p in self.added))
 
 

@@ -52,7 +52,6 @@ class UDPipeTagger:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the model by its content."""
         if not self.model.is_file():
             raise InputError("no such file", location=self.model, remedy="give a UDPipe model: udpipe:FILE")
         return digest("udpipe", 1, sha256(self.model))

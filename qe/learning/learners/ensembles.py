@@ -114,7 +114,6 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def check_parameters(self) -> None:
-        """Raises InputError unless there is one weight per member and some weight is positive."""
         members = STRONG_AND_DIFFERENT if self.members is None else self.members
         weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
         if (
@@ -239,7 +238,6 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def check_parameters(self) -> None:
-        """Raises InputError for an empty list of values, and values that the member rejects."""
         for name, values in (self.grid or {}).items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")

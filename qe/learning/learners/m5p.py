@@ -81,7 +81,6 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return answer
 
     def check_arrays(self) -> None:
-        """Raises Damaged if a child precedes its node, or a node tests an unknown feature."""
         nodes, width = len(self.feature_), self.n_features_in_
         for name in ("feature_", "left_", "right_"):
             typed(name, getattr(self, name), np.int64, nodes)
@@ -106,7 +105,6 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_leaves_(self) -> int:
-        """Number of leaves (linear equations)."""
         return int((self.feature_ < 0).sum())
 
     def describe(self, feature_names: list[str] | None = None, label: str = "score") -> str:

@@ -39,7 +39,6 @@ class FlatTrees:
 
     @classmethod
     def from_forest(cls, trees: list[Any]) -> Self:
-        """Converts fitted scikit-learn decision trees."""
         parts = [tree.tree_ for tree in trees]
         sizes = [part.node_count for part in parts]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
@@ -143,7 +142,6 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the trees are invalid."""
         self._trees.check_arrays(self.n_features_in_)
 
     def predict(self, X: Any) -> FloatArray:

@@ -43,7 +43,6 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, scores: FloatArray) -> FloatArray:
-        """Labels (n,)."""
         if self.kind == "isotonic":
             return np.asarray(np.interp(scores, self.scores_, self.labels_))
         slope = self.labels_[1] - self.labels_[0]

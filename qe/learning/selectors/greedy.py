@@ -66,19 +66,11 @@ class Judge:
         return np.where(np.isnan(values), -np.inf, values)
 
     def score(self, predictions: FloatArray) -> float:
-        """Score of (n,) predictions."""
         return float(self.scores(predictions[:, None])[0])
 
 
 class HeldOutSelector(Selector):
-    """Base class of selectors by held-out error.
-
-    metric       a metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics)
-    folds        number of folds, to which contiguous blocks of 31 rows are assigned
-    one_split    only the first fold is held out; False: every fold in turn, pooled
-    validation   share of the rows, the last ones, held out instead of folds; None: folds
-    learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
-    """
+    """Base class of selectors by held-out error; parameters as in ForwardSelection."""
 
     def __init__(
         self,

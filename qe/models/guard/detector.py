@@ -85,7 +85,6 @@ class Detector:
         return self.walks.sums(self.inputs(signs).astype(np.float32))
 
     def check_arrays(self) -> None:
-        """Raises Damaged for invalid trees or arrays."""
         check_trees(self.trees)
         typed("reference", self.reference, np.float64, len(COLUMNS), None)
         if self.walks.width != len(COLUMNS) + 2 or not self.reference.shape[1]:

@@ -127,7 +127,6 @@ class Texts:
 
     @property
     def profiles(self) -> tuple[LanguageProfile, LanguageProfile]:
-        """Language profiles of source and target."""
         return LanguageProfile(self.source_costs), LanguageProfile(self.target_costs)
 
     @property
@@ -135,7 +134,6 @@ class Texts:
         return WordOrder(self.classes, self.keys, self.key_counts)
 
     def check_arrays(self) -> None:
-        """Raises Damaged if the arrays do not match each other."""
         typed("counts", self.counts, np.int64, len(self.words))
         typed("source_counts", self.source_counts, np.int64, len(self.source_words))
         for name, costs in (("target_costs", self.target_costs), ("source_costs", self.source_costs)):
@@ -178,7 +176,6 @@ class Knowledge:
         return cls(forward, backward, texts)
 
     def check_arrays(self) -> None:
-        """Raises Damaged if compiled code would read outside an array."""
         for part in (self.forward, self.backward, self.texts):
             part.check_arrays()
 

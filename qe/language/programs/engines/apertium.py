@@ -111,7 +111,6 @@ class Apertium(Engine):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies version and language pair."""
         return digest("apertium", 2, self._run(["-V"]), self.mode)
 
 
