@@ -63,7 +63,7 @@ def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
 
 
 def trace_column(path: Path) -> tuple[str, ...]:
-    """One entry per line of output with `-t` (`this house |0-1| is small |2-3|`) or `-tt`.
+    """Entries from output lines with `-t` (`this house |0-1| is small |2-3|`) or `-tt`.
 
     Raises InputError, with the line, for words without a following mark.
     """

@@ -52,10 +52,7 @@ def features_of(text: str) -> Mapping[str, frozenset[str]]:
 
 
 def tagged(annotated: Annotated) -> list[list[Word]]:
-    """Words (n,) of every text with parts of speech and morphology, without heads.
-
-    Raises InputError if a word has no part of speech.
-    """
+    """Words (n,) of every text without heads; raises InputError if a word has no part of speech."""
     return [list(words) for words in _texts(annotated, None)]
 
 

@@ -133,10 +133,7 @@ class Annotator(ABC):
     @classmethod
     @abstractmethod
     def train(cls, files: Files, language: str, settings: Settings, progress: Progress = silent) -> Self:
-        """Trains on annotated files with all of the settings.
-
-        Raises InputError, with file and line, for invalid content.
-        """
+        """Trains on annotated files; raises InputError, with file and line, for invalid content."""
 
     @abstractmethod
     def annotate(self, batch: Batch) -> None:

@@ -57,7 +57,7 @@ def read_conllu(files: Sequence[Path]) -> list[Sentence]:
 def tags_of_texts(path: Path, layer: Literal["lemma", "upos", "xpos"]) -> Tokens:
     """Tags in `layer` of each text's words (`in_text`), one text per sentence.
 
-    Raises InputError for a treebank without this layer, and like `read_conllu`.
+    Raises InputError like `read_conllu`, and without this layer.
     """
     column = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS}[layer]
     texts = [[row[column] for row in sentence.in_text()] for sentence in read_conllu([path])]

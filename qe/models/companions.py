@@ -50,10 +50,7 @@ class Companions:
         )
 
     def report(self) -> dict[str, Any]:
-        """Coverage of the intervals on their calibration rows, for report.json.
-
-        `effective_n` is the number of equally weighted rows that calibrate as precisely.
-        """
+        """Coverage of the intervals on their calibration rows, and their effective number."""
         intervals = self.intervals
         return {
             "method": intervals.method,

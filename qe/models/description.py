@@ -105,9 +105,9 @@ def _stamps(folder: Path) -> list[tuple[str, ...]]:
 
 
 def read(folder: Path, *, recompute: bool = False) -> Description:
-    """Reads model.json and verifies the checksums of the model's files.
+    """Reads model.json and verifies the files' checksums, cached ones only without `recompute`.
 
-    `recompute` ignores cached checksums. Raises InputError like `read_unverified`, and if a file differs.
+    Raises InputError like `read_unverified`, and if a file differs.
     """
     described = read_unverified(folder)
     with damage_reported("the model", folder, REMEDY):
@@ -116,10 +116,7 @@ def read(folder: Path, *, recompute: bool = False) -> Description:
 
 
 def read_unverified(folder: Path) -> Description:
-    """Reads model.json without verifying the other files.
-
-    Raises InputError if model.json is missing, damaged, or of a newer version.
-    """
+    """Reads model.json only; raises InputError if it is missing, damaged, or of a newer version."""
     path = folder / NAME
     if not path.is_file():
         raise InputError(f"is not a model directory (no {NAME})", location=folder)

@@ -94,10 +94,7 @@ class Model:
         return tuple(dict.fromkeys(("source", "target", *required)))
 
     def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
-        """Input columns as segments, tokenized like the training data.
-
-        Raises InputError that names the missing columns.
-        """
+        """Input columns as segments, tokenized like training data; raises InputError for missing columns."""
         for name in self.columns():
             if name not in columns:
                 raise InputError(

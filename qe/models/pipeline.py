@@ -116,10 +116,7 @@ def scaler(beside_trees: bool = False) -> Any:
 def fit(
     pipeline: Pipeline, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None = None
 ) -> Pipeline:
-    """Fits the pipeline; `weights` (n,) are passed to the learner.
-
-    Raises InputError if the learner does not support weights.
-    """
+    """Fits the pipeline; raises InputError if there are `weights` (n,) that the learner does not support."""
     if weights is None:
         pipeline.fit(features, scores)
         return pipeline

@@ -14,10 +14,7 @@ Node = Mapping[str, Any]
 
 
 def build_object(archive: zipfile.ZipFile, root: Node) -> Any:
-    """Builds the object that a node tree describes, with arrays from the archive.
-
-    The caller must have checked the names in the tree.
-    """
+    """Builds the object of a node tree whose names were checked, with arrays from the archive."""
     return _Maker(archive).make(root)
 
 

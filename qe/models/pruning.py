@@ -31,10 +31,7 @@ def pruned(model: Model) -> Model:
 
 
 def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
-    """The columns that the pipeline's selector keeps, and their cost.
-
-    A selector that creates new columns reports their number. The result is empty without a selector.
-    """
+    """The selector's columns (or the number of new ones) and their cost; empty without a selector."""
     select = pipeline.named_steps.get("select")
     if select is None:
         return {}

@@ -140,10 +140,7 @@ def _precisions(examples: Examples, segments: Segments) -> FloatArray:
 
 
 def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
-    """Rows by decreasing sentence BLEU, without rows that have an empty side.
-
-    Raises InputError if fewer than four are left.
-    """
+    """Rows with both sides by decreasing sentence BLEU; raises InputError for fewer than four."""
     compared = TextComparison(translations.lower(), references.lower())
     rows = np.flatnonzero((translations.lengths > 0) & (references.lengths > 0))
     if len(rows) < 4:

@@ -40,10 +40,7 @@ class DevelopmentSetBuilder(Builder):
     scratch: Path | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "DevelopmentSet":
-        """Selects the pairs and translates them.
-
-        Raises InputError for lines outside the corpus, and for fewer than 20 pairs selected or remaining.
-        """
+        """Raises InputError for lines outside the corpus, and for too few pairs selected or remaining."""
         left, rows = self._rows(corpus)
         if min(len(rows), len(left)) < _LEAST:
             raise InputError(

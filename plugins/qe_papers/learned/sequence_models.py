@@ -71,8 +71,6 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str])
     """Name -> the sequences of every text.
 
     tags  (n,) tags or words that represent each text's words in `pos_stop` (`aligned_tags`)
-
-    Stems are Snowball's, or the first letters in languages without a stemmer (`features.text.stems`).
     """
     lowered = tokens.lower()
     roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
@@ -95,10 +93,7 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str])
 
 
 def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
-    """Tags of the source words linked to each word in order, joined by `+`; `*` without any.
-
-    tags  of the source words
-    """
+    """Source tags linked to each word in order, joined by `+`; `*` without any."""
     result: list[list[str]] = []
     for i in range(len(words)):
         own, partners = tags.words(i), [list[int]() for _ in words.words(i)]

@@ -120,8 +120,7 @@ class CorpusIndex(Resource):
     def _nearest(self, query: Ints) -> tuple[int, int]:
         """Row and edits of the nearest segment.
 
-        The distance of two texts is at least the longer length minus their shared words (as bags); segments
-        are compared in ascending order of that bound.
+        Segments are compared in ascending order of the bound: longer length minus shared words (as bags).
         """
         bounds = _bounds(self._shared(query), *self._occurrences[1:], self._lengths, len(query))
         totals = np.concatenate(([0], np.cumsum(_histogram(bounds))))
@@ -161,10 +160,7 @@ class CorpusIndex(Resource):
 
     @cached_property
     def _occurrences(self) -> tuple[Longs, Longs, Ints]:
-        """Ascending keys of nth occurrences of words (n * vocabulary size + word), starts and segments.
-
-        Segments with occurrence k are segments[starts[k]:starts[k + 1]].
-        """
+        """Keys of nth occurrences (n * vocabulary size + word), ascending, starts and segments of each."""
         words, offsets = np.asarray(self.ids, np.int64), np.asarray(self.offsets)
         segments = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
         order = np.lexsort((segments, words))

@@ -58,10 +58,7 @@ class SkipGrams:
         return cls(pattern, vocabulary, tuple(steps))
 
     def occurrences(self, ids: Ints) -> NDArray[np.bool_]:
-        """Whether the skip-gram that ends at each place (n_places,) exists; ids below 0 never match.
-
-        The first places are shorter than the pattern and have none.
-        """
+        """Whether a skip-gram ends at each place (n_places,); ids below 0 never match."""
         size, places = len(self.pattern), len(ids)
         there = np.zeros(places, np.bool_)
         if places < size or not all(map(len, self.steps)):

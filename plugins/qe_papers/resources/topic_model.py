@@ -64,10 +64,7 @@ class LdaSettings:
 
 
 def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[int], None]) -> FloatArray:
-    """Variational weights (vocabulary, topics) of words in topics.
-
-    Documents are processed in random order, `batch` at a time. `report` receives the number of documents.
-    """
+    """Variational weights (vocabulary, topics) of words in topics; `report` gets the number of documents."""
     random = np.random.default_rng(settings.seed)
     weights = random.gamma(100.0, 0.01, (vocabulary, settings.topics))
     step, completed = 0, 0
@@ -99,10 +96,7 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
 
 def settled(bags: Bags, topics: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """exp E[log share] (n, topics) of the chosen documents; normaliser of each distinct word.
-
-    Documents are independent, and are processed in parallel.
-    """
+    """exp E[log share] (n, topics) of the chosen documents; normaliser of each distinct word."""
     sizes = np.diff(bags.offsets)[topics]
     begins = np.concatenate(([0], np.cumsum(sizes)))
     theta, norm = np.empty((len(topics), expected.shape[1])), np.empty(begins[-1])

@@ -99,9 +99,9 @@ class Triggers(Resource):
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
-        """Mean (n,) over a text's tokens of their mean I with its other tokens.
+        """Mean (n,) over a text's tokens of their mean I with its other tokens, for a table of one side.
 
-        NaN for a text of fewer than two words. Only for a table of one side.
+        NaN for a text of fewer than two words.
         """
         words = WordSets.from_tokens(tokens, self.trigger_side)
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))

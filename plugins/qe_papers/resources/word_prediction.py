@@ -62,10 +62,7 @@ class SentenceNetwork:
 def trained(
     source: Sets, target: Sets, pairs: int, training: Training, progress: Callable[[int], None]
 ) -> SentenceNetwork:
-    """Trains on at most `pairs`, evenly spaced.
-
-    Output biases start at the dimensions' base rates, so that the weights learn the source's effect.
-    """
+    """Trains on at most `pairs`, evenly spaced; output biases start at the dimensions' base rates."""
     rng = np.random.default_rng(training.seed)
     network = _initial(source.shape[1], target, training.hidden, rng)
     chosen = np.unique(np.linspace(0, source.shape[0] - 1, min(pairs, source.shape[0])).astype(np.int64))

@@ -189,11 +189,7 @@ def applied(
     translations: Translations, new: Translations, extraction: Extraction, choosers: Mapping[str, Chooser],
     tokenizers: Tokenizers, bleu: Bleu,
 ) -> dict[str, Preferences]:  # fmt: skip
-    """Name -> preferences for new translations by the same systems.
-
-    The choosers are fitted to all training segments, which have references. Raises InputError for other
-    systems.
-    """
+    """Name -> preferences for new translations by the same systems; raises InputError for other systems."""
     if new.names != translations.names:
         raise InputError(
             f"learned to choose among {', '.join(translations.names)}, but got {', '.join(new.names)}",

@@ -97,10 +97,7 @@ class Problem(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) -> None:
-    """Fills `scores` of subsets gray(first), gray(first + 1), ...: neighbours differ by one feature.
-
-    The empty subset gets -inf.
-    """
+    """Fills `scores` of subsets gray(first), gray(first + 1), ...; the empty subset gets -inf."""
     moments, held_out_sums = problem.moments, problem.held_rows
     k = held_out_sums.shape[1]
     current = moments.copy()

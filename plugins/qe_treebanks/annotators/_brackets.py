@@ -154,10 +154,7 @@ def _node(items: list[str | Node], location: str) -> Node:
 
 
 def plain(tree: Node) -> Node | None:
-    """The tree with one root `ROOT`, without traces, functions, escapes and empty constituents.
-
-    None if no word is left.
-    """
+    """The tree with root `ROOT`, without traces, functions, escapes and empty constituents; None if empty."""
     node = _plain(tree)
     if node is None:
         return None

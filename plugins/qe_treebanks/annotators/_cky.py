@@ -198,10 +198,7 @@ def inside(words: Emissions, rules: Rules, allowed: Flags, kinds: Ints, beam: fl
 
 @njit(cache=True, nogil=True)
 def outside(n: int, root: int, chart: Chart, rules: Rules, log_threshold: float) -> tuple[Floats, Floats]:
-    """Best outside scores (rows, S) of bases and of tops.
-
-    They are defined only for symbols in trees that score at least `log_threshold`.
-    """
+    """Best outside scores (rows, S) of bases and of tops, for symbols in trees above `log_threshold` only."""
     base, top, bounds, lists = chart
     out_base = np.full(base.shape, NEVER, np.float32)
     out_top = np.full(top.shape, NEVER, np.float32)

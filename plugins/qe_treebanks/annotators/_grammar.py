@@ -140,10 +140,7 @@ class Grammar:
 
 
 def grammar_of(counts: Counts) -> Grammar:
-    """The grammar of relative frequencies.
-
-    A symbol that is a child or the root first expands by at most one chain, then to two children or a word.
-    """
+    """The grammar of relative frequencies, with at most one chain above each expansion."""
     tops, expanded, chained = Counter(counts.roots), Counter[str](), Counter[str]()
     for (a, b, c), n in counts.binary.items():
         expanded[a] += n
@@ -185,10 +182,7 @@ def label_of(symbol: str) -> str:
 
 
 def tree_of(nodes: NDArray[np.int64], grammar: Grammar, words: Sequence[str]) -> Node:
-    """The tree of a derivation, with the treebank's labels.
-
-    The nodes are those of `qe_treebanks.annotators._cky.best_derivation`.
-    """
+    """The tree of a derivation (`best_derivation` of `_cky`), with the treebank's labels."""
     finished: list[list[Node]] = []
     for symbol, low, high, chain in nodes[::-1].tolist():
         name = grammar.symbols[symbol]

@@ -68,10 +68,7 @@ class Guide:
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, hashes: Hashes | None = None) -> Iterator[Limits]:
-        """Limits of each text, from the labels near its best labelling.
-
-        The last word of a text always ends a constituent.
-        """
+        """Limits of each text, from labels near its best labelling; the last word ends a constituent."""
         near = self.model.near(tokens, MARGIN, hashes)
         kinds = self.kinds
         places = np.array([kinds.index(label.removesuffix(_END)) for label in self.model.labels])

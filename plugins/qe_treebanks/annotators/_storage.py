@@ -22,11 +22,7 @@ def save(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
 
 
 def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, Any]:
-    """Reads `meta.json`.
-
-    Raises InputError for a missing key, a damaged file, or another `version`, because hashed weights are
-    valid for one set of features only.
-    """
+    """Reads `meta.json`; raises InputError for a missing key, a damaged file, or another `version`."""
     with damage_reported("the annotator", path / "meta.json", _REMEDY):
         meta = json.loads((path / "meta.json").read_text("utf-8"))
     missing = [key for key in keys if not isinstance(meta, dict) or key not in meta]

@@ -44,10 +44,7 @@ def apertium_code(language: str) -> str:
 
 
 def call(command: Sequence[str], text: str = "") -> tuple[str, str]:
-    """Runs the program on `text`; returns its output and messages.
-
-    Raises InputError if it fails, or prints nothing for ten minutes.
-    """
+    """Output and messages of a program for `text`; raises InputError if it fails, or after ten minutes."""
     name = Path(command[0]).name
     try:
         done = subprocess.run(
@@ -100,11 +97,7 @@ class Pipeline:
     later_stages: tuple[str | Command, ...]  # names of modes, and dictionaries for distinct units
 
     def run(self, lines: Sequence[str]) -> str:
-        """Output for lines that are one paragraph each; empty if the mode mixes them up.
-
-        The tagger runs once per group of lines that do not affect each other, the other stages once for all
-        lines.
-        """
+        """Output for lines that are one paragraph each; empty if the mode mixes them up."""
         text, _ = call(["apertium-destxt"], paragraphs(lines))
         analysed = self._stage("before", text).split(_END)
         if len(analysed) != len(lines) + 1:

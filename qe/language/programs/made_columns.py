@@ -69,10 +69,7 @@ def _unknown(column: str) -> InputError:
 
 
 def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
-    """Recomputes the columns created by programs after the texts have changed.
-
-    Raises InputError like `with_made_columns`.
-    """
+    """Recomputes columns after the texts have changed; raises InputError like `with_made_columns`."""
     old = {name: by for name, by in columns.items() if getattr(segments, name) is not None}
     bare = replace(segments, **dict.fromkeys(old))  # type: ignore[arg-type]
     return with_made_columns(bare, old) if old and len(segments) else segments

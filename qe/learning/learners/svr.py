@@ -16,10 +16,7 @@ _ROWS: Final = 256  # rows per block, so that their kernel fits the processor's 
 
 
 def predicted(model: Any, rows: FloatArray) -> FloatArray:
-    """Predictions (n,) of a fitted model for (n, k) rows.
-
-    A row's prediction is bit-identical in every batch.
-    """
+    """Predictions (n,) of a fitted model for (n, k) rows, bit-identical in every batch."""
     if type(model) is not SVR or model.kernel != "rbf" or not len(model.support_vectors_):
         return np.asarray(model.predict(rows), np.float64)
     found = np.empty(len(rows))

@@ -13,11 +13,7 @@ _MARKERS = ("@@", "\u0120", "\u2581")  # subword markers of BPE, GPT and Sentenc
 
 
 def mismatch(segments: Segments) -> FloatArray:
-    """Share (n,) of letters and digits that differ between subwords and translation.
-
-    The share is 0 without subwords. Case, whitespace, punctuation, HTML entities and subword markers are
-    ignored.
-    """
+    """Share (n,) of letters and digits that differ between subwords and translation; 0 without subwords."""
     if segments.subwords is None:
         return np.zeros(len(segments))
     pairs = zip(segments.subwords, segments.target, strict=True)

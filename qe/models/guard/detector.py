@@ -52,10 +52,7 @@ class Detector:
         return cls(booster.model_to_string(), reference)
 
     def inputs(self, signs: FloatArray) -> FloatArray:
-        """Inputs (n, columns + 2): the signs, the worst sign's excess, the sum of the most unusual signs.
-
-        The last two cover signs that no corrupted training example had.
-        """
+        """Inputs (n, columns + 2): the signs, the worst sign's excess, the sum of the most unusual signs."""
         unusual = self.unusual(signs)
         beyond = np.maximum((signs - self._usual) / self._spread, 0).max(axis=1, initial=0)
         together = np.sort(unusual, axis=1)[:, -_EXTREME:].sum(axis=1)

@@ -34,8 +34,8 @@ MARKED: Final = 0.99
 _SLOPE: Final = 0.3
 _LEAST_SLOPE: Final = 0.1  # in standard deviations of the labels
 _SHRUNK: Final = 100  # number of training rows at which the slope is halved
-_SURE: Final = 1.64  # standard errors added to the quantile from which scores are the worst
-_OUTLIERS: Final = 2  # held-out rows beyond it, at most, however uncertain the quantile
+_SURE: Final = 1.64  # standard errors added to the share from which scores approach the worst
+_OUTLIERS: Final = 2  # minimum held-out rows beyond it, even if few rows make it uncertain
 _REACH: Final = 0.2  # distance beyond it at which scores are the worst, as a share of maximum - median
 _BEND: Final = 0.7
 _DECODER: Final = "the decoder's subwords make another text"
@@ -101,7 +101,7 @@ class Guard(Artifact):
 
     @classmethod
     def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
-        """Returns the guard of training rows, and cross-fitted log-odds (n,) of its rows.
+        """Returns the guard of training rows, and their cross-fitted log-odds (n,).
 
         Raises InputError for texts without words.
         """
