@@ -57,8 +57,8 @@ def report(
 
     is_run = target.is_dir()
     place = output or _default_output(target)
-    check_output(place, [path for path in (drift, triage, summary) if path] if is_run else
-                 [path for path in (target, drift, triage, summary) if path])  # fmt: skip
+    read = [path for path in (drift, triage, summary) if path]
+    check_output(place, read if is_run else [target, *read])
     if is_run:
         given = {"--model": model, "--drift": drift, "--triage": triage, "--summary": summary}
         for name, value in given.items():

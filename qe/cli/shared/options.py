@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -92,32 +92,6 @@ Resamples = Annotated[int | None, typer.Option(min=0, max=MAX_SAMPLES)]
 Workers = Annotated[int, typer.Option(min=1, max=1024)]
 
 
-def table_layout(
-    delimiter: str | None = None,
-    quoting: bool | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    *,
-    escape: str | None = None,
-    sheet: str = "",
-    header_row: int = 1,
-    kind: str | None = None,
-    languages: list[str] | None = None,
-    locked: str = "skip",
-) -> "Layout":
-    """What the options say of a table. Raises InputError for what no table can have."""
-    from qe.data.delimited import CsvOptions
-    from qe.data.table_rows import Layout
-    from qe.data.translation_files.opened import FileOptions, SheetLocation
-    from qe.scoring.naming import name_pairs
-
-    known_as = name_pairs(languages or (), "--languages", "SIDE", "TAG")
-    asked = FileOptions(known_as, SheetLocation(sheet, header_row), locked)
-    layout = Layout(kind, CsvOptions(delimiter, quoting, encoding, escape), decimal, asked)
-    layout.check()
-    return layout
-
-
 @dataclass(frozen=True, kw_only=True)
 class TextOptions:
     """How a table of text is read: headers and quoting are detected unless they are given."""
@@ -135,9 +109,22 @@ class TextOptions:
 
         return name_pairs(self.columns or (), "--columns")
 
-    def layout(self, **settings: Any) -> "Layout":
-        """The format of the table; `settings` as `table_layout` takes it."""
-        return table_layout(self.delimiter, self.quoting, self.encoding, escape=self.escape, **settings)
+    def layout(
+        self, *, kind: str | None = None, languages: list[str] | None = None, locked: str = "skip"
+    ) -> "Layout":
+        """The format of the table. Raises InputError for what no table can have."""
+        from qe.data.delimited import CsvOptions
+        from qe.data.table_rows import Layout
+        from qe.data.translation_files.opened import FileOptions, SheetLocation
+        from qe.scoring.naming import name_pairs
+
+        own = vars(self)  # those below that read sheets and numbers have more options
+        tags = name_pairs(languages or (), "--languages", "SIDE", "TAG")
+        sheet = SheetLocation(own.get("sheet", ""), own.get("header_row", 1))
+        csv = CsvOptions(self.delimiter, self.quoting, self.encoding, self.escape)
+        layout = Layout(kind, csv, own.get("decimal"), FileOptions(tags, sheet, locked))
+        layout.check()
+        return layout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +133,6 @@ class TableOptions(TextOptions):
 
     sheet: str = ""
     header_row: Positive = 1
-
-    def layout(self, **settings: Any) -> "Layout":
-        return super().layout(sheet=self.sheet, header_row=self.header_row, **settings)
 
     def pool(self, path: Path, languages: tuple[str, str] | None) -> "Pool":
         """Translations without labels from a table, XLSX, XLIFF or TMX."""
@@ -162,9 +146,6 @@ class RowOptions(TableOptions):
     """How a table with numbers is read."""
 
     decimal: str | None = None
-
-    def layout(self, **settings: Any) -> "Layout":
-        return super().layout(decimal=self.decimal, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
