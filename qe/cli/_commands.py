@@ -24,7 +24,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from features.basics.errors import InputError, keep_known_options
-from qe.cli._process import use_threads
+from qe.cli._process import use_plots, use_threads
 from qe.cli.shared.options import CommonOptions
 
 OUTPUT = "output"  # the section of options that name what is written
@@ -40,6 +40,11 @@ OWN_CHECK = {
 }  # fmt: skip
 _GROWING = {"annotate train": "task"}  # the parameter that names the part of the folder which is written
 _INSIDE = {"report"}  # commands whose output may lie in the folder that they read
+# Commands that draw, by which --plots is taken.
+DRAWING = {
+    "ablate", "compare", "correlate", "demo", "effort", "evaluate words", "power", "rank", "robustness",
+    "train", "triage",
+}  # fmt: skip
 NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
 
 
@@ -92,7 +97,7 @@ def _shared() -> dict[str, Entry]:
 
 
 def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callable[..., None]:
-    """The function as a command for Typer, with --threads and, if it writes files, --overwrite.
+    """The function as a command for Typer, with --threads, --plots if it draws, and --overwrite if it writes.
 
     Raises InputError, when it is called, for an output that exists without --overwrite, that is an input, or
     that cannot be written.
@@ -112,6 +117,8 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
     if threads := verb not in NOTHING_COMPUTED and parameters:
         number = Annotated[int | None, typer.Option(min=1)]
         parameters.append(_typed(_option("threads", number, None), _shared()))
+    if draws := path in DRAWING:
+        parameters.append(_typed(_option("plots", list[str] | None, None), _shared()))
 
     known_options = {option.strip("-") for one in parameters for option in _option_names(one)}
     reads_model = any(one.name == "model" for one in parameters)
@@ -123,6 +130,8 @@ def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callabl
         check_existence(inputs if reads_model else ())
         if threads:
             use_threads(values.pop("threads"))
+        if draws:
+            use_plots(values.pop("plots"))
         overwrite = values.pop("overwrite") if checks else values.get("overwrite")
         part = values.get(_GROWING.get(path, ""), "")
         for key in outputs:

@@ -15,9 +15,10 @@ from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
 from typing import Any, TextIO, cast
 
-from features.basics.errors import InputError, visible
+from features.basics.errors import InputError, known_name, visible
 from features.basics.threads import THREADS, cores
 from features.storage.surroundings import restored
+from qe.display.plot_formats import PLOT_FORMATS, PLOTS
 
 _LIBRARIES = "OMP_NUM_THREADS"  # OpenBLAS, MKL, OpenMP, Arrow and PyTorch read it when they are loaded
 _NUMBA = "NUMBA_NUM_THREADS"
@@ -212,7 +213,7 @@ def process_environment() -> Iterator[None]:
     if not numba.isdecimal() or int(numba) == 0:
         raise InputError(f"{_NUMBA} must be a whole number from 1, but is '{numba}'")
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    with restored(THREADS, _LIBRARIES, "PYTHONSAFEPATH"):
+    with restored(THREADS, PLOTS, _LIBRARIES, "PYTHONSAFEPATH"):
         os.environ["PYTHONSAFEPATH"] = "1"
         os.environ.setdefault(_LIBRARIES, str(cores()))
         yield
@@ -222,6 +223,14 @@ def use_threads(number: int | None) -> None:
     """Sets the number of --threads, also for processes that are started, inside `process_environment`."""
     if number is not None:
         os.environ[THREADS] = os.environ[_LIBRARIES] = str(number)
+
+
+def use_plots(kinds: Sequence[str] | None) -> None:
+    """Sets the formats of --plots, inside `process_environment`. Raises InputError for an unknown one."""
+    for kind in kinds or ():
+        known_name("format of plots", kind, PLOT_FORMATS)
+    if kinds:
+        os.environ[PLOTS] = ",".join(kinds)
 
 
 @contextmanager

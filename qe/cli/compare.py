@@ -14,7 +14,19 @@ from qe.cli.shared.options import MAX_SAMPLES, Seed
 from qe.cli.shared.printing import emit, group_files, groups, locked_output, track
 from qe.cli.shared.progress import progress_bar
 
-_FOR_RUNS = {"runs", "samples", "seed", "output", "json", "latex", "csv", "quiet", "threads", "overwrite"}
+_FOR_RUNS = {
+    "runs",
+    "samples",
+    "seed",
+    "output",
+    "json",
+    "markdown",
+    "latex",
+    "csv",
+    "quiet",
+    "threads",
+    "overwrite",
+}
 
 
 def check_options(ctx: typer.Context) -> None:
@@ -118,9 +130,11 @@ def compare(
     margin: list[str] | None = None,
     ranks: bool = False,
     single_runs: bool = False,
+    power: bool = False,
     source: Path | None = None,
     output: Path | None = None,
     json: bool = False,
+    markdown: bool = False,
     latex: bool = False,
     csv: bool = False,
     track: bool = False,
@@ -166,14 +180,16 @@ def compare(
     tests:
       --baseline NAME  System that the others are compared with. (default: the first)
       --ranks  Test all pairs, and show the range of ranks of each system.
+      --power  Also find how many segments the differences seen need, by resampling.
       --single-runs  Also show what single runs would give, and the differences by run.
 
     output:
       -o, --output DIR  Folder for page, report, segments, changes, plot.
     """
-    if json + latex + csv > 1:
-        raise InputError("only one of --json, --latex and --csv can be printed")
-    form = "json" if json else "latex" if latex else "csv" if csv else ""
+    forms = {"json": json, "markdown": markdown, "latex": latex, "csv": csv}
+    if sum(forms.values()) > 1:
+        raise InputError("only one of --json, --markdown, --latex and --csv can be printed")
+    form = next((name for name, chosen in forms.items() if chosen), "")
     if runs and system:
         raise InputError("folders of runs and --system exclude each other")
     if runs:
@@ -235,6 +251,10 @@ def compare(
             from qe.systems.comparison import with_buckets
 
             comparison = with_buckets(comparison, bands, resampling.samples)
+        if power:
+            from qe.systems.power import needed_segments
+
+            comparison = replace(comparison, power=tuple(needed_segments(comparison, progress=progress)))
         if single_runs:
             from qe.systems.single_runs import single_runs as compare_single_runs
 
@@ -316,22 +336,19 @@ def _texts(path: Path) -> "Texts":
 
 
 def _show(comparison: "SystemsComparison", form: str) -> None:
-    from qe.evaluation.tables import bucket_notes, bucket_tables
+    from qe.evaluation.tables import bucket_notes
     from qe.systems import report
-    from qe.systems.single_runs import single_runs_tables
     from qe.systems.text_metric import title_of
 
-    if form in ("latex", "csv"):
-        print((report.latex_table if form == "latex" else report.csv_table)(comparison), end="")
+    forms = {"latex": report.latex_tables, "markdown": report.markdown_tables, "csv": report.csv_table}
+    if form in forms:
+        print(forms[form](comparison), end="")
         return
-    shown: list[Any] = [] if form else [report.table(comparison)]
+    shown: list[Any] = []
     if not form:
-        shown += single_runs_tables(comparison.single_runs, comparison.settings.level)
-    if not form and comparison.buckets is not None:
-        shown += [
-            *bucket_tables(comparison.buckets, 2, title_of),
-            *bucket_notes(comparison.buckets, title_of),
-        ]
+        shown = [report.table(comparison), *report.further_tables(comparison)]
+        if comparison.buckets is not None:
+            shown += bucket_notes(comparison.buckets, title_of)
     emit("compare", comparison, form == "json", *shown)
 
 

@@ -5,7 +5,7 @@ Figures are drawn with Agg, without pyplot's global state.
 
 import os
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from features.basics.errors import unknown_name
 from features.storage.files import atomic_file
-
-PLOTS: Final = "QE_PLOTS"
+from qe.display.plot_formats import PLOT_FORMATS, PLOTS
 
 # Okabe and Ito (2008), distinguishable with every common colour blindness.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
@@ -26,7 +25,6 @@ DASHES = ("-", "--", ":", "-.")
 INK, GREY, PALE = "#222222", "#6B6B6B", "#E3E3E3"
 
 
-_FORMATS = ("png", "svg", "pdf")
 _NO_DATES: dict[str, dict[str, str | None]] = {
     "png": {"Software": None}, "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -44,7 +42,7 @@ def save(figure: Figure, path: Path, dpi: int = 150) -> None:
     Raises InputError for a kind in QE_PLOTS that there is not.
     """
     ending = path.suffix.lower().removeprefix(".")
-    kind = ending if ending in _FORMATS else "png"
+    kind = ending if ending in PLOT_FORMATS else "png"
     for each, place in ((kind, path), *((more, path.with_suffix(f".{more}")) for more in _extra_kinds(kind))):
         with atomic_file(place) as temporary, rc_context(_SETTINGS):
             figure.savefig(temporary, format=each, dpi=dpi, metadata=_NO_DATES[each])
@@ -53,8 +51,8 @@ def save(figure: Figure, path: Path, dpi: int = 150) -> None:
 def _extra_kinds(kind: str) -> list[str]:
     named = [name.strip().lower() for name in os.environ.get(PLOTS, "").split(",") if name.strip()]
     for name in named:
-        if name not in _FORMATS:
-            raise unknown_name("kind of plot", name, _FORMATS, location=PLOTS)
+        if name not in PLOT_FORMATS:
+            raise unknown_name("kind of plot", name, PLOT_FORMATS, location=PLOTS)
     return [name for name in named if name != "png"] if kind == "png" else []
 
 

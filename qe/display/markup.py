@@ -45,10 +45,13 @@ def latex(sheet: Sheet) -> str:
     for gap in reversed(sheet.gaps):
         rows.insert(gap, r"\midrule")
     told = [f"{latex_escaped(line).removesuffix('.')}." for line in (sheet.title, *sheet.foot) if line]
+    told = [line.replace("-: undefined", "--: undefined") for line in told]
+    label = re.sub(r"[^a-z0-9]+", "-", sheet.title.partition(";")[0].lower()).strip("-")
+    labels = [rf"\label{{tab:{label}}}"] if label else []
     return "\n".join([
         r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{layout}}}", r"\toprule",
         f"{' & '.join(titles)} \\\\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
-        rf"\caption{{{' '.join(told)}}}", r"\end{table}", "",
+        rf"\caption{{{' '.join(told)}}}", *labels, r"\end{table}", "",
     ])  # fmt: skip
 
 

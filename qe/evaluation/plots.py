@@ -241,7 +241,9 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title
         _bucket_panel(
             axes, [item for item in shown if item.metric == metric], buckets.labels, pairs, report.level
         )
-        headline(axes, titles(metric), "difference, 95 % interval")
+        minus = " minus ".join(pairs[0]) if len(pairs) == 1 else "difference"
+        headline(axes, titles(metric), f"{minus}, 95 % interval")
+    panels[0].set_ylabel(buckets.about)
     figure.supxlabel(f"filled: p ≤ {report.level:g}, corrected", fontsize=8)
     if len(pairs) > 1:
         handles, labels = panels[0].get_legend_handles_labels()
@@ -265,7 +267,7 @@ def _bucket_panel(
         for item in own:
             place = labels.index(item.bucket.label if item.bucket else "") + shift
             face = colour if item.p_corrected <= level else "white"
-            label = f"{pair[0]} : {pair[1]}" if item is own[0] else None
+            label = " minus ".join(pair) if item is own[0] else None
             axes.plot(
                 item.result.difference,
                 place,

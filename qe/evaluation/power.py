@@ -5,7 +5,8 @@ and the test of `qe evaluate` is run on each. Source: Card et al. 2020 (With lit
 responsibility).
 """
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
@@ -198,7 +199,7 @@ def power(
         at_detectable = None if np.isnan(smallest) else pilot.point(wanted, smallest, 1, progress)
         item = MetricPower(name, pilot.gain(0.0), wanted, smallest, at_detectable, curve)
         if name in gains:
-            needed, sizes = _needed(pilot, gains[name], progress)
+            needed, sizes = needed_units(pilot, gains[name], progress)
             item = replace(item, gain=gains[name], needed=needed, by_size=sizes)
         by_metric.append(item)
     units = len(gold) if groups is None else group_index(groups, len(gold))[1]
@@ -245,25 +246,98 @@ def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Draw:
+class Draw:
+    """A virtual test set: (n,) rows of the pilot, their groups, and the seed of its test."""
+
     rows: NDArray[np.int64]
     groups: Groups | None
     seed: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Pilot:
+class Pilot(ABC):
+    """The data from which virtual test sets are drawn.
+
+    index    (n,) unit (segment, group) of each row
+    error    standard error of the difference in the pilot
+    freedom  `pilot_certainty` of it
+    """
+
     name: str
-    metric: Metric
-    gold: FloatArray
-    system: FloatArray
-    baseline: FloatArray
-    ideal: FloatArray
     index: NDArray[np.int64]
     units: int
     error: float
     freedom: float
     settings: PowerSettings
+
+    @abstractmethod
+    def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
+        """Power for a true gain with test sets of that many units, simulated with one stream of draws."""
+
+    def reaches(self, gain: float) -> bool:
+        """Whether such a gain is possible."""
+        return True
+
+    def draws(self, size: int, stream: int) -> list[Draw]:
+        """The virtual test sets of that many units."""
+        return [self._draw(size, stream, number) for number in range(self.settings.simulations)]
+
+    def _draw(self, size: int, stream: int, number: int) -> Draw:
+        generator = np.random.default_rng([self.settings.seed, stream, number])
+        chance = generator.chisquare(self.freedom) / self.freedom * (self.units - 1) / self.units
+        units = generator.integers(0, self.units, max(_FEWEST, round(size * chance)))
+        seed = int(generator.integers(2**31))
+        if self.plain:
+            return Draw(units, None, seed)
+        parts = [self.members[unit] for unit in units]
+        return Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
+
+    def simulated(
+        self, run: Callable[[Draw], float], draws: Sequence[Draw], size: int, gain: float, scale: float,
+        progress: Progress,
+    ) -> Point:  # fmt: skip
+        """The power of a test on test sets.
+
+        run    the gain that the test finds in a test set; 0 if it finds none
+        scale  of `gain` in these test sets
+        """
+        count, stage = len(draws), f"{self.name}, {size:,} {'segments' if self.plain else 'groups'}"
+        gains = np.empty(count)
+        with ThreadPoolExecutor(cores()) as pool:
+            for done, item in enumerate(pool.map(run, draws)):
+                gains[done] = item
+                progress(stage, done, count)
+        hits = gains > 0
+        share_found = float(hits.mean())
+        error = float(np.sqrt(share_found * (1 - share_found) / count))
+        beyond = float(gains[hits].mean() / (gain * scale)) if gain != 0 and hits.any() else float("nan")
+        return Point(size, gain, share_found, error, beyond)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every segment is a unit."""
+        return self.units == len(self.index)
+
+    @cached_property
+    def members(self) -> list[NDArray[np.int64]]:
+        """The rows of each unit."""
+        order = np.argsort(self.index, kind="stable")
+        starts = np.searchsorted(self.index[order], np.arange(self.units + 1))
+        return [order[first:last] for first, last in pairwise(starts)]
+
+    def expected(self, size: int) -> float:
+        """The gain that test sets of that many units detect, by the normal distribution."""
+        reach = stats.norm.isf(self.settings.threshold / 2) + ndtri(self.settings.power)
+        return float(reach * self.error * np.sqrt(self.units / size))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pilot(Pilot):
+    metric: Metric
+    gold: FloatArray
+    system: FloatArray
+    baseline: FloatArray
+    ideal: FloatArray
 
     @classmethod
     def from_data(
@@ -300,7 +374,7 @@ class _Pilot:
         if isinstance(metric, ExchangedMetric):
             shifted, fixed, ideal = (metric.on_common_scale(side) for side in (system, baseline, gold))
         certainty = pilot_certainty(differences)
-        return cls(name, metric, gold, shifted, fixed, ideal, index, units, error, certainty, settings)
+        return cls(name, index, units, error, certainty, settings, metric, gold, shifted, fixed, ideal)
 
     @property
     def sign(self) -> float:
@@ -326,37 +400,20 @@ class _Pilot:
             low, high = (middle, high) if self.gain(middle) < gain else (low, middle)
         return high
 
+    def reaches(self, gain: float) -> bool:
+        return not np.isnan(self.share_for(gain))
+
     def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
-        simulated = min(size, _LARGEST)
-        scale = float(np.sqrt(size / simulated))
-        draws = [self._draw(simulated, stream, number) for number in range(self.settings.simulations)]
+        scale = float(np.sqrt(size / min(size, _LARGEST)))
+        draws = self.draws(min(size, _LARGEST), stream)
         share = self._centred_share(gain * scale, draws)
         if np.isnan(share):
             return Point(size, gain, float("nan"), float("nan"), float("nan"))
-        run = partial(self._gain_found, self.moved(share))
-        count, stage = len(draws), f"{self.name}, {size:,} {'segments' if self.plain else 'groups'}"
-        gains = np.empty(count)
-        with ThreadPoolExecutor(cores()) as pool:
-            for done, item in enumerate(pool.map(run, draws)):
-                gains[done] = item
-                progress(stage, done, count)
-        hits = gains > 0
-        share_found = float(hits.mean())
-        error = float(np.sqrt(share_found * (1 - share_found) / count))
-        beyond = float(gains[hits].mean() / (gain * scale)) if gain != 0 and hits.any() else float("nan")
-        return Point(size, gain, share_found, error, beyond)
+        return self.simulated(
+            partial(self._gain_found, self.moved(share)), draws, size, gain, scale, progress
+        )
 
-    def _draw(self, size: int, stream: int, number: int) -> "_Draw":
-        generator = np.random.default_rng([self.settings.seed, stream, number])
-        chance = generator.chisquare(self.freedom) / self.freedom * (self.units - 1) / self.units
-        units = generator.integers(0, self.units, max(_FEWEST, round(size * chance)))
-        seed = int(generator.integers(2**31))
-        if self.plain:
-            return _Draw(units, None, seed)
-        parts = [self.members[unit] for unit in units]
-        return _Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
-
-    def _centred_share(self, gain: float, draws: "Sequence[_Draw]") -> float:
+    def _centred_share(self, gain: float, draws: Sequence[Draw]) -> float:
         others = [self.metric.score(self.gold[d.rows], self.baseline[d.rows]) for d in draws]
 
         def lack(share: float) -> float:
@@ -371,7 +428,7 @@ class _Pilot:
                 return float(optimize.brentq(lack, low, high, xtol=_PRECISION))
         return float("nan")
 
-    def _gain_found(self, moved: FloatArray, draw: "_Draw") -> float:
+    def _gain_found(self, moved: FloatArray, draw: Draw) -> float:
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.baseline[rows]}
         scored = Predictions(gold, sides, {self.name: self.metric})
@@ -381,20 +438,6 @@ class _Pilot:
         ]
         gain = self.sign * result.difference
         return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
-
-    @property
-    def plain(self) -> bool:
-        return self.units == len(self.gold)
-
-    @cached_property
-    def members(self) -> list[NDArray[np.int64]]:
-        order = np.argsort(self.index, kind="stable")
-        starts = np.searchsorted(self.index[order], np.arange(self.units + 1))
-        return [order[first:last] for first, last in pairwise(starts)]
-
-    def expected(self, size: int) -> float:
-        reach = stats.norm.isf(self.settings.threshold / 2) + ndtri(self.settings.power)
-        return float(reach * self.error * np.sqrt(self.units / size))
 
 
 def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, list[Point]]:
@@ -413,10 +456,14 @@ def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, li
     return float("nan"), curve
 
 
-def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None, list[Point]]:
+def needed_units(pilot: Pilot, gain: float, progress: Progress) -> tuple[int | None, list[Point]]:
+    """The units that a gain needs, and the power by size.
+
+    Raises InputError for a gain that is not above 0, is impossible, or needs far too many units.
+    """
     if not gain > 0:
         raise InputError(f"the gain of {pilot.name} must be above 0, but got {gain:g}")
-    if np.isnan(pilot.share_for(gain)):
+    if not pilot.reaches(gain):
         raise InputError(f"no predictions could be better by {gain:g} in {pilot.name} than the baseline is")
     points: dict[int, Point] = {}
     ratio = pilot.expected(pilot.units) / gain

@@ -337,7 +337,7 @@ def _notes(systems: Sequence[System]) -> list[str]:
             if empty:
                 notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored unchanged")
     if any(len(system.runs) == 1 for system in systems):
-        notes.append("a system with one run has no s_test: its p-values ignore optimizer instability")
+        notes.append("one run of a system does not show its optimizer's instability, which p-values ignore")
     return notes
 
 

@@ -41,7 +41,8 @@ def runs_plot(comparison: SystemsComparison) -> Figure:
     for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
         for place, name in enumerate(names):
             _draw(axes, place, comparison.scores[name][metric])
-        axes.set_title(f"{title_of(metric)}\n({DIRECTIONS[kind.higher_is_better]})", fontsize=9)
+        about = "; ".join(filter(None, (kind.about, DIRECTIONS[kind.higher_is_better])))
+        axes.set_title(f"{title_of(metric)}\n({about})", fontsize=9)
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     figure.supxlabel("points: runs; bars: means; shapes: bootstrap of the mean", fontsize=8)
     return figure
@@ -77,7 +78,13 @@ def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
 
 def _draw_by_runs(axes: Axes, item: SingleRuns, shift: float, colour: str) -> None:
     places = [each.runs + shift for each in item.by_number]
-    axes.plot(places, [each.median for each in item.by_number], "o", color=colour, label=item.system)
+    axes.plot(
+        places,
+        [each.median for each in item.by_number],
+        "o",
+        color=colour,
+        label=f"{item.system} minus {item.baseline}",
+    )
     for place, each in zip(places, item.by_number, strict=True):
         axes.plot((place, place), each.bounds, color=colour, linewidth=1.6)
 
@@ -219,7 +226,7 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     files.write_json(folder / "report.json", comparison.to_json())
     files.write(folder / "table.csv", report.csv_table(comparison))
-    files.write(folder / "table.tex", report.latex_table(comparison))
+    files.write(folder / "table.tex", report.latex_tables(comparison))
     changed = list(changes(comparison))
     files.write(folder / "changes.txt", "".join(map(change_text, changed)))
     lines = (json.dumps(asdict(change), ensure_ascii=False) for change in changed)

@@ -1,17 +1,21 @@
 """A comparison of MT systems as a table, as CSV, in sentences, and by the segments that changed most."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from qe.display.numbers import interval, number, p_value, probability
+from qe.display import files
+from qe.display.numbers import estimate, general, interval, number, p_value, probability
 from qe.display.records import csv_of
 from qe.display.table import Column, Table
+from qe.evaluation.tables import bucket_tables
 from qe.statistics.family import Pair
 from qe.statistics.settings import CLAIMS
+from qe.systems.power import needed_table
 from qe.systems.results import SystemsComparison, pair_json
+from qe.systems.single_runs import single_runs_tables
 from qe.systems.text_metric import title_of
 
 _EXAMPLES = 20  # segments shown per direction
@@ -122,53 +126,59 @@ def _count(comparison: SystemsComparison, metric: str) -> str:
 
 
 _ARROWS = {True: " ↑", False: " ↓", None: ""}
-_COLUMNS = (
-    Column("metric", once=True), Column("system"), Column("mean", latex="Avg", about="score, over all runs"),
+_SPREADS = (
     Column("s_sel", drop=2, latex=r"$\overline{s}_{\mathrm{sel}}$", about="spread with other segments"),
     Column("s_test", drop=3, latex=r"$s_{\mathrm{test}}$", about="spread over runs of training"),
-    Column("s_dev", drop=1, latex=r"$s_{\mathrm{dev}}$", about="the same on the development set"),
+    Column("s_dev", drop=1, latex=r"$s_{\mathrm{dev}}$", about="spread over runs on the development set"),
+)
+_P = (
     Column("p", drop=4, latex="$p$", about="chance of such a difference without a cause"),
     Column("p corr.", latex=r"$p_{\mathrm{corr}}$", about="the same, for all tests together"),
-)  # fmt: skip
+)
 
 
 def table(comparison: SystemsComparison) -> Table:
     """A row per metric and system, as in Clark et al. 2011, Table 1."""
-    confidence = f"{100 * comparison.recipe['confidence']:g} % interval"
+    return _table(comparison, footnotes(comparison))
+
+
+def _table(comparison: SystemsComparison, notes: Sequence[str]) -> Table:
+    confidence = f"{100 * comparison.recipe['confidence']:g} %"
+    minus = f"minus {comparison.recipe['baseline']}"
+    columns = [
+        Column("metric", once=True), Column("system"),
+        Column("mean", latex="Avg", about="score, over all runs"), *_spreads(comparison),
+        Column(f"{confidence} interval", "interval", drop=5, about="of the mean"),
+        Column(f"difference, {confidence}", "difference", about=minus), *_P,
+    ]  # fmt: skip
     rows: list[tuple[str, ...]] = []
     for metric, kind in comparison.metrics.items():
         name = title_of(metric) + _ARROWS[kind.higher_is_better]
         rows += [(), *((name, system, *_cells(comparison, system, metric)) for system in comparison.scores)]
-    return Table("", [*_COLUMNS, Column(confidence, "interval")], rows, footnotes(comparison))
+    return Table("", columns, rows, notes)
+
+
+def _spreads(comparison: SystemsComparison) -> list[Column]:
+    shown = [score.instability for by_metric in comparison.scores.values() for score in by_metric.values()]
+    return [column for column in _SPREADS if any(np.isfinite(vars(each)[column.title]) for each in shown)]
 
 
 def _cells(comparison: SystemsComparison, system: str, metric: str) -> list[str]:
     score, compared = comparison.scores[system][metric], comparison.against_baseline(system, metric)
-    spreads = score.instability
-    numbers = (spreads.mean, spreads.s_sel, spreads.s_test, spreads.s_dev)
-    p = ["baseline", ""]
+    spreads = [vars(score.instability)[column.title] for column in _spreads(comparison)]
+    tested = ["baseline", "", ""]
     if compared is not None:
         tests = (compared.result.p, None), (compared.p_corrected, comparison.settings.level)
         p = [p_value(value, level, compared.result.undecided) for value, level in tests]
-    return [*(number(value, 2) for value in numbers), *p, interval(score.ci, 2)]
+        tested = [estimate(compared.result.difference, compared.ci, 2), *p]
+    numbers = [number(value, 2) for value in (score.instability.mean, *spreads)]
+    return [*numbers, interval(score.ci, 2), *tested]
 
 
 def footnotes(comparison: SystemsComparison) -> list[str]:
     """What the numbers rest on, in words."""
-    recipe = comparison.recipe
-    level = probability(recipe["level"])
-    lines = [f"{recipe['segments']} segments; baseline: {recipe['baseline']}; seed {recipe['seed']}"]
+    lines = _numbers_notes(comparison)
     if comparison.comparisons:
-        result = comparison.comparisons[0].result
-        family = recipe["families"]
-        spurious = recipe["experimentwise_error"]
-        sizes = ", ".join(f"{title_of(name)}: {size}" for name, size in family["comparisons"].items())
-        lines.append(
-            f"p: {result.test}, {result.tail}, exchange {result.exchange}, {result.samples} samples;"
-            f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at"
-            f" {level}, one of {recipe['comparisons']} is spurious with probability up to"
-            f" {number(spurious, 2 if spurious >= 0.01 else 4)}"
-        )
         lines += _claims(comparison)
     for compared in comparison.comparisons:
         if (same := compared.equivalence) is not None:
@@ -181,8 +191,31 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
     for metric, ranks in comparison.ranks.items():
         told = ", ".join(f"{name} {interval}" for name, interval in ranks.items())
         lines.append(f"ranks by {title_of(metric)}, simultaneous (bootstrap): {told}")
-    lines += [f"{title_of(metric)}: {comparison.signature(metric)}" for metric in comparison.metrics]
-    return lines + list(recipe["notes"])
+    return [*lines, *_signatures(comparison), *comparison.recipe["notes"]]
+
+
+def _signatures(comparison: SystemsComparison) -> list[str]:
+    return [f"{title_of(metric)}: {comparison.signature(metric)}" for metric in comparison.metrics]
+
+
+def _numbers_notes(comparison: SystemsComparison) -> list[str]:
+    recipe = comparison.recipe
+    level = probability(recipe["level"])
+    spreads = "; ".join(f"{column.title}: {column.about}" for column in _spreads(comparison))
+    lines = [f"{recipe['segments']} segments; baseline: {recipe['baseline']}; seed {recipe['seed']}"]
+    lines += [spreads] if spreads else []
+    if comparison.comparisons:
+        result = comparison.comparisons[0].result
+        family = recipe["families"]
+        spurious = recipe["experimentwise_error"]
+        sizes = ", ".join(f"{title_of(name)}: {size}" for name, size in family["comparisons"].items())
+        lines.append(
+            f"p: {result.test}, {result.tail}, exchange {result.exchange}, {result.samples} samples;"
+            f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at"
+            f" {level}, one of {recipe['comparisons']} is spurious with probability up to"
+            f" {number(spurious, 2 if spurious >= 0.01 else 4)}"
+        )
+    return lines
 
 
 def _claims(comparison: SystemsComparison) -> list[str]:
@@ -234,6 +267,54 @@ def _record(comparison: SystemsComparison, metric: str, system: str) -> dict[str
     }  # fmt: skip
 
 
-def latex_table(comparison: SystemsComparison) -> str:
-    """A table for a paper (package booktabs), in the form of Clark et al. 2011, Table 1."""
-    return table(comparison).latex()
+def tables(comparison: SystemsComparison) -> list[Table]:
+    """All tables for a paper or a page, each with its title and its notes."""
+    baseline, segments = comparison.recipe["baseline"], comparison.recipe["segments"]
+    titles = ", ".join(map(title_of, comparison.metrics))
+    main = _table(comparison, [*_numbers_notes(comparison), *_signatures(comparison)])
+    title = f"{titles} of {segments} segments; differences: system minus {baseline}"
+    tested = [*_ranks_tables(comparison), *_equivalence_tables(comparison)]
+    return [replace(main, title=title), *tested, *further_tables(comparison)]
+
+
+def further_tables(comparison: SystemsComparison) -> list[Table]:
+    """Tables of power, single runs and buckets, if the comparison has them."""
+    power = [needed_table(comparison)] if comparison.power else []
+    single = single_runs_tables(comparison.single_runs, comparison.settings.level)
+    parted = [] if comparison.buckets is None else bucket_tables(comparison.buckets, 2, title_of)
+    return [*power, *single, *parted]
+
+
+def _ranks_tables(comparison: SystemsComparison) -> list[Table]:
+    if not comparison.ranks:
+        return []
+    columns = [Column("system"), *(Column(title_of(metric)) for metric in comparison.ranks)]
+    rows = [
+        [system, *(str(ranks[system]) for ranks in comparison.ranks.values())] for system in comparison.scores
+    ]
+    return [Table("Ranks, simultaneous (bootstrap)", columns, rows)]
+
+
+def _equivalence_tables(comparison: SystemsComparison) -> list[Table]:
+    same = [pair.equivalence for pair in comparison.comparisons if pair.equivalence is not None]
+    if not same:
+        return []
+    titles = ("metric", "system", "against", "margin", "equivalent", "p corr.", "p, not worse")
+    rows = [
+        [title_of(item.metric), item.system, item.baseline, general(item.margin), item.verdict,
+         p_value(item.p_corrected, None), p_value(item.p_noninferior, None)]
+        for item in same
+    ]  # fmt: skip
+    return [Table(f"Equivalence ({same[0].test})", list(map(Column, titles)), rows)]
+
+
+def latex_tables(comparison: SystemsComparison) -> str:
+    """All tables for a paper (package booktabs), the first as in Clark et al. 2011, Table 1."""
+    return files.latex(tables(comparison))
+
+
+def markdown_tables(comparison: SystemsComparison) -> str:
+    """All tables, with the notes of the whole comparison."""
+    return files.markdown(
+        "Comparison", [verdict(comparison), *comparison.recipe["notes"]], tables(comparison)
+    )

@@ -12,6 +12,7 @@ from features.basics.numerals import finite_or_none
 from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
+from qe.evaluation.power import Point
 from qe.statistics.buckets import BucketReport
 from qe.statistics.family import Pair
 from qe.statistics.levels import Levels
@@ -222,6 +223,19 @@ class SingleRuns:
         return {**named, "by_number_of_runs": [vars(item) for item in self.by_number]}
 
 
+@dataclass(frozen=True)
+class NeededSegments:
+    """The segments (groups) that show a difference with the requested power; None if it is 0 or undefined."""
+
+    system: str
+    baseline: str
+    metric: str
+    difference: float
+    units: int
+    needed: int | None
+    by_size: tuple[Point, ...] = ()
+
+
 @summarised
 @dataclass(frozen=True, eq=False)
 class SystemsComparison:
@@ -245,6 +259,8 @@ class SystemsComparison:
         The same comparisons in buckets of segments; None unless requested.
     single_runs : tuple of SingleRuns
         What one run each would have said; empty unless requested.
+    power : tuple of NeededSegments
+        How many segments the differences need; empty unless requested.
     """
 
     recipe: dict[str, Any]
@@ -260,6 +276,7 @@ class SystemsComparison:
     ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
     buckets: BucketReport | None = None
     single_runs: tuple[SingleRuns, ...] = ()
+    power: tuple[NeededSegments, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Recipe, systems and comparisons; None for what is undefined. `median_run` counts from 0."""
@@ -275,6 +292,7 @@ class SystemsComparison:
             "ranks": plain(self.ranks),
             "buckets": plain(self.buckets),
             "single_runs": plain(self.single_runs),
+            **({"power": plain(self.power)} if self.power else {}),
         }
 
     def figures(self) -> dict[str, float]:

@@ -22,6 +22,8 @@ class TextMetric(ABC):
     ----------
     title : str
         What tables and plots call it; empty if what it measures has a name of the user's.
+    about : str
+        The unit, for plots, if the title does not say it.
     higher_is_better : bool or None
         Which direction is good; None if neither is.
     needs_references : bool
@@ -29,6 +31,7 @@ class TextMetric(ABC):
     """
 
     title: ClassVar[str] = ""
+    about: ClassVar[str] = ""
     higher_is_better: ClassVar[bool | None]
     needs_references: ClassVar[bool] = True
 

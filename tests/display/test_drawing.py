@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from qe.display.drawing import PLOTS, canvas, save
+from qe.display.drawing import canvas, save
+from qe.display.plot_formats import PLOTS
 from tests.factories import refuses
 
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}

@@ -118,7 +118,7 @@ def test_latex_is_a_table_of_booktabs() -> None:
     assert r"& 0.000 & [$-$0.100, 0.250] & .300 \\" in text
     assert r"rmse & ridge $<$b$>$ \& 5 \% & -- & -- & ? \\" in text
     assert (
-        r"\caption{By DeltaAvg. $^{*}$: p $\le$ .05; -: undefined; ?: cannot be decided. n = 100 segments.}"
+        r"\caption{By DeltaAvg. $^{*}$: p $\le$ .05; --: undefined; ?: cannot be decided. n = 100 segments.}"
         in text
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from qe.cli import main
+from qe.cli._commands import DRAWING
 
 COMET = "{0}.txt\tSegment {1}\tscore: {2}"
 
@@ -18,7 +19,7 @@ def files(tmp_path: Path, monkeypatch: Any) -> None:
     rng = np.random.default_rng(3)
     words, names = np.array(["a", "b", "c", "d"]), ("x", "y")
     for name in ("ref", "x", "y"):
-        lines = (" ".join(rng.choice(words, 6)) for _ in range(30))
+        lines = (" ".join(rng.choice(words, 4 + i % 5)) for i in range(30))
         Path(f"{name}.txt").write_text("".join(f"{line}\n" for line in lines))
     scores = {name: rng.normal(i, 1, 30).round(3) for i, name in enumerate(names)}
     rows = [f"{name}\t{i + 1}\t{scores[name][i]}\t{9 - scores[name][i]}" for name in names for i in range(30)]
@@ -58,6 +59,18 @@ RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics 
          ["'comet' scores the systems x, y, and not 'one'", "joined by their names"], []),
         (f"compare {TEXTS} --scores long.tsv", 2, ["has 31 segments (1 to 31), but the outputs have 30"], []),
         ("compare --scores table.tsv --lower-is-better nix", 2, ["names no metric of --scores: nix"], []),
+        ("compare --scores table.tsv", 0,
+         ["difference, 95 %", "s_sel: spread with other segments", "baseline: x"], ["s_test"]),
+        (f"compare {TEXTS} --ranks --margin bleu=1 --bucket length --latex", 0,
+         [r"\caption{BLEU of 30 segments; differences: system minus x.", r"\label{tab:bleu-of-30-segments}",
+          r"\label{tab:ranks-simultaneous-bootstrap}", r"\caption{Equivalence", r"\label{tab:by-"],
+         ["undefined", "ranks by", "within 1"]),
+        (f"compare {TEXTS} --ranks --margin bleu=1 --markdown", 0,
+         ["### BLEU of 30 segments; differences: system minus x", "### Ranks", "### Equivalence",
+          "| metric | system | mean | s_sel | 95 % interval | difference, 95 % | p | p corr. |"], []),
+        (f"compare {TEXTS} --csv --markdown", 2, ["only one of --json, --markdown, --latex and --csv"], []),
+        ("compare --scores table.tsv --power", 0, ["Segments that the differences need"], ["groups"]),
+        ("compare --scores table.tsv --plots eps", 2, ["unknown format of plots 'eps'; known: png"], []),
         ("rank table.tsv", 2, ["systems are compared by scores with `qe compare --scores FILE`"], ["_a"]),
         ("rank comet.txt", 2, ["`qe compare --scores FILE`"], ["system_a"]),
         ("rank ref.txt", 2, ["first lines: system_a"], ["--scores"]),
@@ -75,3 +88,20 @@ def test_what_is_printed(
     assert stopped.value.code == code, printed
     assert [text for text in contained if text not in printed] == [], printed
     assert [text for text in absent if text in printed] == [], printed
+
+
+@pytest.mark.parametrize("verb", sorted(DRAWING))
+def test_verbs_that_draw_take_plots(verb: str, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main([*verb.split(), "--help"])
+    assert "--plots FORMAT..." in capsys.readouterr().out
+
+
+def test_plots_say_which_minus_which_and_length_of_what(capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", *TEXTS.replace("bleu", "length").split(), "--bucket", "length", "--samples", "100",
+              "--output", "out", "--plots", "svg", "pdf", "png"])  # fmt: skip
+    assert {path.suffix for path in Path("out").glob("runs.*")} == {".png", ".svg", ".pdf"}
+    assert "(output in % of the reference; neither direction is better)" in Path("out/runs.svg").read_text()
+    drawn = Path("out/by-1-length.svg").read_text()
+    assert "y minus x, 95 % interval" in drawn and "words of the reference" in drawn

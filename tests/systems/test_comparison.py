@@ -166,7 +166,7 @@ def test_table_csv_and_latex_tell_the_same(example: SystemsComparison) -> None:
     assert [(row["metric"], row["system"]) for row in table] == shown
     assert float(table[1]["mean"]) == example.scores["sys1"]["bleu"].instability.mean
     assert table[0]["p"] == ""
-    latex = report.latex_table(example)
+    latex = report.latex_tables(example)
     assert r"BLEU $\uparrow$" in latex and r"TER $\downarrow$" in latex and "18.81 & 0.26 & 0.29" in latex
 
 
@@ -364,7 +364,7 @@ def test_latex_escapes_names() -> None:
     comparison = compare(
         systems, [Texts.from_lines(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50)
     )
-    assert r"a\_b" in report.latex_table(comparison) and r"50\%" in report.latex_table(comparison)
+    assert r"a\_b" in report.latex_tables(comparison) and r"50\%" in report.latex_tables(comparison)
 
 
 @pytest.fixture

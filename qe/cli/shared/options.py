@@ -69,6 +69,7 @@ class CommonOptions:
 
     output:
       --overwrite  Replace outputs that exist.
+      --plots FORMAT...  Formats of plots next to PNG: svg pdf. (default: QE_PLOTS, or png)
       --json  Print JSON instead of tables.
       --markdown  Print tables as Markdown.
       --latex  Print tables as LaTeX.

@@ -298,6 +298,7 @@ class Length(TextMetric):
     """
 
     title: ClassVar[str] = "Length"
+    about: ClassVar[str] = "output in % of the reference"
     higher_is_better: ClassVar[bool | None] = None
     tokenize: Tokenization = "none"
     language: str = "en"
