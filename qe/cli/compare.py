@@ -31,8 +31,6 @@ _FOR_RUNS = {
 
 def check_options(ctx: typer.Context) -> None:
     """Raises InputError for an option that applies to MT systems only."""
-    from features.basics.errors import InputError
-
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE" and option.name not in _FOR_RUNS:
@@ -47,7 +45,6 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
 
     Out-of-fold predictions on the training segments are compared.
     """
-    from features.basics.errors import InputError
     from qe.evaluation import board_of_pairs, leaderboard
     from qe.evaluation.tables import differences
 
@@ -197,14 +194,13 @@ def compare(
         compare_runs(runs, resampling.samples, resampling.seed, form, output)
         return
     if not system and not scores:
-        remedy = (
-            "--references FILE --system A=FILE --system B=FILE, --scores TABLE, or two folders of `qe train`"
-        )
+        remedy = "--references FILE --system A=FILE --system B=FILE, --scores TABLE, or two folders of runs"
         raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
     from qe.statistics.equivalence import margins
     from qe.statistics.settings import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
+    from qe.systems.comparison import with_buckets
     from qe.systems.segment_scores import files_of, named_files, read_segment_scores
     from qe.systems.text_metric import metrics_for
 
@@ -221,35 +217,30 @@ def compare(
     chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
     _warn_of_tokenization(chosen, lines)
     outputs = [(name, tuple(_texts(Path(run)) for run in runs_of)) for name, runs_of in system_files]
-    lengths = [len(texts) for texts in (*(runs_of[0] for _, runs_of in outputs), *reference)]
-    count = lengths[0] if lengths else None
-    scored = read_segment_scores(scores or [], dict(outputs), lower_is_better or [], count)
+    columns = [*(runs_of[0] for _, runs_of in outputs), *reference]
+    scored = read_segment_scores(scores or [], dict(outputs), lower_is_better or [], columns)
     if twice := sorted(scored.metrics.keys() & set(names)):
         raise InputError(f"--scores names a metric of --metrics: {', '.join(twice)}", remedy="rename it")
     chosen |= scored.metrics
     if annotator is not None:
         chosen["dependency_f"] = _dependency_f(annotator, tokenize, language, lines)
-    text = ("source", sources.lines) if sources is not None else None
-    if text is None and reference:
-        text = "reference", reference[0].lines
-    bands = buckets.read(text)
+    texts = {"source": sources, "reference": reference[0] if reference else None}
+    shown = ((name, column.lines) for name, column in texts.items() if column is not None)
+    bands = buckets.read(next(shown, None))
     systems = _systems(outputs or list(scored.outputs.items()), dev or [], list(chosen), scored)
     check_buckets(bands, len(systems[0].runs[0]))
     if sources is not None and len(sources) != len(systems[0].runs[0]):
         raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", location=source)
-    settings: Any = vars(resampling)
     with locked_output(output, "compare", files), progress_bar(quiet) as progress:
         comparison = run_comparison(
             systems, reference, chosen,
-            baseline=baseline, settings=ResamplingSettings(**settings), progress=progress,
+            baseline=baseline, settings=ResamplingSettings(**vars(resampling)), progress=progress,
             dev_references=[_texts(path) for path in dev_references or []],
             groups=groups(group or []), margins=margins(margin or [], list(chosen)),
             ranks=ranks,
         )  # fmt: skip
         comparison.recipe["notes"] += scored.notes
         if buckets.bucket:
-            from qe.systems.comparison import with_buckets
-
             comparison = with_buckets(comparison, bands, resampling.samples)
         if power:
             from qe.systems.power import needed_segments

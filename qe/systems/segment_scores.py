@@ -52,18 +52,18 @@ def files_of(scores: Iterable[str]) -> list[Path]:
 
 
 def read_segment_scores(
-    scores: Sequence[str], systems: Runs, lower_is_better: Sequence[str], segments: int | None
+    scores: Sequence[str], systems: Runs, lower_is_better: Sequence[str], texts: Sequence[Texts]
 ) -> ScoredRuns:
     """Scores of the systems' segments; without systems, those of the tables.
 
-    segments  lines of outputs and references; None without any
+    texts  outputs and references, whose lines are the segments
 
     Raises InputError for unknown or repeated names, and systems or segments that do not fit.
     """
     result = ScoredRuns()
     chosen = [text for text in scores if _is_table(text)]
     tables = read_metric_tables(chosen)[0] if chosen else []
-    names = _segments(tables, segments)
+    names = _segments(tables, len(texts[0]) if texts else None)
     if not systems:
         systems = {name: [] for table in tables for name in table.system_names()}
     result.files = {name: {} for name in systems}
