@@ -118,7 +118,7 @@ def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) 
         for edges, others in zip(translation, reference, strict=True):
             for variant in VARIANTS:
                 there = {edge[variant] for edge in others}
-                for edge in {edge[variant] for edge in edges}:
+                for edge in dict.fromkeys(edge[variant] for edge in edges):  # a set has no fixed order
                     (agreed if edge in there else differed)[variant][edge] += 1
     return {
         variant: {

@@ -48,6 +48,13 @@ def test_counts_by_hand() -> None:
     assert counted(own, other) == dict.fromkeys(VARIANTS, expected)
 
 
+def test_edges_are_counted_in_their_order() -> None:
+    """So that the same corpus gives the same file in every process."""
+    edges = [("d", "head", f"modifier{k}") for k in range(8)]
+    own = [[[dict.fromkeys(VARIANTS, edge) for edge in edges]]]
+    assert [list(counts) for counts in counted(own, [[[]]]).values()] == [edges] * len(VARIANTS)
+
+
 def test_quarters_are_of_ranked_edges() -> None:
     """Eight edges: two in a quarter, four in a half."""
     seen = {("d", "h", str(k)): (k, 8 - k) for k in range(8)}
