@@ -80,8 +80,8 @@ class DevelopmentSetBuilder(Builder):
 class DevelopmentSet(Resource):
     """Part of the corpus that replaces a translation system's development set.
 
-    It is translated (`features.phrase_decoding.decoder`) with resources built from the remaining pairs, none
-    of which shares its source or target.
+    It is translated (`features.phrase_decoding.decoder`) with resources built from pairs that share neither
+    its sources nor its targets.
 
     source     (n texts) the sources
     machine    their translations, lower-cased
