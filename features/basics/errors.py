@@ -55,13 +55,16 @@ def name_parameters(error: InputError) -> None:
     error.args = ("`".join(parts),)
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, json: bool = False) -> str:
     r"""Text of unknown origin as it may be shown: characters that nobody sees are spelled out.
 
-    >>> print(visible("\x1b[31mred"))
-    \x1b[31mred
+    json  whether the text is JSON, which has one form of escapes
+
+    >>> print(visible("\x1b[31mred"), visible('"\x9b"', json=True))
+    \x1b[31mred "\u009b"
     """
-    return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
+    form = "\\u{:04x}".format if json else lambda code: chr(code).encode("unicode_escape").decode()
+    return _UNSEEN.sub(lambda match: form(ord(match.group())), text)
 
 
 def combined_error(mistakes: Sequence[str], location: object = None) -> InputError:

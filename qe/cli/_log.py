@@ -30,7 +30,7 @@ def event(name: str, stream: TextIO | None = None, **values: Any) -> None:
 
     time_of = datetime.now(UTC).isoformat(timespec="milliseconds")
     content = output_schemas.stamped("log", {"time": time_of, "event": name, **values})
-    print(json.dumps(content, ensure_ascii=False), file=stream or sys.stderr, flush=True)
+    print(visible(json.dumps(content, ensure_ascii=False), json=True), file=stream or sys.stderr, flush=True)
 
 
 class TextLog:
@@ -42,7 +42,7 @@ class TextLog:
     def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
         """A note or a warning; `quiet` leaves it out."""
         if not quiet:
-            print(visible(f"qe {self.verb}: {text}"), file=sys.stderr)
+            print(f"qe {self.verb}: {text}", file=sys.stderr)
 
     def event(self, name: str, **values: Any) -> None:
         """An event for machines only."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, visible
 from qe.cli._help import line_width, listed
 from qe.cli._log import event, is_json
 from qe.cli._process import Stopped, process_environment, standard_streams, stopped_by_signals, store_named
@@ -97,7 +97,7 @@ def _run(verb: str, arguments: list[str]) -> None:
 
 def _refuse(as_json: bool, message: str, code: int) -> NoReturn:
     with suppress(OSError):  # stderr may be gone, too
-        event("error", message=message, exit=code) if as_json else print(message, file=sys.stderr)
+        event("error", message=message, exit=code) if as_json else print(visible(message), file=sys.stderr)
     sys.exit(code)
 
 

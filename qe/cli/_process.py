@@ -6,18 +6,18 @@ Signals end it in order, and stdout may be closed or narrow.
 import codecs
 import logging
 import os
-import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
-from features.basics.errors import InputError, known_name, visible
+from features.basics.errors import InputError, known_name
 from features.basics.threads import THREADS, cores
 from features.storage.surroundings import restored
+from qe.cli.shared.streams import VisibleStream
 from qe.display.plot_formats import PLOT_FORMATS, PLOTS
 
 _LIBRARIES = "OMP_NUM_THREADS"  # OpenBLAS, MKL, OpenMP, Arrow and PyTorch read it when they are loaded
@@ -72,17 +72,19 @@ def stopped_by_signals() -> Iterator[None]:
 def standard_streams() -> Iterator[None]:
     """Streams that a command can write to, however it was started.
 
-    A character that stdout's encoding lacks is written as JSON would escape it. Buffers are flushed here,
-    while errors can still be reported. Raises InputError if stdout cannot be written (a full disk, closed),
-    BrokenPipeError if nobody reads it (`qe ... | head`), also if Typer or Rich made an exit of that.
+    Control characters and overrides of direction are spelled out in messages on stderr, and on stdout if it
+    is a terminal. A character that stdout's encoding lacks is written as JSON would escape it. Buffers are
+    flushed here, while errors can still be reported. Raises InputError if stdout cannot be written (a full
+    disk, closed), BrokenPipeError if nobody reads it (`qe ... | head`), also if Typer or Rich made an exit
+    of that.
     """
     with _open_streams():
         codecs.register_error("qe-escape", _escaped)
         stream = sys.stdout
         if hasattr(stream, "reconfigure") and not _is_unicode(stream):
             stream.reconfigure(errors="qe-escape")
-        watched = _Watched(stream)
-        sys.stdout = cast(TextIO, watched)
+        watched, messages = _Watched(stream), sys.stderr
+        sys.stdout, sys.stderr = cast(TextIO, watched), cast(TextIO, VisibleStream(messages))
         try:
             yield
         except SystemExit:
@@ -97,35 +99,26 @@ def standard_streams() -> Iterator[None]:
         else:
             _flush(watched)
         finally:
-            sys.stdout = stream
+            sys.stdout, sys.stderr = stream, messages
 
 
-# Colours, which Rich writes, and a carriage return.
-_HARMLESS = re.compile("(\x1b\\[[0-9;]*m|\r)")
-
-
-class _Watched:
+class _Watched(VisibleStream):
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._terminal = stream.isatty()
         self.broken = False
 
     def write(self, text: str) -> int:
-        shown = _safe(text) if self._terminal else text
         with self._watching():
-            self._stream.write(shown)
+            if self._terminal:
+                super().write(text)
+            else:
+                self.raw.write(text)
         return len(text)
-
-    def writelines(self, lines: Any) -> None:
-        for line in lines:
-            self.write(line)
 
     def flush(self) -> None:
         with self._watching():
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+            self.raw.flush()
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
@@ -136,16 +129,6 @@ class _Watched:
             raise
         except OSError as error:
             raise InputError(f"cannot be written ({error.strerror})", location="stdout") from None
-
-
-def _safe(text: str) -> str:
-    r"""Colours stay; other control sequences are written out.
-
-    >>> _safe("\x1b[31mred\x1b[0m \x1b]0;title\x07\n")
-    '\x1b[31mred\x1b[0m \\x1b]0;title\\x07\n'
-    """
-    parts = _HARMLESS.split(text)  # harmless ones at odd places
-    return "".join(part if place % 2 else visible(part) for place, part in enumerate(parts))
 
 
 def _flush(stream: _Watched) -> None:

@@ -7,17 +7,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from features.basics.errors import visible
 from features.basics.progress import Progress as Report
 from features.basics.progress import silent
+from qe.cli.shared.streams import VisibleStream
 from qe.display.numbers import number
 
 QUIET: Final = 2.0  # seconds that a stage lasts before anything is shown
@@ -27,12 +29,17 @@ EVERY: Final = 30.0  # seconds between lines of a stage
 @contextmanager
 def progress_bar(quiet: bool = False) -> Iterator[Report]:
     """Yields a Progress callback that shows stages longer than two seconds; silent with `quiet`."""
-    console = Console(stderr=True)
+    messages = sys.stderr
+    console = Console(file=getattr(messages, "raw", messages))
     if quiet:
         yield silent
     elif console.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Pace())
-        with _LateBars(*columns, console=console, transient=True) as bars:
+        with (
+            _LateBars(*columns, console=console, transient=True) as bars,
+            redirect_stdout(cast(TextIO, VisibleStream(sys.stdout))),  # above the bars
+            redirect_stderr(cast(TextIO, VisibleStream(sys.stderr))),
+        ):
             yield _Bars(bars)
     else:
         with _ticking(Lines(sys.stderr)) as lines:
@@ -77,10 +84,10 @@ class _Bars:
         key = _key(stage)
         if key not in self.tasks:
             beginning = Beginning(count, self.bars.get_time())
-            self.tasks[key] = self.bars.add_task(stage, total=total, beginning=beginning, pace="")
+            self.tasks[key] = self.bars.add_task(visible(stage), total=total, beginning=beginning, pace="")
         task = next(t for t in self.bars.tasks if t.id == self.tasks[key])
         pace = task.fields["beginning"].pace(count, total, self.bars.get_time())
-        self.bars.update(task.id, completed=count, total=total, description=stage, pace=pace)
+        self.bars.update(task.id, completed=count, total=total, description=visible(stage), pace=pace)
 
 
 class _Pace(ProgressColumn):

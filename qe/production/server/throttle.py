@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from features.basics.errors import visible
+
 REQUESTS = "qe.production.server"  # the logger of requests
 _QUEUED = 1000  # lines that wait to be written
 _FAREWELL = 2.0  # seconds to write the last lines
@@ -97,7 +99,7 @@ def write_stderr(line: str) -> None:
     except (AttributeError, OSError):  # no file, as in tests
         print(line, file=sys.stderr, flush=True)
         return
-    content = f"{line}\n".encode("utf-8", errors="backslashreplace")
+    content = f"{visible(line)}\n".encode("utf-8", errors="backslashreplace")
     while content:
         content = content[os.write(descriptor, content) :]
 
