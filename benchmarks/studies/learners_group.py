@@ -21,7 +21,7 @@ from qe.config.experiment import StrategySection
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.training.objective import CandidateFailed, FoldData, Objective
-from qe.training.space import Space
+from qe.training.plan import Space
 from qe.training.study import Drawing
 
 LEARNERS = ("ridge", "svr_rbf", "lightgbm", "elastic_net")

@@ -31,9 +31,9 @@ from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
 from qe.training.check import check
 from qe.training.objective import FoldData, Objective
+from qe.training.plan import Space
 from qe.training.preparation import prepare
 from qe.training.search import Search
-from qe.training.space import Space
 
 SCALE = LabelScale("effort", 1, 5, True)
 # Other input than features: trees, a kernel, labels of two classes.

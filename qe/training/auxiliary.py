@@ -316,9 +316,8 @@ class AuxiliaryReader:
         if plan.parts and corpus_absent(section.resources):
             learned, rest = rows_of_own_corpus(len(split))
             split, corpus = split.take(learned), corpus.take(rest)
-        bundle = resources_for(
-            section.resources, corpus, plan.parts, self.cache, self.progress, plan.programs
-        )
+        annotators = plan.experiment.annotators
+        bundle = resources_for(section.resources, corpus, plan.parts, self.cache, self.progress, annotators)
         feature_set = FeatureSet.make(plan.features, bundle)
         return split, replace(primary, feature_set=feature_set, fold_by=by, part_features=None)
 

@@ -33,8 +33,7 @@ from qe.learning.selector import SELECTORS
 from qe.models.taxonomy import TAXONOMIES
 from qe.resources.origin import check_section
 from qe.statistics.metric import METRICS
-from qe.training.plan import Plan
-from qe.training.space import Space
+from qe.training.plan import Plan, Space
 
 MAX_POINTS = 1_000_000  # of a grid
 
@@ -333,12 +332,11 @@ def _check_search(experiment: Experiment) -> Iterator[str]:
     except (InputError, ModuleNotFoundError):  # reported with the strategy
         return
     if section.sampler == "grid":
-        yield from _checked("search.sampler", lambda: _check_grid(space.most_trials(section)))
-
-
-def _check_grid(points: int) -> None:
-    if points > MAX_POINTS:
-        raise InputError(f"a grid of {points:,} points; at most {MAX_POINTS:,} can be tried")
+        try:
+            if (points := space.most_trials(section)) > MAX_POINTS:
+                yield f"search.sampler: a grid of {points:,} points; at most {MAX_POINTS:,} can be tried"
+        except InputError as error:
+            yield _placed("search.sampler", error)
 
 
 def _check_model_name(experiment: Experiment) -> Iterator[str]:

@@ -22,12 +22,11 @@ from qe.data.dataset import LabelScale
 from qe.learning.selector import NothingSelected, Selector
 from qe.models.pipeline import Candidate, imputer, scaler
 from qe.statistics.metric import METRICS
-from qe.training.space import Space
+from qe.training.plan import Space
 from qe.training.study import FAILURE
 
 _MAX_REASON = 300  # characters
 _MAX_SELECTIONS = 16  # fitted selectors that a fold keeps
-_MAX_PREDICTIONS = 16  # trials whose predictions an objective keeps
 Predict = Callable[[pd.DataFrame], FloatArray]  # prepared features -> predictions
 
 
@@ -91,7 +90,7 @@ class FoldData:
     training_rows: NDArray[np.int64] | None = None
     n_added: int = 0
     clip: float = 0.0
-    _selections: dict[str, Selector] = field(default_factory=dict, repr=False)
+    _selections: dict[str, Selector] = field(default_factory=dict, init=False, repr=False)
     _last: tuple[str, Predict] | None = field(default=None, init=False, repr=False)
 
     @cached_property
@@ -110,7 +109,7 @@ class FoldData:
 
     def fitted(self, candidate: Candidate, seed: int) -> Predict:
         """The candidate fitted on the training rows."""
-        name = f"{_name(candidate)} {seed}"
+        name = f"{json.dumps(candidate.settings(), sort_keys=True)} {seed}"
         if self._last is None or self._last[0] != name:
             self._last = (name, self._fit(candidate, seed))
         return self._last[1]
@@ -158,10 +157,6 @@ def _transformed(
     return fitted.transform(train), fitted.transform(test)
 
 
-def _name(candidate: Candidate) -> str:
-    return json.dumps(candidate.settings(), sort_keys=True)
-
-
 @dataclass(frozen=True)
 class Objective:
     """Cross-validated metrics of a candidate: the mean over folds of each named metric."""
@@ -172,9 +167,6 @@ class Objective:
     scale: LabelScale
     seed: int
     threads: int = 0
-    _predictions: dict[str, tuple[float, list[FloatArray]]] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     def __call__(self, trial: optuna.Trial) -> tuple[float, ...]:
         """The metrics of the candidate that a trial draws. Raises TrialPruned or CandidateFailed."""
@@ -188,7 +180,9 @@ class Objective:
         except CandidateFailed as error:
             trial.set_user_attr(FAILURE, error.reason)
             raise
-        values = np.array([self._values(f, p) for f, p in zip(self.folds, predictions, strict=True)])
+        sign, metrics = self.scale.sign, [METRICS.get(name)() for name in self.metrics]
+        pairs = [(sign * f.gold, sign * p) for f, p in zip(self.folds, predictions, strict=True)]
+        values = np.array([[metric.score(*pair) for metric in metrics] for pair in pairs])
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
         trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
         mean = values.mean(axis=0)  # (folds, metrics) -> (metrics,)
@@ -197,22 +191,13 @@ class Objective:
             undefined = CandidateFailed(f"{metric} is undefined for its predictions")
             trial.set_user_attr(FAILURE, undefined.reason)
             raise undefined
-        self._predictions[_name(candidate)] = (self.sign * float(mean[0]), predictions)
-        if len(self._predictions) > _MAX_PREDICTIONS:
-            self._predictions.pop(max(self._predictions, key=lambda name: self._predictions[name][0]))
         return tuple(float(value) for value in mean)
 
     def predictions(self, candidate: Candidate) -> list[FloatArray]:
-        """Predictions of the held-out rows of every fold; those of this process's best trials are kept."""
-        if (known := self._predictions.get(_name(candidate))) is not None:
-            return known[1]
+        """Predictions of the held-out rows of every fold."""
         workers = self.threads or min(len(self.folds), cores())
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), self.folds))
-
-    def _values(self, fold: FoldData, predicted: FloatArray) -> list[float]:
-        sign = self.scale.sign
-        return [METRICS.get(m)().score(sign * fold.gold, sign * predicted) for m in self.metrics]
 
     @property
     def directions(self) -> list[Literal["minimize", "maximize"]]:

@@ -1,16 +1,28 @@
-"""Plan: a checked experiment, with what follows from its sections."""
+"""Plan: a checked experiment, with what follows from its sections, and its search space."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError
 from features.core.feature_set import expand, parts_needed, variant
 from features.core.tree_columns import make_trees
-from qe.config.experiment import IN_MEMORY, Experiment
+from qe.config.distributions import Distribution, nested, parse_space
+from qe.config.experiment import IN_MEMORY, Experiment, SearchSection, StrategySection
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
-from qe.training.space import Space
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS
+
+if TYPE_CHECKING:
+    import optuna
+
+    from qe.models.pipeline import Candidate
+
+What = Literal["learner", "selector"]
 
 
 @summarised
@@ -38,24 +50,13 @@ class Plan:
         return parts_needed(self.features)
 
     @property
-    def programs(self) -> dict[str, str]:
-        """Side of the corpus -> the annotator that the experiment names for it."""
-        named = self.experiment.annotators.items()
-        return {side: name for side, name in named if side != "pseudo_reference"}
-
-    @property
-    def space(self) -> Space:
+    def space(self) -> "Space":
         """The search space."""
         return Space(self.experiment.learner, self.experiment.selection)
 
-    @property
-    def trials(self) -> int:
-        """How many candidates the search tries; 1 if there is nothing to search."""
-        return self.space.most_trials(self.experiment.search)
-
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
-        made, data = self.experiment, self.experiment.dataset
+        made, data, space = self.experiment, self.experiment.dataset, self.space
         return {
             "name": made.name,
             "dataset": "an object" if data.format == IN_MEMORY else f"{data.format} at {data.path}",
@@ -69,8 +70,8 @@ class Plan:
             "outer": made.split.outer,
             "selectors": [each.kind for each in made.selection],
             "learners": [each.kind for each in made.learner],
-            "searched": list(self.space.distributions()),
-            "trials": self.trials,
+            "searched": list(space.distributions()),
+            "trials": space.most_trials(made.search),
             "objective": list(made.search.objective),
             "metric": made.evaluation.metric,
         }
@@ -98,3 +99,69 @@ class Plan:
             "learner": ", ".join(plan["learners"]),
             "search": f"{trials}; by {', '.join(plan['objective'])}",
         }
+
+
+@dataclass(frozen=True)
+class Space:
+    """Everything a trial draws: which learner, its parameters, which selector, its parameters."""
+
+    learners: Sequence[StrategySection]
+    selectors: Sequence[StrategySection]
+    clip: float = 0.0
+
+    def draw(self, trial: "optuna.trial.BaseTrial") -> "Candidate":
+        """One candidate; a parameter `p` of learner `k` is named `k.p` in the study."""
+        from qe.models.pipeline import Candidate  # slow to import, and not needed to check a plan
+
+        learner = _choose(trial, "learner", self.learners)
+        selector = _choose(trial, "selector", self.selectors)
+        first = learner.kind, _values(trial, learner, "learner")
+        return Candidate(*first, selector.kind, _values(trial, selector, "selector"), self.clip)
+
+    def distributions(self) -> dict[str, Distribution]:
+        """All parameters by their names in the study."""
+        spaces = [(section, _space(section, "learner")) for section in self.learners]
+        spaces += [(section, _space(section, "selector")) for section in self.selectors]
+        return {f"{s.kind}.{name}": value for s, space in spaces for name, value in space.items()}
+
+    @property
+    def single(self) -> bool:
+        """Whether there is nothing to search."""
+        return not self.distributions() and len(self.learners) == len(self.selectors) == 1
+
+    def grid(self) -> dict[str, list[Any]]:
+        """Values of every parameter. Raises InputError for a continuous range or several strategies."""
+        if len(self.learners) > 1 or len(self.selectors) > 1:
+            raise InputError("a grid takes one learner and one selector", location="search.sampler")
+        return {name: values.grid(name) for name, values in self.distributions().items()}
+
+    def most_trials(self, section: SearchSection) -> int:
+        """How many candidates a search tries at most; 1 if there is nothing to search."""
+        if self.single:
+            return 1
+        if section.sampler == "grid":
+            return math.prod(len(values) for values in self.grid().values())
+        return section.most_trials
+
+
+def _choose(
+    trial: "optuna.trial.BaseTrial", what: What, sections: Sequence[StrategySection]
+) -> StrategySection:
+    if len(sections) == 1:
+        return sections[0]
+    kind = trial.suggest_categorical(what, [section.kind for section in sections])
+    return next(section for section in sections if section.kind == kind)
+
+
+def _values(trial: "optuna.trial.BaseTrial", section: StrategySection, what: What) -> dict[str, Any]:
+    space = _space(section, what)
+    drawn = {name: value.draw(trial, f"{section.kind}.{name}") for name, value in space.items()}
+    return {**section.params, **nested(drawn)}
+
+
+def _space(section: StrategySection, what: What) -> dict[str, Distribution]:
+    if section.space is not None:
+        return parse_space(section.space, "learner.space" if what == "learner" else "selection.space")
+    catalogue: Catalogue[Any] = LEARNERS if what == "learner" else SELECTORS
+    default: dict[str, Distribution] = catalogue.get(section.kind).space
+    return {name: value for name, value in default.items() if name not in section.params}

@@ -1,6 +1,6 @@
 """Preparation: data, folds and resources of a plan, and the feature tables of the folds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from qe.training.auxiliary import (
     join_rows,
 )
 from qe.training.auxiliary_labels import AuxiliaryLabels
-from qe.training.extraction import Extraction
+from qe.training.extraction import Extraction, Tables
 from qe.training.objective import FoldData
 from qe.training.plan import Plan
 from qe.training.reading import TrainingRows
@@ -142,13 +142,20 @@ class Prepared:
         """The rows that families which learn from labels are fitted on for the final model."""
         return Fitting.for_fold(self.training, self.auxiliaries, self.training.segments.take([])).split
 
-    def fold(self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64]) -> FoldTables:
-        """Features of one fold; families that learn are fitted on its training rows and those added."""
+    def fold(
+        self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64], tables: Tables | None = None
+    ) -> FoldTables:
+        """Features of one fold; families that learn are fitted on its training rows and those added.
+
+        tables  of the rows of the first dataset, if they are known
+        """
         first, scored = self.training.take(train_rows), self.training.take(test_rows).segments
         fitting = Fitting.for_fold(first, self.auxiliaries, scored)
-        parts = (self.training.segments, *(each.split.segments for each, _ in fitting.added))
-        static = pd.concat([self.extraction.static(part) for part in parts])
-        train, test = self.extraction.fit_and_score(fitting.split, scored, static)
+        if tables is None:
+            parts = (self.training.segments, *(each.split.segments for each, _ in fitting.added))
+            static = pd.concat([self.extraction.static(part) for part in parts])
+            tables = self.extraction.fit_and_score(fitting.split, scored, static)
+        train, test = tables
         added = self._added(fitting, train, first, scored)
         return FoldTables(train.iloc[: len(train_rows)], test, added)
 
@@ -156,13 +163,8 @@ class Prepared:
         """`fold` of all folds; they share fitted families unless these are fitted on several datasets."""
         if any(each.section.joint for each in self.auxiliaries):
             return [self.fold(*fold) for fold in folds]
-        result = []
-        for (train, test), (train_rows, test_rows) in zip(
-            self.extraction.folds(self.training, folds), folds, strict=True
-        ):
-            first, scored = self.training.take(train_rows), self.training.take(test_rows).segments
-            result.append(FoldTables(train, test, self._added(Fitting(first, ()), train, first, scored)))
-        return result
+        tables = self.extraction.folds(self.training, folds)
+        return [self.fold(*fold, each) for fold, each in zip(folds, tables, strict=True)]
 
     def _added(
         self, fitting: Fitting, train: pd.DataFrame, first: Split, scored: Segments
@@ -227,26 +229,29 @@ def prepare(
     experiment, section = plan.experiment, plan.experiment.split
     dataset = reading.translated(dataset, experiment, cache, progress)
     rows = reading.rows_of(plan, dataset, calibrating)
-    built = build(plan, rows, cache, progress)
+    feature_set, bundle, part_features = build(plan, rows, cache, progress)
     extraction = Extraction(
-        built.feature_set, cache, section.fold_by, section.block, section.seed, progress=progress,
-        clock=clock or Clock(), part_features=built.part_features,
+        feature_set, cache, section.fold_by, section.block, section.seed, progress=progress,
+        clock=clock or Clock(), part_features=part_features,
     )  # fmt: skip
     static = partial(extraction.static, rows.training.segments)
-    extraction = replace(
-        extraction, labels=AuxiliaryLabels.for_training(experiment, dataset, rows.training, static)
-    )
+    labels = AuxiliaryLabels.for_training(experiment, dataset, rows.training, static)
+    extraction = replace(extraction, labels=labels)
     if experiment.trees:
         _check_parses(experiment, dataset, rows.training, extraction)
     auxiliaries, notes = AuxiliaryReader(plan, dataset, rows, extraction, cache, progress).read()
-    dataset = replace(dataset, notes=(*plan.omitted, *dataset.notes, *rows.notes, *built.notes, *notes))
+    if part_features is not None and experiment.resources is not None:
+        texts, parts = " and ".join(experiment.resources.texts), part_features.parts.count
+        notes.insert(0, OWN_TEXTS.format(texts=texts, parts=parts))
+    dataset = replace(dataset, notes=(*plan.omitted, *dataset.notes, *rows.notes, *notes))
     negatives = None
     if experiment.negatives is not None:
         columns = experiment.made_columns()
         negatives = Negatives(experiment.negatives, dataset.scale, experiment.seed, columns)
-    folds = reading.all_folds(rows.training, experiment)
+    repeats = (reading.folds_of(rows.training, experiment, section.folds, n) for n in range(section.repeats))
+    folds = [fold for repeat in repeats for fold in repeat]
     prepared = Prepared(
-        experiment, dataset, rows.training, folds, built.bundle, extraction, rows.calibration, auxiliaries,
+        experiment, dataset, rows.training, folds, bundle, extraction, rows.calibration, auxiliaries,
         negatives,
     )  # fmt: skip
     labelled = {name: split for name, split in prepared.other_splits.items() if split.scores is not None}
@@ -277,48 +282,37 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
     return replace(plan, experiment=plan.experiment.with_annotators(names))
 
 
-@dataclass(frozen=True, eq=False)
-class Features:
-    """The extractors with their resources, and with those built without the texts of each part."""
+def build(
+    plan: Plan, rows: TrainingRows, cache: Path, progress: Progress
+) -> tuple[FeatureSet, Bundle | None, OutOfFold[FeatureSet] | None]:
+    """The extractors, their resources, and the extractors with resources without the texts of each part.
 
-    feature_set: FeatureSet
-    bundle: Bundle | None
-    part_features: OutOfFold[FeatureSet] | None = None
-    notes: tuple[str, ...] = ()
-
-
-def build(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> Features:
-    """Loads or builds the resources, and makes the extractors. Raises InputError for what they lack."""
+    Raises InputError for what they lack.
+    """
     section, trees = plan.experiment.resources, plan.experiment.trees
     check_files(plan.features)
+    bundle: Bundle | None
+    part_features: OutOfFold[FeatureSet] | None = None
     if not plan.parts or section is None or not section.texts:
-        bundle = resources_for(section, rows.corpus, plan.parts, cache, progress, plan.programs)
-        built = Features(FeatureSet.make(plan.features, bundle, trees), bundle)
+        bundle = resources_for(section, rows.corpus, plan.parts, cache, progress, plan.experiment.annotators)
+        feature_set = FeatureSet.make(plan.features, bundle, trees)
     else:
         training = rows.training
         texts = own_texts(section, training.segments, training.labels(), plan.parts, cache, progress)
-        feature_set, apart = out_of_part_features(texts, plan.features, trees)
-        note = OWN_TEXTS.format(texts=" and ".join(section.texts), parts=texts.parts.count)
-        built = Features(feature_set, texts.complete, apart, (note,))
-    names = built.feature_set.names
+        bundle, feature_set = texts.complete, FeatureSet.make(plan.features, texts.complete, trees)
+        others = [FeatureSet.make(plan.features, without) for without in texts.held_out_bundles]
+        extractors = [
+            _with_parts(texts, str(config["kind"]), extractor, [other.extractors[i] for other in others])
+            for i, (config, extractor) in enumerate(zip(plan.features, feature_set.extractors, strict=True))
+        ]
+        feature_set = replace(feature_set, extractors=tuple(extractors))
+        part_features = OutOfFold(texts.parts, others)
+    names = feature_set.names
     for learner in plan.experiment.learner:
         for name in LEARNERS.get(learner.kind)().feature_names(learner.params):
             if name not in names:
                 raise InputError(f"the learner '{learner.kind}': {unknown_name('feature', name, names)}")
-    return built
-
-
-def out_of_part_features(
-    texts: OwnTexts, features: Sequence[Mapping[str, Any]], trees: Sequence[Mapping[str, Any]]
-) -> tuple[FeatureSet, OutOfFold[FeatureSet]]:
-    """The features with the resources of all texts, and with those built without each part."""
-    whole = FeatureSet.make(features, texts.complete, trees)
-    others = [FeatureSet.make(features, bundle) for bundle in texts.held_out_bundles]
-    extractors = tuple(
-        _with_parts(texts, str(config["kind"]), extractor, [other.extractors[i] for other in others])
-        for i, (config, extractor) in enumerate(zip(whole.configs, whole.extractors, strict=True))
-    )
-    return replace(whole, extractors=extractors), OutOfFold(texts.parts, others)
+    return feature_set, bundle, part_features
 
 
 def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, variants: Sequence[Any]) -> Extractor:

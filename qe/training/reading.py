@@ -37,15 +37,14 @@ def read_dataset(
     """The experiment's first dataset, or that of a section, tokenized. Raises InputError for its mistakes."""
     section = experiment.dataset if section is None else section
     check_path(section, place)
-    options = with_weights(section.format, section.options(), experiment.weights)
+    options, weights = section.options(), experiment.weights
+    if (
+        isinstance(weights, WeightsSection)
+        and weights.column != ROW_WEIGHTS
+        and "columns" in option_names(section.format)
+    ):
+        options["columns"] = {**options.get("columns", {}), ROW_WEIGHTS: weights.column}
     return tokenized(make_format(section.format, options).read(section.path), experiment)
-
-
-def with_weights(name: str, options: dict[str, Any], weights: str | WeightsSection) -> dict[str, Any]:
-    """Keys of a format, with the column that weighs rows among its `columns`, if it takes some."""
-    if isinstance(weights, str) or weights.column == ROW_WEIGHTS or "columns" not in option_names(name):
-        return options
-    return {**options, "columns": {**options.get("columns", {}), ROW_WEIGHTS: weights.column}}
 
 
 def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
@@ -166,13 +165,6 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
         documents=split.segments.doc_id,
         classes=scores if two_classes else None,
     )
-
-
-def all_folds(split: Split, experiment: Experiment) -> list[Fold]:
-    """The folds of every repeat, one repeat after the other."""
-    section = experiment.split
-    repeats = (folds_of(split, experiment, section.folds, repeat) for repeat in range(section.repeats))
-    return [fold for folds in repeats for fold in folds]
 
 
 def scores_of(split: Split) -> FloatArray:

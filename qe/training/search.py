@@ -30,10 +30,9 @@ from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
 from qe.training import study as studies
 from qe.training.objective import CandidateFailed, FoldData, Objective
-from qe.training.plan import Plan
+from qe.training.plan import Plan, Space
 from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
 from qe.training.reading import folds_of
-from qe.training.space import Space
 
 _DRAWN = "qe.drawn"  # attribute of a study: sampler and seeds of all its trials
 _SEVERAL = "several"
@@ -60,7 +59,6 @@ OnTrial = Callable[[Finished], None]
 class SearchResult:
     """The chosen candidate and the whole study.
 
-    predictions   the candidate's predictions of the held-out rows of every fold
     reproducible  whether the seed alone gives the same study again, however often it was stopped
     note          what was lost of a study that a crash had damaged; empty if nothing was
     ended         why the search ended
@@ -72,7 +70,6 @@ class SearchResult:
     best_trial: FrozenTrial
     study: optuna.Study
     objective: Objective
-    predictions: Sequence[FloatArray]
     reproducible: bool = True
     note: str = ""
     ended: str = ""
@@ -197,8 +194,8 @@ class Search:
                 )
         best = Candidate(**trial.user_attrs["candidate"])
         return SearchResult(
-            best, trial, self.study, self.objective, self.objective.predictions(best), reproducible,
-            ended=reason, by_user=trial_number is not None, section=section,
+            best, trial, self.study, self.objective, reproducible, ended=reason,
+            by_user=trial_number is not None, section=section,
         )  # fmt: skip
 
     def add_trials(self, progress: Progress = silent) -> Callable[[], list[Finished]]:

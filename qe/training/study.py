@@ -21,7 +21,7 @@ from features.storage.damage import damage_reported
 from features.storage.files import digest
 from qe.config.experiment import SearchSection
 from qe.config.stores import STUDY_TABLES, check_journal, check_server, check_study_storage
-from qe.training.space import Space
+from qe.training.plan import Space
 
 FAILURE = "failure"  # attribute of a trial: why its candidate failed
 _OWNER = "qe.experiment."  # attribute of a study: this and the fingerprint of its experiment

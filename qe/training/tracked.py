@@ -25,11 +25,11 @@ from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
 from qe.tracking.ui import show_columns
 from qe.training.fitting import bounds_of
+from qe.training.plan import Space
 from qe.training.preparation import Prepared
 from qe.training.reading import scores_of
 from qe.training.reporting import TrainingResult, recipe, repeat_figures
 from qe.training.search import Finished, OnTrial
-from qe.training.space import Space
 from qe.training.summary import PARTS, best_of, model_line, summary, value_of
 
 # Part of a report -> the group of its metrics in MLflow, which draws metrics with one prefix together.

@@ -127,7 +127,7 @@ def train(
         started, clock = time.perf_counter(), Clock(progress)
         with clock.part("data and resources"):
             prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
-        state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared, trial))
+        _claim(state, prepared, trial)
         if state.unchanged:
             report = read_json("the report", output / "report.json", "start again with --overwrite")
             return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
@@ -174,7 +174,8 @@ def _fit(
         prepared = replace(prepared, experiment=experiment)
         tracked.log_budgets(run, experiment)
     with clock.part("out-of-fold predictions"):
-        repeats = gathered(folds, search.predictions, prepared.experiment.split.folds)
+        predicted = search.objective.predictions(search.best)
+        repeats = gathered(folds, predicted, prepared.experiment.split.folds)
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     with clock.part("guard"):
@@ -213,25 +214,20 @@ def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
     return len(result.trials)
 
 
-def _inputs(prepared: Prepared) -> list[Path]:
-    experiment = prepared.experiment
-    others = [file for each in prepared.auxiliaries for file in each.files]
-    return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path), *others]
-
-
-def _command(prepared: Prepared, trial: int | None) -> str:
-    text = json.dumps(prepared.experiment.settings(), sort_keys=True)
-    return digest(version(), text, _fingerprint(prepared), *([] if trial is None else [trial]))
-
-
-def _fingerprint(prepared: Prepared) -> str:
-    values = prepared.experiment.settings()
+def _claim(state: RunState, prepared: Prepared, trial: int | None) -> None:
+    experiment, dataset = prepared.experiment, prepared.dataset
+    values = experiment.settings()
+    text = json.dumps(values, sort_keys=True)
     for key in ("trials", "time", "without_gain", "storage", "failures"):
         values["search"].pop(key)
     relevant = {key: values[key] for key in (*SETTINGS, "split", "selection", "learner", "search")}
-    return digest(
+    fingerprint = digest(
         json.dumps(relevant, sort_keys=True),
-        prepared.dataset.fingerprint,
+        dataset.fingerprint,
         prepared.extraction.feature_set.fingerprint,
         *(each.fingerprint for each in prepared.auxiliaries),
     )
+    command = digest(version(), text, fingerprint, *([] if trial is None else [trial]))
+    others = [file for each in prepared.auxiliaries for file in each.files]
+    inputs = [*experiment.inputs(), *dataset.files(experiment.dataset.path), *others]
+    state.claim(fingerprint, inputs, command)

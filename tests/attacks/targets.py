@@ -28,8 +28,8 @@ from qe.models.training_rows import HeldOutPredictions
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 from qe.tracking.logged_models import model_directory
+from qe.training.plan import Space
 from qe.training.run_state import JOURNAL, RunState
-from qe.training.space import Space
 from qe.training.study import earlier_trials, journal
 from qe_treebanks.annotator_folder import MANIFEST as ANNOTATORS
 from qe_treebanks.annotator_folder import AnnotatorFolder, train

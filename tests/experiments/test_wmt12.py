@@ -13,7 +13,7 @@ from features.core.tree_columns import make_trees
 from qe.config.experiment import Experiment, load
 from qe.getting_started.catalogue.features import columns_of
 from qe.training.check import mistakes
-from qe.training.space import Space
+from qe.training.plan import Space
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "wmt12"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
