@@ -5,6 +5,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast, final, get_type_hints
 
@@ -139,6 +140,6 @@ def kind_of(resource: type[Resource]) -> str:
 
 def declaration(make: Callable[..., Any]) -> Callable[..., Any]:
     """The callable that declares the parameters of `make`: itself, or the builder of a kind's own `build`."""
-    inner = inspect.unwrap(make)
+    inner = inspect.unwrap(make.func if isinstance(make, partial) else make)
     kind = getattr(inner, "__self__", None)
     return kind.builder if inspect.isclass(kind) and issubclass(kind, Resource) else inner

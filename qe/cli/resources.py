@@ -11,7 +11,7 @@ from qe.cli.shared.progress import progress_bar
 if TYPE_CHECKING:
     from features.basics.progress import Progress
     from features.core.bundle import Builders, Bundle
-    from qe.resources.partial import Build
+    from qe.resources.bundle_source import Build
 
 app = Application()
 
@@ -108,7 +108,7 @@ def build(
     from qe.resources.bundle_source import BundleSource, Inputs
     from qe.resources.corpora import CorpusFiles
     from qe.resources.monolingual import Monolingual
-    from qe.resources.parts_tables import bundle_table
+    from qe.resources.settings import bundle_table
 
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
     sides = {"source": source_annotation, "target": target_annotation}
@@ -168,8 +168,7 @@ def list_parts(json: bool = False) -> None:
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --only topic_model --set topic_model.topics=50
     """
-    from qe.resources.parts_tables import catalogue_table
-    from qe.resources.settings import catalogue
+    from qe.resources.settings import catalogue, catalogue_table
 
     parts = catalogue()
     emit("resources-list", {"parts": parts}, json, catalogue_table(parts))
@@ -181,7 +180,7 @@ def _built(
     import sys
 
     from features.core.bundle import with_needs
-    from qe.resources.partial import build_possible
+    from qe.resources.bundle_source import build_possible
 
     required = requested if possible else with_needs(parts)
     bundle, skipped = build_possible(build, parts, progress, required)

@@ -26,9 +26,8 @@ from features.basics.short_repr import in_short
 from features.storage.files import resolved
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
-from qe.config.families import readable_configs
 from qe.config.overrides import override, run_name
-from qe.config.schema import Section, Seed, drafted
+from qe.config.schema import Section, Seed, drafted, readable_configs
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
 

@@ -42,7 +42,7 @@ class Alignments:
             raise InputError("no such file", location=self.path, remedy="check the path of the alignments")
         return sha256(self.path)
 
-    def builders(self, fallback: Builders) -> Builders:
+    def builders(self) -> Builders:
         """Builders for parts that take the corpus' links, without our aligner.
 
         They are for `features.core.bundle.build`.

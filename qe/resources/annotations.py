@@ -139,7 +139,7 @@ class Annotations:
         """Everything comes from the same."""
         return cls(dict.fromkeys(KEPT, sides))
 
-    def builders(self, fallback: Builders) -> Builders:
+    def builders(self) -> Builders:
         """How `features.core.bundle.build` makes annotations."""
         return {"annotation": self._built}
 

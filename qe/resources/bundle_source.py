@@ -1,9 +1,9 @@
 """BundleSource: everything that a bundle is built from, and its cache key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
@@ -18,23 +18,6 @@ from qe.resources.corpora import Corpus, Tokenizers
 from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
 from qe.resources.settings import PartSettings, checked
-
-
-class Input(Protocol):
-    """Something that parts are built from, in addition to the corpus."""
-
-    def builders(self, fallback: Builders) -> Builders:
-        """Kind or part -> the function that makes it of this input.
-
-        Otherwise a part is made by `fallback`, which also makes the rest.
-        """
-
-    @property
-    def wanted(self) -> Mapping[str, Mapping[str, Any]]:
-        """Part -> the settings that it must have if it was made of this input.
-
-        A part with others is built again.
-        """
 
 
 @dataclass(frozen=True)
@@ -53,31 +36,21 @@ class Inputs:
 
     def builders(self, annotations: Annotations, engine: Builders) -> Builders:
         """How `features.core.bundle.build` makes parts; `engine` makes those of its kinds elsewhere."""
-        builders: Builders = {}
-        corpus: tuple[Input, ...] = (annotations, self.alignments)
-        for given in corpus:
-            builders = {**builders, **given.builders(builders)}
-        builders = {**builders, **engine}
-        beside: tuple[Input, ...] = (self.monolingual, self.files)
-        for given in beside:
-            builders = {**builders, **given.builders(builders)}
-        return builders
+        builders: Builders = {**annotations.builders(), **self.alignments.builders(), **engine}
+        return {**builders, **self.monolingual.builders(builders), **self.files.builders()}
 
     def wanted(self, annotations: Annotations) -> Mapping[str, Mapping[str, Any]]:
         """The settings that the built parts must have.
 
         A part that is read from a file has no further text.
         """
-        inputs: tuple[Input, ...] = (annotations, self.alignments, self.monolingual, self.files)
+        without_text = {name: {"monolingual": None} for name in self.files.files}
+        inputs = (annotations.wanted, self.alignments.wanted, self.monolingual.wanted, self.files.wanted)
         wanted: dict[str, dict[str, Any]] = {}
-        for settings_of in (*(given.wanted for given in inputs), self._without_text):
+        for settings_of in (*inputs, without_text):
             for name, settings in settings_of.items():
-                wanted[name] = {**wanted.get(name, {}), **settings}
+                wanted.setdefault(name, {}).update(settings)
         return wanted
-
-    @property
-    def _without_text(self) -> Mapping[str, Mapping[str, Any]]:
-        return {name: {"monolingual": None} for name in self.files.files}
 
     def checked_settings(self, builders: Builders) -> dict[str, dict[str, Any]]:
         """The settings that differ from what parts have anyway; raises InputError as `checked` does."""
@@ -171,3 +144,42 @@ class BundleSource:
 
     def _builders(self) -> Builders:
         return self.inputs.builders(self.annotations, self.engine)
+
+
+Build = Callable[[Sequence[str], Progress], Bundle]  # parts, progress
+
+
+@dataclass
+class _Watched:
+    progress: Progress
+    part: str = field(default="", init=False)
+
+    def __call__(self, stage: str, completed: int, total: int | None) -> None:
+        if stage.startswith("building "):
+            self.part = stage.removeprefix("building ")
+        self.progress(stage, completed, total)
+
+
+def build_possible(
+    build: Build, parts: Sequence[str], progress: Progress, requested: Collection[str] = ()
+) -> tuple[Bundle, Mapping[str, InputError]]:
+    """A bundle with all of the parts that can be built, and for each other part the reason.
+
+    A part is left out if the corpus is unsuitable (too few pairs, no words), or a package is absent, and with
+    it all that is built from it. Raises InputError for faults of files (errors with a location), if no part
+    was begun, and for a part that was `requested` by name.
+    """
+    wanted, left_out = list(parts), dict[str, InputError]()
+    while True:
+        watched = _Watched(progress)
+        try:
+            return build(wanted, watched), left_out
+        except InputError as error:
+            lost = [name for name in wanted if watched.part and watched.part in with_needs([name])]
+            if not lost or error.location is not None:
+                raise
+            if watched.part in requested:
+                problem = f"the part '{watched.part}' cannot be built: {error.problem}"
+                raise InputError(problem, remedy=error.remedy) from None
+            left_out |= dict.fromkeys(lost, error)
+            wanted = [name for name in wanted if name not in lost]

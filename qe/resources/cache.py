@@ -19,7 +19,7 @@ from qe.resources.bundle_source import BundleSource, Inputs
 from qe.resources.corpora import CorpusFiles, OwnText, Tokenizers
 from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
-from qe.resources.origin import check_section
+from qe.resources.settings import check_section
 
 OWN_CORPUS = (
     "no parallel corpus was there: resources were built from the sources and translations of {} training "

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,14 +55,16 @@ class PartFiles:
         """Part -> checksum of its file."""
         return {name: sha256(path) for name, path in self.files.items()}
 
-    def builders(self, fallback: Builders) -> Builders:
+    def builders(self) -> Builders:
         """How `features.core.bundle.build` makes these parts."""
-        return {name: _READERS[name](path, self.fingerprints[name]) for name, path in self.files.items()}
+        return {
+            name: partial(_READERS[name], path, self.fingerprints[name]) for name, path in self.files.items()
+        }
 
     @property
     def readers(self) -> Builders:
         """Builders that declare the settings of the parts; the files are not read."""
-        return {name: _READERS[name](path, "") for name, path in self.files.items()}
+        return {name: partial(_READERS[name], path, "") for name, path in self.files.items()}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
@@ -78,94 +80,93 @@ def parsed(texts: Iterable[str]) -> dict[str, Path]:
     return {part: Path(path) for part, path in assignments(texts, "PART=FILE", "--read").items()}
 
 
-def _language_model(path: Path, checksum: str) -> Callable[..., Resource]:
-    def read(
-        corpus: ParallelCorpus,
-        *,
-        side: str,
-        direction: Direction = "forward",
-        case: Case = "lower",
-        progress: Progress = silent,
-        **of_built: Any,
-    ) -> LanguageModel:
-        progress(f"reading {path.name}", 0, 1)
-        model = LanguageModel.read(path, direction=direction, case=case)
-        model = model.with_settings(side=side, read=checksum)
-        progress(f"reading {path.name}", 1, 1)
-        return model
-
-    return read
-
-
-def _lexicon(path: Path, checksum: str) -> Callable[..., Resource]:
-    def read(
-        corpus: ParallelCorpus,
-        *,
-        direction: Literal["source_to_target", "target_to_source"],
-        order: Literal["given_first", "generated_first"] = "given_first",
-        null: str = "NULL",
-        progress: Progress = silent,
-    ) -> Lexicon:
-        progress(f"reading {path.name}", 0, 1)
-        sides = (corpus.source, corpus.target)
-        given, words = sides if direction == "source_to_target" else sides[::-1]
-        lexicon = Lexicon.read_lex(path, order, null).with_quartiles(given, words)
-        progress(f"reading {path.name}", 1, 1)
-        settings = {"direction": direction, **lexicon.settings, "null": null, "read": checksum}
-        return replace(lexicon, settings=settings)
-
-    return read
+def _language_model(
+    path: Path,
+    checksum: str,
+    corpus: ParallelCorpus,
+    *,
+    side: str,
+    direction: Direction = "forward",
+    case: Case = "lower",
+    progress: Progress = silent,
+    **of_built: Any,
+) -> LanguageModel:
+    progress(f"reading {path.name}", 0, 1)
+    model = LanguageModel.read(path, direction=direction, case=case)
+    model = model.with_settings(side=side, read=checksum)
+    progress(f"reading {path.name}", 1, 1)
+    return model
 
 
-def _stop_words(path: Path, checksum: str) -> Callable[..., Resource]:
-    def read(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> StopWords:
-        return StopWords.read(path, side, checksum)
-
-    return read
-
-
-def _tag_model(path: Path, checksum: str) -> Callable[..., Resource]:
-    def read(
-        corpus: ParallelCorpus,
-        *,
-        side: str,
-        layer: Literal["lemma", "upos", "xpos"] = "xpos",
-        order: int,
-        direction: Direction = "forward",
-        case: Case = "true",
-        minimum: int = 1,
-        prune: bool = False,
-        progress: Progress = silent,
-        **of_built: Any,
-    ) -> LanguageModel:
-        model = LanguageModel.from_tokens(
-            tags_of_texts(path, layer),
-            order=order,
-            direction=direction,
-            case=case,
-            minimum=minimum,
-            prune=prune,
-            progress=progress,
-            corpus_fingerprint=checksum,
-        )
-        return model.with_settings(side=side, layer=layer, read=checksum)
-
-    return read
+def _lexicon(
+    path: Path,
+    checksum: str,
+    corpus: ParallelCorpus,
+    *,
+    direction: Literal["source_to_target", "target_to_source"],
+    order: Literal["given_first", "generated_first"] = "given_first",
+    null: str = "NULL",
+    progress: Progress = silent,
+) -> Lexicon:
+    progress(f"reading {path.name}", 0, 1)
+    sides = (corpus.source, corpus.target)
+    given, words = sides if direction == "source_to_target" else sides[::-1]
+    lexicon = Lexicon.read_lex(path, order, null).with_quartiles(given, words)
+    progress(f"reading {path.name}", 1, 1)
+    settings = {"direction": direction, **lexicon.settings, "null": null, "read": checksum}
+    return replace(lexicon, settings=settings)
 
 
-def _kept_words(path: Path, checksum: str) -> Callable[..., Resource]:
-    def read(
-        corpus: ParallelCorpus, *, side: Side, progress: Progress = silent, **of_built: Any
-    ) -> KeptWords:
-        return KeptWords.read(path, corpus, side, checksum)
+def _stop_words(
+    path: Path, checksum: str, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent
+) -> StopWords:
+    return StopWords.read(path, side, checksum)
 
-    return read
+
+def _tag_model(
+    path: Path,
+    checksum: str,
+    corpus: ParallelCorpus,
+    *,
+    side: str,
+    layer: Literal["lemma", "upos", "xpos"] = "xpos",
+    order: int,
+    direction: Direction = "forward",
+    case: Case = "true",
+    minimum: int = 1,
+    prune: bool = False,
+    progress: Progress = silent,
+    **of_built: Any,
+) -> LanguageModel:
+    model = LanguageModel.from_tokens(
+        tags_of_texts(path, layer),
+        order=order,
+        direction=direction,
+        case=case,
+        minimum=minimum,
+        prune=prune,
+        progress=progress,
+        corpus_fingerprint=checksum,
+    )
+    return model.with_settings(side=side, layer=layer, read=checksum)
+
+
+def _kept_words(
+    path: Path,
+    checksum: str,
+    corpus: ParallelCorpus,
+    *,
+    side: Side,
+    progress: Progress = silent,
+    **of_built: Any,
+) -> KeptWords:
+    return KeptWords.read(path, corpus, side, checksum)
 
 
 _TAG_MODELS: Sequence[str] = [
     name for name, settings in LanguageModel.parts.items() if "annotation" in settings
 ]
-_READERS: Mapping[str, Callable[[Path, str], Callable[..., Resource]]] = {
+_READERS: Mapping[str, Callable[..., Resource]] = {
     **dict.fromkeys(plain_parts(LanguageModel), _language_model),
     **dict.fromkeys(_TAG_MODELS, _tag_model),
     **dict.fromkeys(plain_parts(Lexicon), _lexicon),

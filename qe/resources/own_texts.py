@@ -3,9 +3,9 @@
 One set is made of all of them; further sets leave out the texts of each part.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,7 +78,9 @@ class _Bundles:
     def bundle(self, texts: Sequence[Segments]) -> Bundle:
         shared = self._shared
         taken = "" if shared is None else shared.path.name
-        builders = {} if shared is None else {name: _part_reader(shared, name) for name in self._vectors}
+        builders: Builders = {}
+        if shared is not None:
+            builders = {name: partial(_part, shared, name) for name in self._vectors}
         corpus = TranslatedSegments(texts, self._general, taken)
         return self._source(corpus, builders).cached(self.cache, self.needed, self.progress)
 
@@ -103,11 +105,10 @@ class _Bundles:
         return None if source is None or target is None else CorpusFiles(source, target)
 
 
-def _part_reader(bundle: Bundle, name: str) -> Callable[..., Resource]:
-    def take(corpus: ParallelCorpus, *, progress: Progress = silent, **settings: object) -> Resource:
-        return bundle.part(name)
-
-    return take
+def _part(
+    bundle: Bundle, name: str, corpus: ParallelCorpus, *, progress: Progress = silent, **settings: object
+) -> Resource:
+    return bundle.part(name)
 
 
 def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, Any]) -> list[Segments]:

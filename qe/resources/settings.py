@@ -1,9 +1,9 @@
-"""Settings of parts: what a user may set of each, checked before anything is built."""
+"""Parts of bundles: what a user may set of each, checked before anything is built, and tables of them."""
 
 import inspect
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -12,6 +12,9 @@ from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
 from features.core.bundle import Builders, Part, builder_of, known_parts, unknown_part
 from features.core.resource import OnlyForParts, declaration
+from qe.config.experiment import ResourcesSection
+from qe.display.numbers import NumberText, count, number
+from qe.display.table import Column, Table
 
 PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
 
@@ -154,3 +157,47 @@ def catalogue() -> list[dict[str, Any]]:
         }
         for part in known_parts().values()
     ]
+
+
+def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
+    """Check that the needed parts have an origin.
+
+    Raises InputError if parts are needed, and the section, if there is one, does not name their origin.
+    """
+    if parts and section is None:
+        raise InputError(
+            f"the features need {', '.join(parts)}",
+            location=place,
+            remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
+        )
+    if parts and section is not None and section.incomplete:
+        raise InputError("needs both source and target, or a bundle", location=place)
+
+
+def catalogue_table(parts: Sequence[Mapping[str, Any]]) -> Table:
+    """Every part with what it is built from, and its settings as --set takes them."""
+    rows = []
+    for part in parts:
+        settings = [f"{name}={_as_yaml(entry['default'])}" for name, entry in part["settings"].items()]
+        rows.append([part["name"], ", ".join(part["needs"]) or "the corpus", ", ".join(settings)])
+    return Table(f"{len(parts)} parts", [Column("part"), Column("built from"), Column("settings")], rows)
+
+
+def _as_yaml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def bundle_table(name: str, manifest: Mapping[str, Any]) -> Table:
+    """The parts of a bundle, and what they took."""
+    source, target = (count(manifest[f"{side}_tokens"]) for side in ("source", "target"))
+    title = (
+        f"{name}: {count(manifest['pairs'])} pairs, {source} + {target} tokens, "
+        f"{count(manifest['empty_pairs'])} empty pairs skipped"
+    )
+    columns = [Column("part"), Column("kind", drop=1), Column("seconds"), Column("CPU seconds"), Column("MB")]
+    return Table(title, columns, [_part_row(name, part) for name, part in manifest["parts"].items()])
+
+
+def _part_row(name: str, part: Mapping[str, Any]) -> list[str]:
+    took = [NumberText(str(part[key]), value=part[key]) for key in ("seconds", "cpu_seconds")]
+    return [name, str(part["kind"]), *took, number(int(part["bytes"]) / 1e6, 1)]

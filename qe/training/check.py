@@ -31,7 +31,7 @@ from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS
 from qe.models.taxonomy import TAXONOMIES
-from qe.resources.origin import check_section
+from qe.resources.settings import check_section
 from qe.statistics.metric import METRICS
 from qe.training.plan import Plan, Space
 
@@ -222,7 +222,7 @@ def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
     from qe.resources.files import PartFiles
     from qe.resources.settings import checked
 
-    builders = dict(Alignments(section.alignments).builders({}))
+    builders = dict(Alignments(section.alignments).builders())
 
     def add_reader(part: str, path: Path) -> None:
         builders.update(PartFiles({part: path}).readers)

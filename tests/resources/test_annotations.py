@@ -102,7 +102,7 @@ def annotations(fingerprint: str, tag: str) -> Annotations:
 
 def built(folder: Path, given: Annotations) -> Bundle:
     parts = ["target_ngrams", "target_pos_ngrams"]
-    return build(corpus, folder, parts, builders=given.builders({}), wanted=given.wanted)
+    return build(corpus, folder, parts, builders=given.builders(), wanted=given.wanted)
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
     """The annotation is new already, what is made of it is not: it is found out by what it was made of."""
     built(tmp_path / "b", annotations("1", "X"))
     given = annotations("2", "Y")
-    build(corpus, tmp_path / "b", ["target_annotation"], builders=given.builders({}), wanted=given.wanted)
+    build(corpus, tmp_path / "b", ["target_annotation"], builders=given.builders(), wanted=given.wanted)
     bundle = built(tmp_path / "b", given)
     assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
 

@@ -11,7 +11,7 @@ from features.core import bundle as bundles
 from features.core.bundle import Bundle, with_needs
 from features.core.resource import Resource
 from features.text.corpus import ParallelCorpus
-from qe.resources.partial import Build, build_possible
+from qe.resources.bundle_source import Build, build_possible
 from tests.factories import refuses
 
 PARTS = ["source_ngrams", "source_lm", "phrase_table", "lexicon_source_to_target"]

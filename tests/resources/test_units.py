@@ -69,10 +69,10 @@ def test_further_text_is_of_words(tmp_path: Path) -> None:
     """A model of tags is built as without it, though its kind takes further text."""
     (tmp_path / "more").write_text("una casa más\n", "utf-8")
     further = Monolingual.from_files(None, tmp_path / "more")
-    builders = {**annotations().builders({}), **further.builders({})}
+    builders = {**annotations().builders(), **further.builders({})}
     parts = ["target_pos_lm", "target_pos_ngrams", "target_lm"]
     with_text = bundles.build(corpus, tmp_path / "with", parts, builders=builders)
-    without = bundles.build(corpus, tmp_path / "without", parts, builders=annotations().builders({}))
+    without = bundles.build(corpus, tmp_path / "without", parts, builders=annotations().builders())
     prints = [
         {n: part["fingerprint"] for n, part in b.manifest["parts"].items()} for b in (with_text, without)
     ]
@@ -98,7 +98,7 @@ def test_models_of_tags_are_read_from_treebanks(tmp_path: Path) -> None:
     treebank.write_text(TREEBANK, "utf-8")
     files = PartFiles({"target_pos_lm": treebank, "target_upos_lm": treebank})
     parts = list(files.files)
-    bundle = bundles.build(corpus, tmp_path / "b", parts, builders=files.builders({}), wanted=files.wanted)
+    bundle = bundles.build(corpus, tmp_path / "b", parts, builders=files.builders(), wanted=files.wanted)
     for part, tags in (("target_pos_lm", ["sps00", "ncms000"]), ("target_upos_lm", ["ADP", "NOUN"])):
         model = bundle.part(part)
         assert isinstance(model, LanguageModel)
@@ -109,7 +109,7 @@ def test_models_of_tags_are_read_from_treebanks(tmp_path: Path) -> None:
         TREEBANK.replace("sps00", "_").replace("ncms000", "_").replace("da0ms0", "_"), "utf-8"
     )
     with pytest.raises(InputError, match="the treebank has no xpos"):
-        bundles.build(corpus, tmp_path / "c", parts, builders=PartFiles(files.files).builders({}))
+        bundles.build(corpus, tmp_path / "c", parts, builders=PartFiles(files.files).builders())
 
 
 def test_models_of_morphemes_are_read_from_no_file(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_counts_elsewhere_are_of_the_same_units(tmp_path: Path) -> None:
         seen.append(local.text(corpus))
         return local.build(corpus, progress)
 
-    builders = {**annotations().builders({}), "ngrams": build}
+    builders = {**annotations().builders(), "ngrams": build}
     built = bundles.build(corpus, tmp_path / "b", ["target_pos_ngrams", "target_ngrams"], builders=builders)
     assert sorted(tokens.words(0) for tokens in seen) == [["u", "c", "r"], ["una", "casa", "roja"]]
     counts = cast(NgramCounts, built.part("target_pos_ngrams"))

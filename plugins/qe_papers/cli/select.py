@@ -188,7 +188,7 @@ def _named_files(arguments: Sequence[str], option: str) -> dict[str, Path]:
 def _features(arguments: Sequence[str]) -> list[dict[str, Any]]:
     from features.core.feature_set import set_names
     from features.storage.strict_yaml import read_mapping
-    from qe.config.families import feature_configs
+    from qe.config.schema import feature_configs
 
     configs: list[dict[str, Any]] = []
     for name in arguments:

@@ -62,7 +62,7 @@ def bundle(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> 
         lambda: corpus,
         tmp_path_factory.mktemp("translated"),
         parts_needed([{"kind": family, "corpus": "translated"} for family in FAMILIES]),
-        builders=annotations.builders({}),
+        builders=annotations.builders(),
         wanted=annotations.wanted,
         settings={"translated_corpus": {"pairs": TRANSLATED}},
     )
@@ -203,6 +203,6 @@ def test_a_corpus_without_dependencies_says_what_to_give(corpus: ParallelCorpus,
             lambda: small,
             tmp_path / "b",
             ["source_dependency_annotation"],
-            builders=annotations.builders({}),
+            builders=annotations.builders(),
             wanted=annotations.wanted,
         )

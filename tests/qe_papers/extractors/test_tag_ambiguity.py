@@ -43,7 +43,7 @@ def shares(folder: Path, settings: dict[str, Any]) -> FloatArray:
         read,
         folder,
         parts_needed([config]),
-        builders=annotations.builders({}),
+        builders=annotations.builders(),
         wanted=annotations.wanted,
         settings={"source_tag_dictionary": settings},
     )
