@@ -7,7 +7,7 @@ and is filled with objects that are made in the same way.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
@@ -24,14 +24,6 @@ class PartName:
     """
 
     part_name: Callable[[Mapping[str, Any]], str]
-
-
-class PartUse(NamedTuple):
-    """A part, and the parameter and the kind of object that take it, as messages name them."""
-
-    parameter: str
-    part: str
-    location: str
 
 
 @dataclass(frozen=True)
@@ -57,9 +49,8 @@ class Configured:
             elif key in self.lists:
                 yield from self._errors_of_list(key, value)
             else:
-                yield from type_errors(
-                    value, str if key in self._resources else self._hints[key], key, self.label
-                )
+                hint = str if key in self._resources else self._hints[key]
+                yield from type_errors(value, hint, key, self.label)
         for entry in self._fields:
             optional = entry.default is not MISSING or entry.default_factory is not MISSING
             if not (optional or entry.name in self._resources or entry.name in self.settings):
@@ -67,7 +58,7 @@ class Configured:
                     f"'{entry.name}' is needed: {described(self._hints[entry.name])}", location=self.label
                 )
 
-    def parts(self) -> Iterator[PartUse]:
+    def parts(self) -> Iterator[str]:
         """The parts that it takes, by name; settings must be valid. Raises InputError for a part of another
         kind.
         """
@@ -75,7 +66,7 @@ class Configured:
             part = self._part(name)
             if name in self.settings and part in known_parts():
                 self._check_part(name, part, RESOURCES.get(known_parts()[part].kind))
-            yield PartUse(name, part, self.label)
+            yield part
         for inner in self.within():
             yield from inner.parts()
 
@@ -97,13 +88,9 @@ class Configured:
         """The object, with its parts from the bundle; settings must be right. Raises InputError where parts
         are needed and there is no bundle, or one with other kinds of resources.
         """
-        arguments = dict(self.settings)
-        arguments |= {name: self._loaded(name, bundle) for name in self._resources}
-        arguments |= {
-            name: tuple(inner.make(bundle) for inner in self.inner(name))
-            for name in self.lists
-            if name in self.settings
-        }
+        arguments = {**self.settings, **{name: self._loaded(name, bundle) for name in self._resources}}
+        for name in self.lists.keys() & self.settings.keys():
+            arguments[name] = tuple(inner.make(bundle) for inner in self.inner(name))
         try:
             return self.kind(**arguments)
         except TypeError as error:

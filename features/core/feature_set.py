@@ -86,7 +86,7 @@ def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     needed: dict[str, None] = {}
     for config in expand(configs):
-        needed |= dict.fromkeys(taken.part for taken in _right(config).parts())
+        needed |= dict.fromkeys(_right(config).parts())
     return list(needed)
 
 
@@ -174,14 +174,21 @@ class FeatureSet:
 
     @cached_property
     def _indices(self) -> list[list[int]]:
-        return [_selected(c, e.names) for c, e in zip(self.configs, self.extractors, strict=True)]
-
-    @cached_property
-    def _omitted(self) -> list[frozenset[str]]:
-        kept_features = [
-            {feature.name for feature in self.kept_features(i)} for i in range(len(self.extractors))
-        ]
-        return [frozenset(e.names) - names for e, names in zip(self.extractors, kept_features, strict=True)]
+        chosen = []
+        for config, extractor in zip(self.configs, self.extractors, strict=True):
+            names, patterns = extractor.names, config.get("only")
+            if patterns is None:
+                chosen.append(list(range(len(names))))
+                continue
+            _check_type(patterns, list[str], "only", f"extractor '{config['kind']}'")
+            for pattern in patterns:
+                if not fnmatch.filter(names, pattern):
+                    near, kind = difflib.get_close_matches(pattern, names, n=3), config["kind"]
+                    remedy = f"near: {', '.join(near)}" if near else f"see qe features describe {kind}"
+                    raise InputError(f"'{kind}' has no column '{pattern}'", location="only", remedy=remedy)
+            kept = [i for i, name in enumerate(names) if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
+            chosen.append(kept)
+        return chosen
 
     def kept_features(self, i: int) -> list[Feature]:
         features = self.extractors[i].features
@@ -264,7 +271,7 @@ class FeatureSet:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            with leaving_out(self._omitted[i]):
+            with leaving_out(set(extractor.names) - {feature.name for feature in self.kept_features(i)}):
                 blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
@@ -275,22 +282,6 @@ class FeatureSet:
         """Fingerprint of extractors, parameters, resources, kept columns and trees."""
         parts = (extractor_fingerprint(c, e) for c, e in zip(self.configs, self.extractors, strict=True))
         return digest(*parts, self.names, *(tree.config for tree in self.trees))
-
-
-def _selected(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
-    patterns = config.get("only")
-    if patterns is None:
-        return list(range(len(names)))
-    _check_type(patterns, list[str], "only", f"extractor '{config['kind']}'")
-    for pattern in patterns:
-        if not fnmatch.filter(names, pattern):
-            near = difflib.get_close_matches(pattern, names, n=3)
-            raise InputError(
-                f"'{config['kind']}' has no column '{pattern}'",
-                location="only",
-                remedy=f"near: {', '.join(near)}" if near else f"see qe features describe {config['kind']}",
-            )
-    return [i for i, name in enumerate(names) if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
 
 
 def set_names() -> list[str]:

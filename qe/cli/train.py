@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from qe.config.experiment import Experiment
     from qe.production.promotion import Decision, Labelled
+    from qe.training.check import Setting
     from qe.training.plan import Plan
-    from qe.training.sweep import Setting
     from qe.training.train import Outcome
 
 
@@ -74,7 +74,7 @@ def train(
       --overwrite  Replace an existing run.
     """
     from features.basics.errors import InputError
-    from qe.training.sweep import plans_of
+    from qe.training.check import plans_of
 
     if print_ and not check:
         raise InputError("--print goes with --check")

@@ -15,10 +15,10 @@ from qe.evaluation.board_of_pairs import BoardOfPairs
 from qe.evaluation.leaderboard import Leaderboard
 from qe.statistics.metric import METRICS
 from qe.training import tracked
+from qe.training.check import Setting
 from qe.training.plan import Plan
 from qe.training.run_state import STATE
 from qe.training.summary import value_of
-from qe.training.sweep import Setting
 from qe.training.train import Outcome, train
 
 Board = Leaderboard | BoardOfPairs

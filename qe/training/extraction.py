@@ -3,8 +3,8 @@
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -120,11 +120,9 @@ class Sharing:
         return result
 
 
-@dataclass(eq=False)
-class Block:
-    """The columns of one extractor; None: they are still to be computed."""
-
-    values: FloatArray | None = None
+def extracted(features: FeatureSet, i: int, segments: Segments) -> FloatArray:
+    """The columns of an extractor that learns nothing, computed in this process."""
+    return checked(features.extractors[i], segments)
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class Extraction:
 
     cross_fit      folds by which the training rows of a fitted extractor get values from models that never
                    saw them, unless fits are shared
-    compute        runs an extractor that learns nothing; None: in this process
+    compute        runs an extractor that learns nothing; None: `extracted`
     part_features  the features with the resources of rows whose texts are in the others'
                    (`features/core/out_of_fold.py`); extractors that learn handle them themselves
     labels         further labels of the same segments, mixed into the one that families learn
@@ -160,17 +158,12 @@ class Extraction:
         for i, extractor in enumerate(self.feature_set.extractors):
             if isinstance(extractor, FittedExtractor):
                 continue
-            with self._cached(i, segments.fingerprint) as block:
-                if block.values is None and self.part_features is None and self.compute is None:
-                    block.values = checked(extractor, segments)
-                elif block.values is None:
-                    block.values = self._computed(i, segments)
-            blocks[i] = block.values
+            blocks[i] = self._cached(i, [segments.fingerprint], partial(self._computed, i, segments))
         table = self._frame(blocks, segments)
         return table.join(self.trees(segments)) if self.feature_set.trees else table
 
     def _computed(self, i: int, segments: Segments) -> FloatArray:
-        compute = self.compute or (lambda features, i, rows: checked(features.extractors[i], rows))
+        compute = self.compute or extracted
         if self.part_features is None:
             return compute(self.feature_set, i, segments)
         result = np.empty((len(segments), len(self.feature_set.extractors[i].names)))
@@ -246,15 +239,16 @@ class Extraction:
         return fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
-        key = fitting.fingerprint, self.fold_by, self.block, self.seed, self.cross_fit
-        with self._cached(i, *key) as block:
-            if block.values is None:
-                block.values = np.full((len(fitting), len(extractor.names)), np.nan)
-                for train_rows, test_rows in self._parts(fitting):
-                    learned, scoring = fitting.take(train_rows), fitting.segments.take(test_rows)
-                    fitted = self._fit(extractor, learned, fitting)
-                    block.values[test_rows] = self._values(i, fitted, learned, scoring)
-        return block.values
+        def compute() -> FloatArray:
+            values = np.full((len(fitting), len(extractor.names)), np.nan)
+            for train_rows, test_rows in self._parts(fitting):
+                learned, scoring = fitting.take(train_rows), fitting.segments.take(test_rows)
+                fitted = self._fit(extractor, learned, fitting)
+                values[test_rows] = self._values(i, fitted, learned, scoring)
+            return values
+
+        key = [fitting.fingerprint, self.fold_by, self.block, self.seed, self.cross_fit]
+        return self._cached(i, key, compute)
 
     def _parts(self, fitting: Split) -> list[tuple[Rows, Rows]]:
         return make_folds(
@@ -283,10 +277,11 @@ class Extraction:
     def _applied(self, i: int, extractor: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
         if not len(scoring):
             return np.empty((0, len(extractor.names)))
-        with self._cached(i, fitting.fingerprint, scoring.fingerprint, "applied") as block:
-            if block.values is None:
-                block.values = self._values(i, self._fitted(i, extractor, fitting), fitting, scoring)
-        return block.values
+
+        def compute() -> FloatArray:
+            return self._values(i, self._fitted(i, extractor, fitting), fitting, scoring)
+
+        return self._cached(i, [fitting.fingerprint, scoring.fingerprint, "applied"], compute)
 
     def _values(self, i: int, fitted: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
         if not isinstance(fitted, WordLevelExtractor):
@@ -383,22 +378,20 @@ class Extraction:
             )
         return self._keys[i]
 
-    @contextmanager
-    def _cached(self, i: int, *key: object) -> Iterator[Block]:
-        """The columns of an extractor from the cache, or a block to be filled, which is then stored."""
+    def _cached(self, i: int, key: Sequence[object], compute: Callable[[], FloatArray]) -> FloatArray:
+        """The columns of an extractor from the cache, or computed, which are then stored."""
         kind = self.feature_set.configs[i]["kind"]
         name = f"{kind}-{digest(self._key(i), *key)}.npy"
         path = cache_entry(self.cache, "features", name) if self.cache else None
         if path and path.is_file():
-            yield Block(np.asarray(np.load(path, allow_pickle=False), np.float64))
-            return
+            return np.asarray(np.load(path, allow_pickle=False), np.float64)
         self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
-        block = Block()
         with self.clock.part(f"features · {kind}"):
-            yield block
-        if path and block.values is not None:
+            values = compute()
+        if path:
             with atomic_file(path) as temporary, temporary.open("wb") as stream:
-                np.save(stream, block.values, allow_pickle=False)
+                np.save(stream, values, allow_pickle=False)
+        return values
 
 
 def _save_places(path: Path | None, places: Mapping[Kind, Places]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -59,7 +60,7 @@ class Prepared:
     """Data, folds and resources of an experiment, and the way to feature tables.
 
     training      the rows that are learned from; all have labels
-    folds         those of the first repeat, then of the second, ...
+    repeats       the folds of every repeat: every training row is held out once in each
     calibration   labelled rows that are not learned from, for split-conformal intervals
     auxiliaries   auxiliary training datasets
     negatives     makes perturbed training rows, which the learner sees in addition
@@ -69,7 +70,7 @@ class Prepared:
     experiment: Experiment
     dataset: Dataset
     training: Split
-    folds: list[Fold]
+    repeats: list[list[Fold]]
     bundle: Bundle | None
     extraction: Extraction
     calibration: Split | None = None
@@ -109,12 +110,6 @@ class Prepared:
         """The splits that are not learned from."""
         learned = self.experiment.split.train
         return {name: split for name, split in self.dataset.splits.items() if name not in learned}
-
-    @property
-    def repeats(self) -> list[list[Fold]]:
-        """The folds of every repeat: every training row is held out once in each."""
-        k = self.experiment.split.folds
-        return [self.folds[i : i + k] for i in range(0, len(self.folds), k)]
 
     @property
     def first_folds(self) -> list[Fold]:
@@ -248,14 +243,13 @@ def prepare(
     if experiment.negatives is not None:
         columns = experiment.made_columns()
         negatives = Negatives(experiment.negatives, dataset.scale, experiment.seed, columns)
-    repeats = (reading.folds_of(rows.training, experiment, section.folds, n) for n in range(section.repeats))
-    folds = [fold for repeat in repeats for fold in repeat]
+    repeats = [reading.folds_of(rows.training, experiment, section.folds, n) for n in range(section.repeats)]
     prepared = Prepared(
-        experiment, dataset, rows.training, folds, bundle, extraction, rows.calibration, auxiliaries,
+        experiment, dataset, rows.training, repeats, bundle, extraction, rows.calibration, auxiliaries,
         negatives,
     )  # fmt: skip
     labelled = {name: split for name, split in prepared.other_splits.items() if split.scores is not None}
-    return replace(prepared, leaks=leaks(rows.training, labelled, folds))
+    return replace(prepared, leaks=leaks(rows.training, labelled, list(chain(*repeats))))
 
 
 def feature_tables(prepared: Prepared) -> list[FoldData]:

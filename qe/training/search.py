@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,10 @@ class Search:
 
     def best(self, trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
         """The best of finished trials."""
-        return min(trials, key=lambda trial: self.objective.sign * trial.values[0], default=None)
+        return min(trials, key=self._loss, default=None)
+
+    def _loss(self, trial: FrozenTrial) -> float:
+        return self.objective.sign * float(trial.values[0])
 
     def result(
         self, trial_number: int | None = None, on_trial: OnTrial | None = None, progress: Progress = silent
@@ -198,22 +202,18 @@ class Search:
             by_user=trial_number is not None, section=section,
         )  # fmt: skip
 
-    def add_trials(self, progress: Progress = silent) -> Callable[[], list[Finished]]:
-        """Adds trials until enough are finished or running. Returns a function that lists them at the end."""
+    def add_trials(self, progress: Progress = silent) -> None:
+        """Adds trials until enough are finished or running."""
         with studies.quiet():
-            before = {trial.number for trial in studies.finished(self.study)}
             self._prepare_drawing()
             self._optimize(None, progress, helping=True)
 
-        def added() -> list[Finished]:
-            trials, result = studies.finished(self.study), list[Finished]()
-            for place, trial in enumerate(trials, start=1):
-                best = self.best(trials[:place])
-                if best is not None and trial.number not in before:
-                    result.append(Finished(place, trial, best))
-            return result
-
-        return added
+    def finished(self) -> list[Finished]:
+        """The finished trials, each with the best one until then."""
+        with studies.quiet():
+            trials = studies.finished(self.study)
+        best = list(accumulate(trials, lambda *pair: min(pair, key=self._loss)))
+        return [Finished(n, *pair) for n, pair in enumerate(zip(trials, best, strict=True), start=1)]
 
     def _prepare_drawing(self) -> bool:
         """Whether all trials of the study are drawn in one way."""
@@ -343,11 +343,13 @@ def search_candidates(
     note = studies.mended(address) if address else ""
     search = _search_of(prepared, folds, address, shared=storage is not None)
     if helpers is not None and address is not None and not search.objective.space.single:
+        before = {each.trial.number for each in search.finished()}
         with helpers.working_on(address):
-            added = replace(search, storage=studies.storage_at(address), shared=True).add_trials(progress)
-        for trial in added() if on_trial else ():
-            on_trial(trial)  # type: ignore[misc]
+            replace(search, storage=studies.storage_at(address), shared=True).add_trials(progress)
         search = replace(search, storage=studies.storage_at(address))
+        for each in search.finished():
+            if on_trial is not None and each.trial.number not in before:
+                on_trial(each)
     return replace(search.result(trial_number, on_trial, progress), note=note)
 
 
@@ -373,14 +375,15 @@ def identity(prepared: Prepared, space: Space) -> studies.Identity:
     feature_set, settings = prepared.extraction.feature_set, experiment.settings()
     others = [each.fingerprint for each in prepared.auxiliaries]
     data = digest(prepared.dataset.scale, training.fingerprint, *others)
-    folds = digest(settings["split"], *(rows.tobytes() for _, rows in prepared.folds))
+    held_out = [rows for repeat in prepared.repeats for _, rows in repeat]
+    folds = digest(settings["split"], *(rows.tobytes() for rows in held_out))
     strategies = (*space.learners, *space.selectors)
     kinds = [section.kind for section in strategies if section.kind != "none"]
     fixed = [(section.kind, sorted(section.params.items())) for section in strategies]
     return {
         "data": f"{len(training)} rows of {prepared.dataset.name} ({data})",
         "label": prepared.dataset.scale.name,
-        "folds": f"{len(prepared.folds)} ({folds})",
+        "folds": f"{len(held_out)} ({folds})",
         "features": f"{len(feature_set.names)} ({feature_set.fingerprint})",
         "space": f"{', '.join(kinds)} ({digest(fixed, sorted(space.distributions().items()))})",
         "metric": ", ".join(experiment.search.objective),

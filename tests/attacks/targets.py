@@ -292,7 +292,7 @@ def there() -> list[str]:
 
 
 def _takes(extractor: str) -> list[str]:
-    return [taken.part for taken in _configured(extractor).parts()]
+    return list(_configured(extractor).parts())
 
 
 def _learns(extractor: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from qe.cli import main
 from qe.training.batch import spread_table
-from qe.training.sweep import plans_of, settings_of
+from qe.training.check import plans_of, settings_of
 from tests.factories import refuses
 
 FILE = """name: swept

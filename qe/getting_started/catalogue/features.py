@@ -109,7 +109,7 @@ def _family(name: str, costs: FeatureCosts) -> Family:
     required = [p for p in entries if p.init and p.default is MISSING and p.default_factory is MISSING]
     needed = tuple(p.name for p in required if p.name not in resources)
     config = {"kind": kind} if needed else from_variant(name)
-    parts = tuple(dict.fromkeys(taken.part for taken in configured(config).parts()))
+    parts = tuple(dict.fromkeys(configured(config).parts()))
     columns = () if needed else _bare(configured(config)).requires()
     others = {} if given else {one: costs.cost_of([one]) for one in variants(kind)[1:]}
     return Family(
