@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, get_args, get_type_hints
 
 from filelock import FileLock, Timeout
@@ -226,9 +226,9 @@ def build(
     *,
     provenance: Mapping[str, Any] | None = None,
     progress: Progress = silent,
-    builders: Builders | None = None,
-    wanted: Mapping[str, Mapping[str, Any]] | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    builders: Builders = MappingProxyType({}),
+    wanted: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    settings: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Bundle:
     """Builds the named parts, and parts they need, that `directory` lacks. Each is written atomically.
     `builders` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
@@ -259,16 +259,19 @@ def build(
             if new:
                 shutil.rmtree(directory)
             raise
-        parts = known_parts(builders)
+        parts, missing = known_parts(builders), list[str]()
         there = {name: part for name, part in manifest["parts"].items() if (directory / name).is_dir()}
-        missing = _missing(order, there, wanted or {}, settings or {}, parts)
+        for name in order:
+            current = _up_to_date(name, there, wanted.get(name, {}), settings.get(name, {}))
+            if not current or any(need in missing for need in parts[name].needs.values()):
+                missing.append(name)
         if missing:
             with damage_reported("the encoded corpus", directory):
-                corpus_there = _corpus(directory / _CORPUS, manifest[_CORPUS_FILES])
+                verify(directory / _CORPUS, manifest[_CORPUS_FILES])
+                encoded = ParallelCorpus.load(directory / _CORPUS)
+                encoded.check_arrays()
             building = [parts[name] for name in missing]
-            _build_parts(
-                corpus_there, directory, building, manifest, progress, builders or {}, settings or {}
-            )
+            _build_parts(encoded, directory, building, manifest, progress, builders, settings)
     return Bundle(directory)
 
 
@@ -288,36 +291,18 @@ def _exclusive(directory: Path, progress: Progress) -> Iterator[None]:
         lock.release()
 
 
-def _missing(
-    order: Sequence[str],
-    built: Mapping[str, Any],
-    wanted: Mapping[str, Mapping[str, Any]],
-    settings: Mapping[str, Mapping[str, Any]],
-    parts: Mapping[str, Part],
-) -> list[str]:
-    missing: list[str] = []
-    for name in order:
-        current = _up_to_date(name, built, wanted.get(name, {}), settings.get(name, {}))
-        if not current or any(need in missing for need in parts[name].needs.values()):
-            missing.append(name)
-    return missing
-
-
 def _up_to_date(
     name: str, built: Mapping[str, Any], wanted: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> bool:
-    if name not in built or built[name]["kind"] not in RESOURCES.names:
+    part = built.get(name)
+    if part is None or part["kind"] not in RESOURCES.names:
         return False
-    if built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
+    if part.get("version") != RESOURCES.get(part["kind"]).version or part["set"] != dict(settings):
         return False
-    if built[name]["set"] != dict(settings):
+    if any(part["settings"].get(key) != value for key, value in wanted.items()):
         return False
-    if any(built[name]["settings"].get(key) != value for key, value in wanted.items()):
-        return False
-    needs: Mapping[str, str] = built[name]["needs"]
-    return all(
-        need in built and built[need]["fingerprint"] == fingerprint for need, fingerprint in needs.items()
-    )
+    needs: Mapping[str, str] = part["needs"]
+    return all(need in built and built[need]["fingerprint"] == made_of for need, made_of in needs.items())
 
 
 def _build_parts(
@@ -434,13 +419,6 @@ def _open_manifest(
     }
     _write_manifest(directory, manifest)
     return manifest
-
-
-def _corpus(folder: Path, recorded: Mapping[str, str]) -> ParallelCorpus:
-    verify(folder, recorded)
-    corpus = ParallelCorpus.load(folder)
-    corpus.check_arrays()
-    return corpus
 
 
 def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -155,7 +155,7 @@ class FeatureSet:
         trees: Sequence[Mapping[str, Any]] = (),
     ) -> "FeatureSet":
         expanded = expand(configs)
-        extractors = tuple(make_extractor(config, bundle) for config in expanded)
+        extractors = tuple(_right(config).make(bundle) for config in expanded)
         return cls(tuple(expanded), extractors, make_trees(trees))
 
     def __post_init__(self) -> None:

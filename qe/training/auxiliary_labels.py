@@ -63,10 +63,8 @@ class AuxiliaryLabels:
     @classmethod
     def for_training(
         cls, experiment: Experiment, dataset: Dataset, training: Split, static: Callable[[], pd.DataFrame]
-    ) -> "AuxiliaryLabels | None":
-        """None unless the experiment sets `auxiliary_labels`. InputError for data without the other."""
-        if not experiment.auxiliary_labels:
-            return None
+    ) -> "AuxiliaryLabels":
+        """As the experiment's `auxiliary_labels` say. Raises InputError for data without the other label."""
         ((kind, setting),) = experiment.auxiliary_labels.items()
         try:
             if dataset.scale.name == kind:

@@ -220,7 +220,8 @@ def prepare(
         if dataset is None
         else reading.tokenized(dataset, plan.experiment)
     )
-    plan = _with_annotators(plan, dataset, cache, progress)
+    if plan.experiment.treebanks:
+        plan = _with_annotators(plan, dataset, cache, progress)
     experiment, section = plan.experiment, plan.experiment.split
     dataset = reading.translated(dataset, experiment, cache, progress)
     rows = reading.rows_of(plan, dataset, calibrating)
@@ -229,9 +230,10 @@ def prepare(
         feature_set, cache, section.fold_by, section.block, section.seed, progress=progress,
         clock=clock or Clock(), part_features=part_features,
     )  # fmt: skip
-    static = partial(extraction.static, rows.training.segments)
-    labels = AuxiliaryLabels.for_training(experiment, dataset, rows.training, static)
-    extraction = replace(extraction, labels=labels)
+    if experiment.auxiliary_labels:
+        static = partial(extraction.static, rows.training.segments)
+        labels = AuxiliaryLabels.for_training(experiment, dataset, rows.training, static)
+        extraction = replace(extraction, labels=labels)
     if experiment.trees:
         _check_parses(experiment, dataset, rows.training, extraction)
     auxiliaries, notes = AuxiliaryReader(plan, dataset, rows, extraction, cache, progress).read()
@@ -262,8 +264,6 @@ def feature_tables(prepared: Prepared) -> list[FoldData]:
 
 
 def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:
-    if not plan.experiment.treebanks:
-        return plan
     annotators_for = load_own("annotations", "treebanks").annotators_for
     segments = next(iter(dataset.splits.values())).segments
     languages = {"source": segments.source_tokenizer.language, "target": segments.target_tokenizer.language}

@@ -39,15 +39,8 @@ from qe.scoring.checks import Flags
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.tracking.settings import working_directory_commit
+from qe.training import plots
 from qe.training.auxiliary import Fitting
-from qe.training.plots import (
-    feature_importance,
-    importances,
-    pareto_front,
-    permutation_importance,
-    slices,
-    study_history,
-)
 from qe.training.preparation import Prepared
 from qe.training.reading import scores_of
 from qe.training.search import SearchResult
@@ -137,7 +130,7 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
             "best_trial": search.best_number,
             "best_values": dict(zip(search.metrics, search.best_trial.values, strict=True)),
             "fold_values": search.best_trial.user_attrs["fold_values"],
-            "importances": importances(search),
+            "importances": plots.importances(search),
             "front": search.front() if len(search.metrics) > 1 else None,
         },
         "cross_validation": {
@@ -403,8 +396,8 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
             figure = interval_coverage(entries, scale, location)
             drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
     if not search.best.pairwise:  # a kernel's columns are segments, not features
-        names, values, spread = permutation_importance(search.objective, search.best, progress)
-        drawn["feature_importance"] = feature_importance(
+        names, values, spread = plots.permutation_importance(search.objective, search.best, progress)
+        drawn["feature_importance"] = plots.feature_importance(
             names,
             values,
             spread,
@@ -417,12 +410,12 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
         drawn["robustness"] = robustness_plot(result.robustness[1])
     metric = search.metrics[0]
     history = search.history()[metric].to_numpy()
-    drawn["study_history"] = study_history(history, search.objective.directions[0], metric)
-    shares = importances(search)
+    drawn["study_history"] = plots.study_history(history, search.objective.directions[0], metric)
+    shares = plots.importances(search)
     if shares:
-        drawn["search_parameters"] = slices(search, shares)
+        drawn["search_parameters"] = plots.slices(search, shares)
     if len(search.metrics) > 1:
-        drawn["pareto_front"] = pareto_front(search)
+        drawn["pareto_front"] = plots.pareto_front(search)
     for name, figure in drawn.items():
         save(figure, folder / f"{name}.png")
 

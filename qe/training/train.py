@@ -24,14 +24,7 @@ from qe.models.card import Card
 from qe.models.model import Model
 from qe.tracking.runs import Run
 from qe.tracking.settings import load_settings
-from qe.training import reporting, tracked
-from qe.training.fitting import (
-    companions_of,
-    coverage_of_splits,
-    fit_model,
-    guard_predictions,
-    score_splits,
-)
+from qe.training import fitting, reporting, tracked
 from qe.training.objective import FoldData
 from qe.training.plan import Plan
 from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
@@ -179,15 +172,15 @@ def _fit(
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     with clock.part("guard"):
-        guard, guarded, nested = guard_predictions(prepared, repeats, nested, progress)
+        guard, guarded, nested = fitting.guard_predictions(prepared, repeats, nested, progress)
     with clock.part("the model"):
-        model = fit_model(prepared, search.best, guard)
+        model = fitting.fit_model(prepared, search.best, guard)
     with clock.part("predictions of other splits"):
-        scored = score_splits(prepared, model)
+        scored = fitting.score_splits(prepared, model)
         predictions = {name: predicted for name, (_, predicted) in scored.items()}
     with clock.part("intervals and profile"):
-        companions = companions_of(prepared, model, guarded[0], scored)
-        covered = coverage_of_splits(prepared, scored, companions.intervals)
+        companions = fitting.companions_of(prepared, model, guarded[0], scored)
+        covered = fitting.coverage_of_splits(prepared, scored, companions.intervals)
     with clock.part("words"):
         words = words_of(prepared)
     companions = replace(companions, word_tags=None if words is None else words.learned)
