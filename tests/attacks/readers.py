@@ -229,7 +229,7 @@ def alignments(path: Path) -> None:
     """As a phrase table is made of given links."""
     given = corpus()
     alignment = Alignments(path)
-    builders: Any = alignment.builders({})
+    builders: Any = alignment.builders()
     builders["phrase_table"](given, minimum=1)
 
 
