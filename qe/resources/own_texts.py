@@ -5,8 +5,9 @@ One set is made of all of them; further sets leave out the texts of each part.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +24,7 @@ from qe.config.experiment import ResourcesSection
 from qe.resources.annotations import annotated_sides
 from qe.resources.bundle_source import BundleSource
 from qe.resources.cache import corpus_tokenizers, inputs_of
-from qe.resources.corpora import Corpus, CorpusFiles, TranslatedSegments
+from qe.resources.corpora import CorpusFiles, TranslatedSegments
 
 # Directions of vectors mean something only beside those of the same build: all bundles share them.
 _VECTORS: Final = kind_of(WordVectors)
@@ -56,53 +57,34 @@ def own_texts(
     """
     _check_plain(needed)
     texts = _texts(section, segments, labels)
-    bundles = _Bundles(section, segments, needed, cache, progress)
+    vectors = [name for name in with_needs(needed) if known_parts()[name].kind == _VECTORS]
+    readers: Builders = {}
+    shared = ""
+    if vectors:
+        of_vectors = _source(section, [segments]).cached(cache, vectors, progress)
+        shared, readers = of_vectors.path.name, {name: partial(_part, of_vectors, name) for name in vectors}
+    complete = _source(section, texts, shared, readers).cached(cache, needed, progress)
     parts = Parts.from_segments(segments, section.parts)
-    part, without = parts(segments), []
-    whole = bundles.bundle(texts)
+    part, held_out = parts(segments), []
     for k in range(section.parts):
         progress("resources of own texts", k, section.parts)
-        others = np.flatnonzero(part != k)
-        without.append(bundles.bundle([text.take(others) for text in texts]))
-    return OwnTexts(whole, parts, tuple(without))
+        others = [text.take(np.flatnonzero(part != k)) for text in texts]
+        held_out.append(_source(section, others, shared, readers).cached(cache, needed, progress))
+    return OwnTexts(complete, parts, tuple(held_out))
 
 
-@dataclass(frozen=True)
-class _Bundles:
-    section: ResourcesSection
-    segments: Segments
-    needed: Sequence[str]
-    cache: Path
-    progress: Progress
-
-    def bundle(self, texts: Sequence[Segments]) -> Bundle:
-        shared = self._shared
-        taken = "" if shared is None else shared.path.name
-        builders: Builders = {}
-        if shared is not None:
-            builders = {name: partial(_part, shared, name) for name in self._vectors}
-        corpus = TranslatedSegments(texts, self._general, taken)
-        return self._source(corpus, builders).cached(self.cache, self.needed, self.progress)
-
-    @cached_property
-    def _vectors(self) -> list[str]:
-        return [name for name in with_needs(self.needed) if known_parts()[name].kind == _VECTORS]
-
-    @cached_property
-    def _shared(self) -> Bundle | None:
-        if not self._vectors:
-            return None
-        corpus = TranslatedSegments([self.segments], self._general)
-        return self._source(corpus, {}).cached(self.cache, self._vectors, self.progress)
-
-    def _source(self, corpus: Corpus, engine: Builders) -> BundleSource:
-        own = self.segments.source_tokenizer, self.segments.target_tokenizer
-        return BundleSource(corpus, corpus_tokenizers(own), inputs=inputs_of(self.section), engine=engine)
-
-    @property
-    def _general(self) -> Corpus | None:
-        source, target = self.section.source, self.section.target
-        return None if source is None or target is None else CorpusFiles(source, target)
+def _source(
+    section: ResourcesSection,
+    texts: Sequence[Segments],
+    shared: str = "",
+    readers: Builders = MappingProxyType({}),
+) -> BundleSource:
+    general = None
+    if section.source is not None and section.target is not None:
+        general = CorpusFiles(section.source, section.target)
+    tokenizers = corpus_tokenizers((texts[0].source_tokenizer, texts[0].target_tokenizer))
+    corpus = TranslatedSegments(texts, general, shared)
+    return BundleSource(corpus, tokenizers, inputs=inputs_of(section), engine=readers)
 
 
 def _part(

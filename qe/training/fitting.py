@@ -1,13 +1,14 @@
 """Fitting: the chosen candidate on all training rows, its guard and intervals, and its predictions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
-from features.core.segments import Column
+from features.core.segments import Column, Segments
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split
 from qe.data.splits import Fold
@@ -18,9 +19,13 @@ from qe.models.intervals import CalibrationRows, Intervals
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.pruning import pruned, selection
+from qe.models.robustness import Robustness, judge_of, of_one_text, robustness_of
+from qe.scoring.checks import Flags
+from qe.training.auxiliary import Fitting
 from qe.training.preparation import Prepared
 from qe.training.reading import folds_of, group_column, grouping_of, scores_of, weights_of
 
+FOLD = "a fold of the training rows, by a model that has not seen it"
 Scored = Mapping[str, tuple[FloatArray, FloatArray]]  # split -> (n, k) features, (n,) predictions
 
 
@@ -137,3 +142,46 @@ def bounds_of(
     """Ends (n,) of the intervals around (n,) predictions; infinite if the level needs more rows."""
     column, _ = _groups_and_weights(prepared, split)
     return intervals.reached(numbers(_table(prepared, model, split)), predicted, level, column)
+
+
+def robustness_of_run(
+    prepared: Prepared, model: Model, progress: Progress = silent
+) -> tuple[str, Robustness] | None:
+    """Scores of perturbed rows of another split, or of a fold, and its name; None if it is not possible."""
+    experiment = prepared.experiment
+    if not experiment.evaluation.robustness or of_one_text(model):
+        return None
+    if any(extractor.reads_files for extractor in model.feature_set.extractors):
+        return None
+    unseen = [
+        name
+        for name, split in prepared.other_splits.items()
+        if name != experiment.intervals.calibration and len(split)
+    ]
+    if unseen:
+        name = prepared.test if prepared.test in unseen else unseen[0]
+        segments = prepared.dataset.split(name).segments
+    elif model.candidate.pairwise:  # the columns of a kernel are the rows that it was fitted on
+        return None
+    else:
+        name, (model, segments) = FOLD, _fold_model(prepared, model)
+    flags = Flags.from_model(model).text
+    found = robustness_of(
+        judge_of(model), segments, model.scale, seed=experiment.seed, checked=flags, progress=progress
+    )
+    return name, found
+
+
+def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:
+    train_rows, test_rows = prepared.first_folds[0]
+    seed, training = prepared.experiment.seed, prepared.training
+    fold = prepared.fold_data(training, train_rows, test_rows, prepared.fold(train_rows, test_rows))
+    pipeline = fit(model.candidate.pipeline(seed), fold.train, fold.scores, fold.weights)
+    scored = training.segments.take(test_rows)
+    fitting = Fitting.for_fold(training.take(train_rows), prepared.auxiliaries, scored).split
+    extractors = prepared.extraction.fitted_extractors(fitting)
+    guard = model.guard
+    if guard is not None:
+        fresh, _ = Guard.fit(training.segments.take(np.asarray(train_rows)), seed)
+        guard = replace(fresh, worst=guard.worst, slope=guard.slope, sign=guard.sign)
+    return replace(model, pipeline=pipeline, feature_set=extractors, guard=guard), scored

@@ -3,7 +3,7 @@
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,25 +29,20 @@ from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, met
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.evaluation.plots import interval_coverage, reliability_plot
 from qe.models.companions import Companions
-from qe.models.guard.guard import Guard
 from qe.models.model import Model
-from qe.models.pipeline import fit
-from qe.models.robustness import Robustness, judge_of, of_one_text, robustness_of
+from qe.models.robustness import Robustness
 from qe.models.robustness_plot import robustness_plot
 from qe.models.versions import versions
-from qe.scoring.checks import Flags
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.tracking.settings import working_directory_commit
 from qe.training import plots
-from qe.training.auxiliary import Fitting
 from qe.training.preparation import Prepared
 from qe.training.reading import scores_of
 from qe.training.search import SearchResult
 from qe.training.words import Words, reliability_bins, word_section, write_words
 
 REPEATED = ("delta_avg", "spearman", "pearson", "mae", "rmse")  # metrics of every repeat of the folds
-FOLD = "a fold of the training rows, by a model that has not seen it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,49 +230,6 @@ def _report(
     )
     delta_avg = {name: report.score(name, "delta_avg") for name in systems}
     return {**report.to_json(), "oracles": None if oracles is None else oracles.to_json(delta_avg)}
-
-
-def robustness_of_run(
-    prepared: Prepared, model: Model, progress: Progress = silent
-) -> tuple[str, Robustness] | None:
-    """Scores of perturbed rows of another split, or of a fold, and its name; None if it is not possible."""
-    experiment = prepared.experiment
-    if not experiment.evaluation.robustness or of_one_text(model):
-        return None
-    if any(extractor.reads_files for extractor in model.feature_set.extractors):
-        return None
-    unseen = [
-        name
-        for name, split in prepared.other_splits.items()
-        if name != experiment.intervals.calibration and len(split)
-    ]
-    if unseen:
-        name = prepared.test if prepared.test in unseen else unseen[0]
-        segments = prepared.dataset.split(name).segments
-    elif model.candidate.pairwise:  # the columns of a kernel are the rows that it was fitted on
-        return None
-    else:
-        name, (model, segments) = FOLD, _fold_model(prepared, model)
-    flags = Flags.from_model(model).text
-    found = robustness_of(
-        judge_of(model), segments, model.scale, seed=experiment.seed, checked=flags, progress=progress
-    )
-    return name, found
-
-
-def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:
-    train_rows, test_rows = prepared.first_folds[0]
-    seed, training = prepared.experiment.seed, prepared.training
-    fold = prepared.fold_data(training, train_rows, test_rows, prepared.fold(train_rows, test_rows))
-    pipeline = fit(model.candidate.pipeline(seed), fold.train, fold.scores, fold.weights)
-    scored = training.segments.take(test_rows)
-    fitting = Fitting.for_fold(training.take(train_rows), prepared.auxiliaries, scored).split
-    extractors = prepared.extraction.fitted_extractors(fitting)
-    guard = model.guard
-    if guard is not None:
-        fresh, _ = Guard.fit(training.segments.take(np.asarray(train_rows)), seed)
-        guard = replace(fresh, worst=guard.worst, slope=guard.slope, sign=guard.sign)
-    return replace(model, pipeline=pipeline, feature_set=extractors, guard=guard), scored
 
 
 def model_notes(model: Model, output: Path) -> dict[str, Any]:

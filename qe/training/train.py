@@ -28,7 +28,7 @@ from qe.training import fitting, reporting, tracked
 from qe.training.objective import FoldData
 from qe.training.plan import Plan
 from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
-from qe.training.reporting import TrainingResult, robustness_of_run
+from qe.training.reporting import TrainingResult
 from qe.training.run_state import STATE, Clock, RunState
 from qe.training.search import Helpers, gathered, nested_predictions, search_candidates
 from qe.training.words import words_of
@@ -185,7 +185,7 @@ def _fit(
         words = words_of(prepared)
     companions = replace(companions, word_tags=None if words is None else words.learned)
     with clock.part("perturbed translations"):
-        robustness = robustness_of_run(prepared, model, progress)
+        robustness = fitting.robustness_of_run(prepared, model, progress)
     return TrainingResult(
         prepared, search, guarded, nested, model, companions, predictions, covered, words, robustness
     )
