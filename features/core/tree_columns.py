@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError, did_you_mean
-from features.basics.hints import described, fits
+from features.basics.errors import InputError
+from features.core.configured import Configured
 from features.core.extractor import TEXTS
 from features.core.segments import Segments
 from features.syntax.trees import Trees, column
@@ -77,23 +77,12 @@ def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
 def _make_tree(config: Mapping[str, Any]) -> TreeColumn:
     if "kind" not in config:
         raise InputError(f"every entry needs a `kind`, but got {dict(config)}", location="trees")
-    kind = TREES.get(str(config["kind"]))
-    hints = get_type_hints(kind)
-    known = [entry.name for entry in fields(kind)]
-    settings = {key: value for key, value in config.items() if key != "kind"}
-    for key, value in settings.items():
-        if key not in known:
-            hint = did_you_mean(str(key), known)
-            raise InputError(
-                f"'{config['kind']}' has no key '{key}'",
-                location="trees",
-                remedy=f"known: {', '.join(known)}{hint}",
-            )
-        if not fits(value, hints[key]):
-            raise InputError(f"'{key}' must be {described(hints[key])}, but got {value!r}", location="trees")
-    if "side" not in settings:
-        raise InputError(f"'{config['kind']}' needs the key 'side': source or target", location="trees")
-    return kind(**settings)
+    name, settings = str(config["kind"]), {key: value for key, value in config.items() if key != "kind"}
+    tree = Configured(TREES.get(name), settings, f"{TREES.noun} '{name}'")
+    for error in tree.errors():
+        raise error
+    made: TreeColumn = tree.make(None)
+    return made
 
 
 def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> "pd.DataFrame":
