@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from qe.models.pipeline import Candidate
 
-What = Literal["learner", "selector"]
+Strategy = Literal["learner", "selector"]
 
 
 @summarised
@@ -145,23 +145,23 @@ class Space:
 
 
 def _choose(
-    trial: "optuna.trial.BaseTrial", what: What, sections: Sequence[StrategySection]
+    trial: "optuna.trial.BaseTrial", strategy: Strategy, sections: Sequence[StrategySection]
 ) -> StrategySection:
     if len(sections) == 1:
         return sections[0]
-    kind = trial.suggest_categorical(what, [section.kind for section in sections])
+    kind = trial.suggest_categorical(strategy, [section.kind for section in sections])
     return next(section for section in sections if section.kind == kind)
 
 
-def _values(trial: "optuna.trial.BaseTrial", section: StrategySection, what: What) -> dict[str, Any]:
-    space = _space(section, what)
+def _values(trial: "optuna.trial.BaseTrial", section: StrategySection, strategy: Strategy) -> dict[str, Any]:
+    space = _space(section, strategy)
     drawn = {name: value.draw(trial, f"{section.kind}.{name}") for name, value in space.items()}
     return {**section.params, **nested(drawn)}
 
 
-def _space(section: StrategySection, what: What) -> dict[str, Distribution]:
+def _space(section: StrategySection, strategy: Strategy) -> dict[str, Distribution]:
     if section.space is not None:
-        return parse_space(section.space, "learner.space" if what == "learner" else "selection.space")
-    catalogue: Catalogue[Any] = LEARNERS if what == "learner" else SELECTORS
+        return parse_space(section.space, "learner.space" if strategy == "learner" else "selection.space")
+    catalogue: Catalogue[Any] = LEARNERS if strategy == "learner" else SELECTORS
     default: dict[str, Distribution] = catalogue.get(section.kind).space
     return {name: value for name, value in default.items() if name not in section.params}
