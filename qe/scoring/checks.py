@@ -4,7 +4,7 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Final, Self
 
 import regex
@@ -35,6 +35,7 @@ _JOINTS = regex.compile("[-'’]")  # tokenizers split words there
 _NOUN_CAPITALS = ("de", "lb")  # languages that write every noun with a capital
 _MIN_LETTERS = 4  # of words that a lexicon is asked about
 _MIN_TRANSLATION = 0.02  # t(target | source) of a translated name
+_CODES = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}  # of py3langid -> of simplemma's dictionaries
 _MIN_SELF_TRANSLATION = 0.1  # t(word | itself) from which a word is its own translation
 
 
@@ -182,9 +183,10 @@ class Ratio(Check):
 
 @dataclass(frozen=True, eq=False)
 class Language(Check):
-    """A side has too few words in the dictionary of its language, or more in that of the other side.
+    """A side is in another language.
 
-    Dictionaries: simplemma.
+    It has too few words in the dictionary of its language, or more in that of the other side (simplemma), or
+    a third language is much more probable (py3langid, 139 languages).
 
     Parameters
     ----------
@@ -192,15 +194,18 @@ class Language(Check):
         Minimum share of a side's words in its own dictionary.
     margin : float, default=0.1
         How much larger the share in the other dictionary may be.
+    odds : float, default=10.0
+        How many times as probable as its language another one must be.
     minimum : int, default=4
         Number of words that a side must have to be checked.
     """
 
     filters = True
-    cost = 150.0
+    cost = 500.0
 
     share: float = 0.4
     margin: float = 0.1
+    odds: float = 10.0
     minimum: int = 4
 
     @property
@@ -219,7 +224,41 @@ class Language(Check):
                 return (f"the {side} is not in '{language}' ({percent(share, 0)} of its words are known)",)
             if language != opposite and in_target_language(text, lang=opposite) > share + self.margin:
                 return (f"the {side} is in '{opposite}'",)
+            if third := self._third(text, language):
+                return (f"the {side} is in '{third}'",)
         return ()
+
+    def _third(self, text: str, language: str) -> str:
+        probabilities = language_probabilities(text)
+        found = max(probabilities, key=probabilities.__getitem__)
+        own = probabilities.get(language)
+        if own is None or found == language or probabilities[found] < self.odds * own:
+            return ""
+        return found
+
+
+def language_probabilities(text: str) -> dict[str, float]:
+    """The probability of each language of a two-letter code, by the code of its dictionary (py3langid).
+
+    Pidgins, creoles and dialects are left out: short texts are easily taken for them.
+
+    >>> probabilities = language_probabilities("De kinderen spelen in de tuin.")
+    >>> max(probabilities, key=probabilities.get)
+    'nl'
+    """
+    probabilities: dict[str, float] = {}
+    for label, probability in _identifier().rank(text):
+        if len(label) == 2:
+            code = _CODES.get(label, label)
+            probabilities[code] = max(probabilities.get(code, 0.0), probability)
+    return probabilities
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # a second: its model is read
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 @dataclass(frozen=True, eq=False)

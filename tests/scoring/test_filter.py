@@ -60,6 +60,52 @@ def test_sides_that_are_swapped_are_in_another_language() -> None:
     assert check == "language" and reason.startswith("the source is not in 'en'")
 
 
+# The same sentence in twenty languages.
+DOGS = {
+    "en": "I have never seen such a big dog.",
+    "es": "Nunca he visto un perro tan grande.",
+    "pt": "Nunca vi um cão tão grande.",
+    "ca": "No he vist mai un gos tan gran.",
+    "fr": "Je n'ai jamais vu un chien aussi grand.",
+    "it": "Non ho mai visto un cane così grande.",
+    "ro": "Nu am văzut niciodată un câine atât de mare.",
+    "de": "Ich habe noch nie einen so großen Hund gesehen.",
+    "nl": "Ik heb nog nooit zo'n grote hond gezien.",
+    "sv": "Jag har aldrig sett en så stor hund.",
+    "da": "Jeg har aldrig set så stor en hund.",
+    "nb": "Jeg har aldri sett en så stor hund.",
+    "fi": "En ole koskaan nähnyt niin isoa koiraa.",
+    "pl": "Nigdy nie widziałem tak dużego psa.",
+    "cs": "Nikdy jsem neviděl tak velkého psa.",
+    "hu": "Soha nem láttam ilyen nagy kutyát.",
+    "tr": "Hiç bu kadar büyük bir köpek görmedim.",
+    "ru": "Я никогда не видел такой большой собаки.",
+    "uk": "Я ніколи не бачив такого великого собаки.",
+    "el": "Δεν έχω δει ποτέ τόσο μεγάλο σκύλο.",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["de", "es", "ro", "nl"])
+def test_a_third_language_is_refused(target: str) -> None:
+    checks = Checks.make(Knowledge(("en", target)), {"language": {}})
+    refused = {code for code, text in DOGS.items() if checks.words(DOGS["en"], text)}
+    assert refused >= {*DOGS} - {target, *({"ca"} if target == "es" else ())}  # Catalan is close to Spanish
+    assert target not in refused
+    assert (
+        Checks.make(Knowledge((target, "en")), {"language": {}}).first(DOGS["pl"], DOGS["en"])[0]
+        == "language"
+    )
+
+
+def test_dutch_is_no_german() -> None:
+    text = "Met hem in de tuin en in het huis, hier, waar was ik."
+    strict = Checks.make(Knowledge(("en", "de")), {"language": {"share": 0.0, "margin": 1.0}})
+    assert strict.first(GOOD[0], text) == ("language", "the target is in 'nl'")
+    lax = Checks.make(Knowledge(("en", "de")), {"language": {"share": 0.0, "margin": 1.0, "odds": 1e30}})
+    assert lax.first(GOOD[0], text) == ("", "") == strict.first(*GOOD)
+
+
 def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
     assert usual(settings={"length.maximum": "5"}).first(*GOOD)[1] == "7 words in the source"
     with pytest.warns(FutureWarning, match="--set length.most is length.maximum now"):
