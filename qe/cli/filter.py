@@ -40,7 +40,8 @@ def filter_(
     `length` (minimum=1, maximum=200 words), `copy` (alike=90 %), `numbers` on one side only (maximum=0),
     `language` of each side (share=0.4 of its words in the dictionary, margin=0.1, odds=10 of a third
     language, minimum=4 words). `--with` adds checks of `qe score --flags`: `names`, `negation`; with a
-    --model that has a lexicon also `untranslated` and `invented`. Pairs that pass are written unchanged, in order.
+    --model that has a lexicon also `untranslated` and `invented`. Pairs that pass are written unchanged,
+    in order.
 
     Exit code 1 if no pair passes.
 
