@@ -67,8 +67,9 @@ def power(
     from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
     from qe.data.score_files import read_predictions, read_scores, same_segments
-    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, check_shares, power_table
+    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, power_table
     from qe.evaluation.power import power as find_power
+    from qe.statistics.result import check_shares
 
     if output is not None:
         importlib.import_module("matplotlib")  # fail early if the package is missing

@@ -30,7 +30,7 @@ from qe.evaluation.evaluate import BUCKET_METRICS, json_name
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
-from qe.statistics.result import check_enough, check_seed
+from qe.statistics.result import check_enough, check_seed, check_shares
 from qe.statistics.scored import Predictions
 from qe.statistics.settings import ResamplingSettings
 
@@ -218,13 +218,6 @@ def pilot_certainty(influence: FloatArray) -> float:
     n = len(influence)
     kurtosis = float(stats.kurtosis(influence, fisher=False, bias=True)) if np.ptp(influence) > 0 else 3.0
     return float(np.clip(2 * n / max(kurtosis - 1, 1e-9), 1.0, n - 1.0))
-
-
-def check_shares(**shares: float) -> None:
-    """Raises InputError for values outside (0, 1)."""
-    for name, value in shares.items():
-        if not 0 < value < 1:
-            raise InputError(f"{name} must lie between 0 and 1, but got {value}")
 
 
 def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:

@@ -22,7 +22,7 @@ from qe.display.files import plain
 from qe.display.summary import summarised
 from qe.statistics.levels import Levels
 from qe.statistics.metric import title_of
-from qe.statistics.result import LEVEL, TestResult, without_answer
+from qe.statistics.result import LEVEL, TestResult, check_shares, without_answer
 
 Scope = Literal["metric", "table", "all"]
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -109,8 +109,7 @@ class Rule:
         known_name("family", self.scope, SCOPES)
         if self.method != IN_TEST:
             check_correction(self.method)
-        if not 0 < self.level < 1:
-            raise InputError(f"0 < level < 1 must hold, but got {self.level}")
+        check_shares(level=self.level)
 
 
 Verdict = Literal["different", "different, within the margin", "equivalent", "undecided", "cannot be decided"]

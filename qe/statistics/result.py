@@ -249,6 +249,13 @@ def check_samples(samples: int) -> None:
         raise InputError(f"samples must be 1 to {MOST_SAMPLES:,}, but got {samples:,}")
 
 
+def check_shares(**shares: float) -> None:
+    """Raises InputError for values outside (0, 1)."""
+    for name, value in shares.items():
+        if not 0 < value < 1:
+            raise InputError(f"0 < {name} < 1 must hold, but got {value:g}")
+
+
 def check_enough(samples: int, option: str = "samples", level: float = LEVEL) -> None:
     """Raises InputError for too few resamples to reach a p-value of the level on any data."""
     least = math.ceil(round(1 / level, 9)) - 1

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from features.basics.errors import InputError, known_name
 from qe.statistics.family import IN_TEST, Rule, Scope, check_correction
 from qe.statistics.randomization import EXCHANGES, Exchange
-from qe.statistics.result import LEVEL, Tail, check_enough, check_seed, check_tail
+from qe.statistics.result import LEVEL, Tail, check_enough, check_seed, check_shares, check_tail
 from qe.statistics.tukey import PERMUTED, Contrasts
 
 Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
@@ -70,8 +70,7 @@ class ResamplingSettings:
         self._check_exchange()
         if self.samples:
             check_enough(self.samples, level=self.level)
-        if not 0 < self.confidence < 1:
-            raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence}")
+        check_shares(confidence=self.confidence)
         check_seed(self.seed)
 
     @property

@@ -15,6 +15,7 @@ from features.basics.progress import Progress, silent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.statistics.family import check_correction
+from qe.statistics.result import check_shares
 from qe_human.judgements.certainty import (
     DRAWS,
     Agreement,
@@ -103,9 +104,7 @@ class RankSettings:
             check_correction(self.correct)
         if self.draw not in DRAWS:
             raise unknown_name("unit of drawing", self.draw, DRAWS)
-        for name in ("confidence", "level"):
-            if not 0 < getattr(self, name) < 1:
-                raise InputError(f"0 < {name} < 1 must hold, but got {getattr(self, name):g}")
+        check_shares(confidence=self.confidence, level=self.level)
 
 
 @dataclass(frozen=True, eq=False)

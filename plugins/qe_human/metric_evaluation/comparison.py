@@ -27,6 +27,7 @@ from qe.statistics.result import (
     check_enough,
     check_samples,
     check_seed,
+    check_shares,
     largest_p,
     monte_carlo_error,
     with_units,
@@ -132,8 +133,7 @@ class Settings:
             check_samples(self.permutations)
             check_enough(self.permutations, "--permutations")
         check_seed(self.seed)
-        if not 0 < self.confidence < 1:
-            raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence:g}")
+        check_shares(confidence=self.confidence)
         if self.resample not in (None, "both", "segments"):
             raise unknown_name(
                 "kind of bootstrap", self.resample, ("both", "segments"), location="--resample"
