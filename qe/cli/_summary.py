@@ -12,11 +12,11 @@ from qe.evaluation.tables import oracle_table
 from qe.evaluation.word_level import TITLES
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
-from qe.training.summary import front_table, scores_table, verdict
+from qe.training.summary import front_table, per_fold_table, scores_table, verdict
 from qe.training.train import Outcome
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
     """The figures of a run compared with its baselines, the best parameters, and where to look."""
     report = outcome.report
     if outcome.unchanged:
@@ -30,6 +30,8 @@ def print_outcome(outcome: Outcome) -> None:
             show(scores_table(title, section, report["experiment"]["evaluation"]["metric"]))
             if section.get("oracles"):
                 show(oracle_table(section["oracles"], report["experiment"]["name"]))
+    if per_fold:
+        show(per_fold_table(report))
     say(verdict(report))
     best = report["search"]["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}

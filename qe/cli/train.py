@@ -1,6 +1,7 @@
 """`qe train`: run experiments: search, selection, fit, evaluation, tracking."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,7 @@ def train(
     print_: bool = False,
     worker: bool = False,
     workers: Workers = 1,
+    per_fold: bool = False,
     quiet: bool = False,
     json: bool = False,
 ) -> None:
@@ -72,6 +74,7 @@ def train(
     output:
       -o, --output DIR  Folder for report, predictions and model. (default: output/NAME)
       --overwrite  Replace an existing run.
+      --per-fold  Also print the figures of each fold, their mean and standard deviation.
     """
     from features.basics.errors import InputError
     from qe.training.check import plans_of
@@ -99,12 +102,13 @@ def train(
         _add_trials(plans, settings.cache, quiet or json)
     else:
         options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
-        _train(plans, [setting for setting, _ in runs], output, options, trial, promote, quiet, json)
+        sweep_settings = [setting for setting, _ in runs]
+        _train(plans, sweep_settings, output, options, trial, promote, per_fold, quiet, json)
 
 
 def _train(
     plans: "Sequence[Plan]", sweep: "Sequence[Setting]", output: Path | None, options: dict[str, Any],
-    trial: int | None, promote: bool, quiet: bool, json: bool,
+    trial: int | None, promote: bool, per_fold: bool, quiet: bool, json: bool,
 ) -> None:  # fmt: skip
     from qe.cli._summary import print_outcome, print_reports
     from qe.cli.promote import decision_lines
@@ -120,14 +124,14 @@ def _train(
         if len(plans) == 1:
             outcomes = [run(plans[0], folder, trial=trial, progress=progress, **options)]
         else:
-            on_outcome = None if json else print_outcome
+            on_outcome = None if json else partial(print_outcome, per_fold=per_fold)
             outcomes, boards = train_all(plans, folder, on_outcome=on_outcome, progress=progress, **options)
     decisions = _promote(loaded, outcomes, labelled) if promote else []
     if json:
         print_reports(outcomes)
         return
     if len(plans) == 1:
-        print_outcome(outcomes[0])
+        print_outcome(outcomes[0], per_fold)
     show(*(board.summary() for board in boards))
     spread = spread_table(list(zip(sweep, outcomes, strict=True))) if sweep else None
     if spread is not None and len(plans) > 1:

@@ -234,10 +234,16 @@ class SplitSection(Section):
     test: str | None = None
     folds: int = Field(5, ge=2)
     seed: Seed = 0
-    fold_by: Literal["random", "block", "document"] = Field("random", alias="by")
+    fold_by: Literal["random", "block", "document", "contiguous"] = Field("random", alias="by")
     block: int = Field(31, ge=1)
     outer: int | None = Field(None, ge=2)
     repeats: int = Field(1, ge=1)
+
+    @model_validator(mode="after")
+    def _can_repeat(self) -> Self:
+        if self.repeats > 1 and self.fold_by == "contiguous":
+            raise ValueError("contiguous folds are always the same; leave out `repeats`, or use `by: block`")
+        return self
 
 
 class NegativesSection(Section):

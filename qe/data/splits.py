@@ -1,4 +1,4 @@
-"""Folds of the training rows: shuffled, in contiguous blocks, or by document."""
+"""Folds of the training rows: shuffled, contiguous, of blocks, or of documents."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from features.basics.errors import InputError
 
 Rows = NDArray[np.int64]
 Fold = tuple[Rows, Rows]  # (training rows, held-out rows)
+Scheme = Literal["random", "block", "document", "contiguous"]
 
 
 def make_folds(
@@ -19,7 +20,7 @@ def make_folds(
     folds: int,
     *,
     seed: int = 0,
-    scheme: Literal["random", "block", "document"] = "random",
+    scheme: Scheme = "random",
     block: int = 31,
     documents: Sequence[str] | None = None,
     classes: FloatArray | None = None,
@@ -31,10 +32,11 @@ def make_folds(
 
     Parameters
     ----------
-    scheme : {'random', 'block', 'document'}, default='random'
+    scheme : {'random', 'block', 'document', 'contiguous'}, default='random'
         `random`: as scikit-learn's KFold(shuffle=True, random_state=seed); `block`: contiguous blocks,
         distributed to the folds at random, so that neighbours (the same document) stay together; `document`:
-        all rows of a document together.
+        all rows of a document together; `contiguous`: one stretch of neighbours for each fold, whatever the
+        seed, as scikit-learn's KFold without shuffling.
     block : int, default=31
         Rows of a block.
     documents : sequence of str or None, default=None
@@ -68,7 +70,9 @@ def make_folds(
         raise InputError(
             f"{folds} folds need at least {folds} {noun}, but there are {units}", location="split.folds"
         )
-    if scheme != "block":
+    if scheme == "contiguous":
+        held_out = [test for _, test in KFold(folds).split(groups)]
+    elif scheme != "block":
         stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
         kinds = (GroupKFold, StratifiedGroupKFold) if scheme == "document" else (KFold, StratifiedKFold)
         splitter: Any = kinds[int(stratified)](folds, shuffle=True, random_state=seed)

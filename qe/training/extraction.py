@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory, atomic_file, digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
-from qe.data.splits import Fold, make_folds
+from qe.data.splits import Fold, Scheme, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.run_state import Clock
 
@@ -139,7 +139,7 @@ class Extraction:
 
     feature_set: FeatureSet
     cache: Path | None
-    fold_by: Literal["random", "block", "document"] = "random"
+    fold_by: Scheme = "random"
     block: int = 31
     seed: int = 0
     cross_fit: int = 5

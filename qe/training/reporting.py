@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
+from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
@@ -20,6 +22,7 @@ from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
+from qe.data.splits import Fold
 from qe.display.drawing import save
 from qe.display.numbers import number, signed, signed_general
 from qe.evaluation import baselines
@@ -133,7 +136,7 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
             "by": experiment.split.fold_by,
             "seed": experiment.split.seed,
             "selected_on_these_folds": not search.objective.space.single,
-            **cross_validated(prepared, result.out_of_fold),
+            **cross_validated(prepared, result.out_of_fold, prepared.first_folds),
             "repeats": over_repeats(prepared, result.repeats),
         },
         "nested": None if result.nested is None else cross_validated(prepared, result.nested),
@@ -167,12 +170,32 @@ def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str,
     }
 
 
-def cross_validated(prepared: Prepared, predicted: FloatArray) -> dict[str, Any]:
-    """The report of (n,) out-of-fold predictions, compared with the baselines'."""
+def cross_validated(prepared: Prepared, predicted: FloatArray, folds: Sequence[Fold] = ()) -> dict[str, Any]:
+    """The report of (n,) out-of-fold predictions and of the baselines', with figures of each of `folds`."""
     systems = {prepared.experiment.name: predicted} | baselines.cross_validated(
         prepared.training.segments, prepared.scores, prepared.first_folds, prepared.dataset.scale
     )
-    return _report(prepared.experiment, prepared.dataset, prepared.scores, systems, prepared.oracles)
+    report = _report(prepared.experiment, prepared.dataset, prepared.scores, systems, prepared.oracles)
+    for name in systems if folds else ():
+        report["systems"][name]["per_fold"] = per_fold(prepared, systems[name], folds)
+    return report
+
+
+def per_fold(prepared: Prepared, predicted: FloatArray, folds: Sequence[Fold]) -> dict[str, Any]:
+    """Metric -> its values in the held-out rows of each fold, their mean and standard deviation.
+
+    The task's papers of 2012 report such means; a metric of all rows is another figure.
+    """
+    by_fold = [repeat_figures(prepared, predicted, rows) for _, rows in folds]
+    columns = {name: [figures[name] for figures in by_fold] for name in by_fold[0]}
+    return {
+        name: {
+            "values": [finite_or_none(value) for value in values],
+            "mean": finite_or_none(float(np.mean(values))),
+            "sd": finite_or_none(float(np.std(values, ddof=1))),
+        }
+        for name, values in columns.items()
+    }
 
 
 def on_test(prepared: Prepared, predictions: Mapping[str, FloatArray]) -> dict[str, Any] | None:
@@ -202,11 +225,14 @@ def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] 
     return summary
 
 
-def repeat_figures(prepared: Prepared, predicted: FloatArray) -> dict[str, float]:
-    """The metrics of (n,) out-of-fold predictions of one repeat."""
+def repeat_figures(
+    prepared: Prepared, predicted: FloatArray, rows: NDArray[np.int64] | slice = slice(None)
+) -> dict[str, float]:
+    """The metrics of (n,) out-of-fold predictions of one repeat, in these rows."""
     sign = prepared.dataset.scale.sign
+    gold, predicted = sign * prepared.scores[rows], sign * predicted[rows]
     names = REPEATED if prepared.dataset.scale.classes is None else (*CLASS_METRICS, *REPEATED)
-    return {name: METRICS.get(name)().score(sign * prepared.scores, sign * predicted) for name in names}
+    return {name: METRICS.get(name)().score(gold, predicted) for name in names}
 
 
 def _report(

@@ -183,6 +183,23 @@ def scores_table(
     return Table(title, columns, rows)
 
 
+def per_fold_table(report: Mapping[str, Any]) -> Table:
+    """The metrics of the experiment in each fold, with their mean and standard deviation."""
+    system, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
+    figures = report["cross_validation"]["systems"][system]["per_fold"]
+    names = sorted(figures, key=lambda name: name != metric)
+    columns = [Column("fold"), *(_column(name, drop=place) for place, name in enumerate(names))]
+    lines = list(zip(*(figures[name]["values"] for name in names), strict=True))
+    rows = [
+        [label, *(METRICS.get(name).formatted(value) for name, value in zip(names, values, strict=True))]
+        for label, values in [
+            *((str(number), line) for number, line in enumerate(lines, start=1)),
+            *((label, [figures[name][label] for name in names]) for label in ("mean", "sd")),
+        ]
+    ]
+    return Table(f"{system}: each fold by itself", columns, rows)
+
+
 def _column(metric: str, drop: int = 0) -> Column:
     kind = METRICS.get(metric)
     return Column(kind.title, metric, drop, about=kind.help)

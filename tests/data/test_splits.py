@@ -16,7 +16,7 @@ from qe.data.splits import make_folds
 @given(
     st.integers(10, 200),
     st.integers(2, 5),
-    st.sampled_from(["random", "block", "document"]),
+    st.sampled_from(["random", "block", "document", "contiguous"]),
     st.integers(0, 9),
 )
 def test_every_row_is_held_out_once(n: int, folds: int, scheme: str, seed: int) -> None:
@@ -35,10 +35,13 @@ def test_as_many_units_as_folds() -> None:
     assert sorted(held_out) == [[0, 1], [2, 3]]
 
 
-def test_random_folds_are_scikit_learns() -> None:
-    theirs = [test for _, test in KFold(5, shuffle=True, random_state=3).split(np.arange(23))]
-    ours = [test for _, test in make_folds(23, 5, seed=3)]
-    assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
+@pytest.mark.parametrize(
+    ("scheme", "theirs"), [("random", KFold(5, shuffle=True, random_state=3)), ("contiguous", KFold(5))]
+)
+def test_folds_are_scikit_learns(scheme: Any, theirs: KFold) -> None:
+    expected = [test for _, test in theirs.split(np.arange(23))]
+    ours = [test for _, test in make_folds(23, 5, seed=3, scheme=scheme)]
+    assert all((a == b).all() for a, b in zip(ours, expected, strict=True))
 
 
 @pytest.mark.parametrize(("rare", "theirs"), [(5, StratifiedKFold), (4, KFold)])

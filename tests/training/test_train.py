@@ -15,8 +15,11 @@ import numpy as np
 import optuna
 import pandas as pd
 import pytest
+from sklearn.metrics import mean_absolute_error
+from sklearn.model_selection import KFold
 
 from features.basics.errors import InputError
+from qe.cli import main
 from qe.cli._summary import notes
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
@@ -313,6 +316,34 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     tag = f"tags.mlflow.parentRunId = '{outcome.run_id}' and tags.mlflow.runName LIKE 'repeat%'"
     children = client.search_runs([client.get_run(outcome.run_id).info.experiment_id], tag)
     assert np.mean([child.data.metrics["MAE"] for child in children]) == pytest.approx(repeats["mae"]["mean"])
+
+
+def test_figures_of_each_fold_are_scikit_learns(
+    demo_run: Any, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Contiguous folds; the mean absolute error of all rows is that of the folds weighted by their sizes."""
+    options = ["--set", "split={folds: 4, by: contiguous}", "--set", "learner={kind: ridge}", "--quiet"]
+    places = ["--data-root", str(demo_run.output), "--cache-dir", str(demo_run.output / "cache"), "-o", "out"]
+    with pytest.raises(SystemExit) as ended:
+        main(["train", str(EXPERIMENT), *places, *options, "--per-fold"])
+    assert not ended.value.code
+    report = json.loads((store / "out" / "report.json").read_text())
+    scores = report["cross_validation"]["systems"]["demo"]
+    table = pd.read_parquet(store / "out" / "predictions.parquet")
+    rows = table[table["split"] == "train"]
+    folds = [rows.iloc[held_out] for _, held_out in KFold(4).split(rows)]
+    expected = [mean_absolute_error(fold["gold"], fold["predicted"]) for fold in folds]
+    assert scores["per_fold"]["mae"]["values"] == pytest.approx(expected, abs=1e-12)
+    assert scores["per_fold"]["mae"]["mean"] == pytest.approx(np.mean(expected), abs=1e-12)
+    assert scores["per_fold"]["mae"]["sd"] == pytest.approx(np.std(expected, ddof=1), abs=1e-12)
+    assert np.average(expected, weights=list(map(len, folds))) == pytest.approx(scores["mae"], abs=1e-12)
+    printed = capsys.readouterr().out.partition("each fold by itself")[2].splitlines()
+    assert [line.split()[0] for line in printed[3:9]] == ["1", "2", "3", "4", "mean", "sd"]
+
+
+def test_contiguous_folds_cannot_be_repeated(store: Path) -> None:
+    with pytest.raises(InputError, match="split"):
+        experiment.load(EXPERIMENT, overrides=["split={by: contiguous, repeats: 2}"])
 
 
 def test_tracking_off_leaves_nothing_in_mlflow(
