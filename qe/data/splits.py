@@ -35,8 +35,8 @@ def make_folds(
     scheme : {'random', 'block', 'document', 'contiguous'}, default='random'
         `random`: as scikit-learn's KFold(shuffle=True, random_state=seed); `block`: contiguous blocks,
         distributed to the folds at random, so that neighbours (the same document) stay together; `document`:
-        all rows of a document together; `contiguous`: one stretch of neighbours for each fold, whatever the
-        seed, as scikit-learn's KFold without shuffling.
+        all rows of a document together; `contiguous`: one stretch of neighbours for each fold, as
+        scikit-learn's KFold without shuffling, for every seed.
     block : int, default=31
         Rows of a block.
     documents : sequence of str or None, default=None

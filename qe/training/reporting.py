@@ -186,15 +186,14 @@ def per_fold(prepared: Prepared, predicted: FloatArray, folds: Sequence[Fold]) -
 
     The task's papers of 2012 report such means; a metric of all rows is another figure.
     """
-    by_fold = [repeat_figures(prepared, predicted, rows) for _, rows in folds]
-    columns = {name: [figures[name] for figures in by_fold] for name in by_fold[0]}
+    by_fold = pd.DataFrame([repeat_figures(prepared, predicted, rows) for _, rows in folds])
     return {
-        name: {
+        str(name): {
             "values": [finite_or_none(value) for value in values],
-            "mean": finite_or_none(float(np.mean(values))),
-            "sd": finite_or_none(float(np.std(values, ddof=1))),
+            "mean": finite_or_none(values.mean(skipna=False)),
+            "sd": finite_or_none(values.std(skipna=False)),
         }
-        for name, values in columns.items()
+        for name, values in by_fold.items()
     }
 
 
@@ -217,12 +216,11 @@ def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] 
     """Mean and standard deviation of each metric over fold seeds, of (repeats, n); None for one repeat."""
     if len(predictions) == 1:
         return None
-    by_repeat = [repeat_figures(prepared, row) for row in predictions]
-    summary = {}
-    for name in by_repeat[0]:
-        values = [scores[name] for scores in by_repeat]
-        summary[name] = {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
-    return summary
+    repeats = pd.DataFrame([repeat_figures(prepared, row) for row in predictions])
+    return {
+        str(name): {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
+        for name, values in repeats.items()
+    }
 
 
 def repeat_figures(
