@@ -5,7 +5,8 @@ Moreau and Vogel 2012.
     python benchmarks/studies/wmt12_tcd.py
 
 Means over 10 contiguous folds, as in the paper (`--by block`: over folds of blocks of 31 segments), the
-same folds for every cell; features are extracted once, by experiments/wmt12/tcd-all.yaml.
+same folds for every cell; features are extracted once, by experiments/wmt12/tcd-all.yaml (`--baseline`: B
+alone, by tcd-resources-only.yaml, in a minute).
 
     B    the 17 baseline features        L   lengths of source and target, two of them
     M2   similarities to the corpus: 32 of the paper's 33
@@ -45,7 +46,7 @@ from qe.training.check import check
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
-EXPERIMENT = ROOT / "experiments" / "wmt12" / "tcd-all.yaml"
+EXPERIMENTS = ROOT / "experiments" / "wmt12"
 SCALE = LabelScale("effort", 1, 5, True)
 METRICS = ("delta_avg", "spearman", "mae", "rmse")
 BASELINE = [column.name for column in COLUMNS]
@@ -106,7 +107,8 @@ def pipeline(method: str, scores: FloatArray) -> Pipeline:
 def feature_sets(columns: Sequence[str]) -> dict[str, list[str]]:
     """Name -> columns: all that are not among the 17 are measures."""
     measures = [column for column in columns if column not in BASELINE]
-    return {"B": BASELINE, "L + M2": [*LENGTHS, *measures], "B + M2": [*BASELINE, *measures]}
+    more = {"L + M2": [*LENGTHS, *measures], "B + M2": [*BASELINE, *measures]} if measures else {}
+    return {"B": BASELINE, **more}
 
 
 def out_of_fold(method: str, features: pd.DataFrame, scores: FloatArray, folds: Sequence[Fold]) -> FloatArray:
@@ -195,16 +197,19 @@ def main() -> None:
     parser.add_argument(
         "--by", choices=["contiguous", "block"], default="contiguous", help="how folds are made"
     )
+    parser.add_argument("--baseline", action="store_true", help="the 17 features alone")
     parser.add_argument("--samples", type=int, default=2000, help="of the tests")
     given = parser.parse_args()
-    experiment = load(EXPERIMENT, data_root=given.data_root, overrides=[f"split.by={given.by}"])
+    file = EXPERIMENTS / ("tcd-resources-only.yaml" if given.baseline else "tcd-all.yaml")
+    experiment = load(file, data_root=given.data_root, overrides=[f"split.by={given.by}"])
     data = prepare(check(experiment), given.cache)
     features = data.training_table()  # no family of these learns from labels
     predictions = cells(features, data.scores, data.first_folds)
     sizes = ", ".join(f"{name} {len(them)}" for name, them in feature_sets(list(features.columns)).items())
     print(f"{len(data.scores):,} segments, {len(data.first_folds)} folds ({given.by}); features: {sizes}")
     show(data.scores, predictions, data.first_folds)
-    show_gain(data.scores, predictions, given.samples)
+    if not given.baseline:
+        show_gain(data.scores, predictions, given.samples)
 
 
 if __name__ == "__main__":
