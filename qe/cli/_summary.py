@@ -94,8 +94,11 @@ def _word_figure(scores: Mapping[str, Any], metric: str) -> str:
 def _title(report: Mapping[str, Any]) -> str:
     folds = report["cross_validation"]
     chosen = " (parameters chosen on these folds)" if folds["selected_on_these_folds"] else ""
-    name = report["experiment"]["name"]
-    return f"{name}: cross-validation, {folds['folds']} folds by {folds['by']}, seed {folds['seed']}{chosen}"
+    name, by = report["experiment"]["name"], folds["by"]
+    made = (
+        f"contiguous folds{chosen}" if by == "contiguous" else f"folds by {by}, seed {folds['seed']}{chosen}"
+    )
+    return f"{name}: cross-validation, {folds['folds']} {made}"
 
 
 def print_reports(outcomes: Sequence[Outcome]) -> None:
