@@ -125,7 +125,9 @@ def test_every_file_of_a_bundle(how: str, workshop: Workshop, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_large_files_are_read_once(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_read_once_and_remembered(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By size and times: after that a model starts without reading it; a change is seen all the same."""
     monkeypatch.setattr(checksums, "_LARGE", 1)
     monkeypatch.setattr(checksums, "_SETTLED", 0)
@@ -143,7 +145,9 @@ def test_large_files_are_read_once(model: Path, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_what_just_changed(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_just_changed_is_not_remembered(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It might change again within the same tick of the clock."""
     monkeypatch.setattr(checksums, "_LARGE", 1)
     folder = copy_of(model, tmp_path / "model")

@@ -156,7 +156,9 @@ def test_a_damaged_model_is_not_signed(
 
 
 @pytest.mark.slow
-def test_a_signed_model_scores(signed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_signed_model_scores_with_its_key_required(
+    signed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "in.tsv").write_text("source\ttarget\na house\tuna casa\n")
     command = ["score", "-m", signed, "-i", tmp_path / "in.tsv", "-o", tmp_path / "out.tsv", "--workers", 1]
     with pytest.raises(SystemExit) as ended:
@@ -174,7 +176,9 @@ def altered(folder: Path) -> Path:
     return path
 
 
-def test_signed_models_are_read_anew(signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
+    signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(checksums, "_LARGE", 1)
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     path = max(signed.rglob("*.npy"), key=lambda file: file.stat().st_size)
@@ -208,7 +212,9 @@ def exchanged(folder: Path, other: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_exchanged_model_is_not_loaded(signed: Path, workshop: Workshop, tmp_path: Path) -> None:
+def test_a_model_that_is_exchanged_after_its_signature_was_verified_is_not_loaded(
+    signed: Path, workshop: Workshop, tmp_path: Path
+) -> None:
     folder, identity = model_folder(str(signed), tmp_path / "own.pub")
     exchanged(signed, workshop.model("another"))
     for load in (
@@ -240,7 +246,9 @@ def test_a_model_that_is_exchanged_there_and_back_while_it_is_loaded(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [True, False], ids=["signed", "not signed"])
-def test_workers_load_the_first_model(key: bool, signed: Path, workshop: Workshop, tmp_path: Path) -> None:
+def test_worker_processes_load_the_model_that_the_job_began_with(
+    key: bool, signed: Path, workshop: Workshop, tmp_path: Path
+) -> None:
     rows = tmp_path / "in.tsv"
     rows.write_text("source\ttarget\n" + "a b\tc d\n" * 6, "utf-8")
     folder, identity = model_folder(str(signed), tmp_path / "own.pub" if key else None)

@@ -111,7 +111,9 @@ def scoring(stranger: Stranger, model: Path, *more: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_numbas_settings_are_not_read(stranger: Stranger, demo_model: Path, warm: dict[str, str]) -> None:
+def test_numbas_settings_in_the_working_directory_are_not_read(
+    stranger: Stranger, demo_model: Path, warm: dict[str, str]
+) -> None:
     plant_compiled(stranger, stranger.folder / ".cache")
     stranger.run(sys.executable, "-c", KERNEL, NUMBA_CACHE_DIR="./.cache")
     assert stranger.ran()  # what the user names is used: the planted file is one that Numba reads
@@ -138,7 +140,9 @@ def test_numbas_settings_are_not_read(stranger: Stranger, demo_model: Path, warm
 @pytest.mark.parametrize(
     "content", ["[", "- a\n", "cache_locator_classes: typer.Evil\n", "\x00", "disable_jit: 1\n"]
 )
-def test_odd_settings_of_numba_are_ignored(content: str, stranger: Stranger, warm: dict[str, str]) -> None:
+def test_settings_of_numba_that_are_none_hinder_nothing(
+    content: str, stranger: Stranger, warm: dict[str, str]
+) -> None:
     (stranger.folder / ".numba_config.yaml").write_text(content, "utf-8")
     seen = "import numba; assert not numba.config.DISABLE_JIT"
     done = stranger.run(sys.executable, "-c", f"{KERNEL}; {seen}", **warm)
@@ -159,7 +163,9 @@ def test_compiled_code_that_others_could_have_written_is_not_run(stranger: Stran
 
 
 @pytest.mark.parametrize("above", [False, True])
-def test_exchangeable_caches(above: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_can_be_exchanged_is_none(
+    above: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a" / "b"))
     assert compile_cache() == tmp_path / "a" / "b" / "qe" / "numba"
     (tmp_path / ("a" if above else "a/b/qe")).chmod(0o777)
@@ -170,7 +176,9 @@ def test_exchangeable_caches(above: bool, tmp_path: Path, monkeypatch: pytest.Mo
     assert not compile_cache().is_relative_to(tmp_path)
 
 
-def test_an_empty_cache_gets_what_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_cache_gets_what_was_compiled_with_the_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
     installed = tmp_path / "prefix" / "share" / "qe" / "numba" / "edits_1"
@@ -187,7 +195,9 @@ def test_an_empty_cache_gets_what_was_compiled(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.slow
-def test_modules_nearby_are_not_imported(stranger: Stranger, demo_model: Path, warm: dict[str, str]) -> None:
+def test_modules_of_the_working_directory_are_not_imported(
+    stranger: Stranger, demo_model: Path, warm: dict[str, str]
+) -> None:
     stranger.modules()
     stranger.run(sys.executable, "-c", "import typer")
     assert stranger.ran()
@@ -226,7 +236,9 @@ def test_relative_entries_of_the_search_path_are_not_followed(stranger: Stranger
 
 
 @pytest.mark.slow
-def test_the_ui_imports_nothing_from_the_working_directory(stranger: Stranger, demo_model: Path) -> None:
+def test_the_ui_and_its_server_import_nothing_from_the_working_directory(
+    stranger: Stranger, demo_model: Path
+) -> None:
     store = {"MLFLOW_TRACKING_URI": f"sqlite:///{demo_model.parent / 'mlflow.db'}"}
     stranger.modules()
     port = free_port()

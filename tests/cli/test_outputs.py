@@ -78,7 +78,9 @@ LOOPED = [
 
 
 @pytest.mark.parametrize("command", LOOPED)
-def test_a_loop_of_links(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loop_of_links_is_one_message(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "loop").symlink_to("other")
     (folder / "other").symlink_to("loop")
     assert run(*command.split()) == 2
@@ -108,7 +110,9 @@ def test_wrong_numbers_of_threads_in_the_environment(
     assert f"{name} must be a whole number from 1" in capsys.readouterr().err
 
 
-def test_old_names_of_options_have_a_notice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_old_name_of_an_option_is_taken_with_a_notice(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["score", "--model", "none", "--input", "t", "--output", "out.tsv", "--known=before.tsv"]
     assert run(*command) == 2
     first, second = capsys.readouterr().err.splitlines()

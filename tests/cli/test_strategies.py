@@ -46,7 +46,9 @@ def test_all_are_listed_with_what_they_are(
 @pytest.mark.parametrize(
     ("verb", "name"), [(verb, name) for verb, c in CATALOGUES.items() for name in c.names]
 )
-def test_parameters_of_the_estimator(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parameters_are_those_of_the_estimator(
+    verb: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     told = {p["name"]: p for p in json.loads(run(capsys, verb, "describe", name, "--json")[1])["parameters"]}
     made = constructor(CATALOGUES[verb], name)().get_params(deep=False)
     plain = {key: value for key, value in made.items() if isinstance(value, str | int | float | None)}

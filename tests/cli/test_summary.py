@@ -40,7 +40,9 @@ def test_the_metric_of_the_experiment_stands_first_with_its_interval(metric: str
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_comparisons_are_those_of_the_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     report = {"test": SECTION, "nested": None, "experiment": {"evaluation": {"metric": "kendall"}}}
     print_comparisons(report)
     lines = capsys.readouterr().out.splitlines()

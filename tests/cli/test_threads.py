@@ -28,7 +28,9 @@ def test_every_verb_that_computes_has_the_option(verb: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_option_holds_for_libraries_until_the_command_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_option_holds_for_libraries_too_and_ends_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[tuple[int, str, str]] = []
 
     def printed(*_: Any, **__: Any) -> None:

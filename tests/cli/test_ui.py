@@ -114,7 +114,9 @@ def test_the_experiment_opens_on_its_runs_by_clicking(server: Served, page: Page
     assert "/runs" in page.address and not [plague for plague in _PLAGUES if plague in shown]
 
 
-def test_a_run_begins_with_its_verdict(server: Served, page: Page, demo_run: Any) -> None:
+def test_a_run_begins_with_its_verdict_and_its_evaluation_metric(
+    server: Served, page: Page, demo_run: Any
+) -> None:
     page.open(server.printed)
     page.click("demo")
     shown = page.wait("on the test split", "MAE on test", "svr_rbf on 17 features")
@@ -145,7 +147,9 @@ def test_tables_open_with_their_values(
         assert str(best)[:5] in shown
 
 
-def test_a_comparison_shows_its_metric(server: Served, page: Page, demo_run: Any, demo_client: Any) -> None:
+def test_a_comparison_shows_the_evaluation_metric_first(
+    server: Served, page: Page, demo_run: Any, demo_client: Any
+) -> None:
     first = demo_client.get_run(demo_run.run_id)
     second = demo_client.create_run(first.info.experiment_id, run_name="ridge")
     figures = [Metric(name, value + 0.1, 0, 0) for name, value in first.data.metrics.items()]

@@ -88,7 +88,9 @@ def test_another_format_takes_no_keys_of_the_one_before(tmp_path: Path) -> None:
         ("{remove: surface, add: ibm1}", ["lm", "tcd45", "precomputed", "lm", "ibm1"]),
     ],
 )
-def test_features_are_replaced_then_added(tmp_path: Path, changes: str, expected: list[str]) -> None:
+def test_features_are_replaced_or_removed_and_then_added(
+    tmp_path: Path, changes: str, expected: list[str]
+) -> None:
     assert kinds(experiment(tmp_path, f"features: {changes}\n")) == expected
 
 
@@ -161,7 +163,9 @@ def test_what_cannot_be_extended(tmp_path: Path, content: str, message: str) -> 
     refuses(message, load, tmp_path / "x.yaml")
 
 
-def test_a_mapping_extends_a_file_nearby(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mapping_extends_a_file_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment(tmp_path, "")
     monkeypatch.chdir(tmp_path)
     source = {"extends": "base.yaml", "features": {"remove": ["lm"]}}

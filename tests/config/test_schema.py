@@ -71,7 +71,9 @@ ORDER = "the file: Value error, `low` is not below `high`"
         ({"entries": {}, "low": 2}, 1, [*[f"entries.{each}" for each in NONE], ORDER]),
     ],
 )
-def test_every_mistake_is_told_once(content: dict[str, Any], entries: int, mistakes: list[str]) -> None:
+def test_every_mistake_is_told_once_and_the_rest_is_drafted(
+    content: dict[str, Any], entries: int, mistakes: list[str]
+) -> None:
     draft, told = drafted(File, content, NEEDED)
     assert len(draft.entries) == entries
     assert [each.partition(", but got")[0] for each in told] == mistakes

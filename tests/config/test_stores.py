@@ -108,7 +108,9 @@ def test_what_is_no_study_is_refused_unchanged(
         "postgresql://qe@db/studies?password=S3cret", "no\0name",
     ],
 )  # fmt: skip
-def test_addresses_without_a_store(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_without_a_store_are_refused(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for use in (check_study_storage, storage_at):
         with pytest.raises(InputError) as caught:

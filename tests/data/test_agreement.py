@@ -34,7 +34,9 @@ LETTERS = zip("aabbdcccedda", "babbbccceddd", strict=True)
 @pytest.mark.parametrize(
     ("pairs", "published"), [(BINARY, 0.095), ([(ord(a), ord(b)) for a, b in LETTERS], 0.692)]
 )
-def test_alpha_of_two_observers_is_the_published(pairs: list[tuple[int, int]], published: float) -> None:
+def test_alpha_of_two_observers_equals_the_published_ones(
+    pairs: list[tuple[int, int]], published: float
+) -> None:
     assert krippendorff_alpha(np.array(pairs, float), "nominal") == pytest.approx(published, abs=6e-4)
 
 

@@ -163,7 +163,9 @@ def test_text_that_is_none_is_seen(tmp_path: Path, source: str, message: str) ->
 @pytest.mark.parametrize(
     "language, tokenizer, wrong", [("zh", "moses", 0), ("zh", "whitespace", 1), ("es", "moses", 1)]
 )
-def test_texts_without_blanks(texts: Path, language: str, tokenizer: str, wrong: int) -> None:
+def test_texts_without_blanks_that_are_split_at_blanks(
+    texts: Path, language: str, tokenizer: str, wrong: int
+) -> None:
     (texts / "t").write_text("他昨天去了北京。\n天气很好。\n请发给我。\n", "utf-8")
     settings = options(train=TRAIN) | {"target_language": language, "tokenizer": tokenizer}
     defects = check(texts, "parallel_text", settings).defects

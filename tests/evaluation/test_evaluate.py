@@ -343,7 +343,9 @@ def halves(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_official_prints_dashes(halves: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_official_prints_dashes_for_what_was_not_submitted(
+    halves: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--gold", halves / "gold.tsv", "--predictions", halves / "ranks.tsv", halves / "scores.tsv"]
     assert run(*arguments, "--official") == 0
     ranking, no_scores, no_ranks, scoring = capsys.readouterr().out.splitlines(keepends=True)
@@ -356,7 +358,9 @@ def test_official_prints_dashes(halves: Path, capsys: pytest.CaptureFixture[str]
     assert told["T_scores"]["delta_avg"] is None and told["T_ranks"]["delta_avg"] > 0
 
 
-def test_plain_evaluation_says_what_it_lacks(halves: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plain_evaluation_says_what_ranks_alone_cannot_give(
+    halves: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--gold", halves / "gold.tsv", "--predictions", halves / "ranks.tsv", halves / "scores.tsv"]
     assert run(*arguments, "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -399,7 +403,9 @@ def test_command_bad_input_is_exit_code_2(
 
 
 @pytest.mark.slow
-def test_buckets_are_parts_of_the_segments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_buckets_compare_systems_on_parts_of_the_segments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`a` is far worse than `b` on the longer half alone."""
     rng = np.random.default_rng(4)
     gold, noise = rng.uniform(1, 5, 120), rng.normal(0, 0.3, (2, 120))

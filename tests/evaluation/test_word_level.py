@@ -189,7 +189,9 @@ EVALUATE = "evaluate words --gold gold.tags --source-gold gold.src_tags --sample
 
 
 @pytest.mark.slow
-def test_scored_rows_hold_words_and_gaps(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scored_rows_hold_words_gaps_and_source_words(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     scored(files)
     run([*EVALUATE.split(), "--json", "--reliability", "r.png", "--predictions", "model.jsonl"])
     report = json.loads(capsys.readouterr().out)

@@ -81,7 +81,9 @@ def test_cells_of_tcd(tcd: ModuleType, folds: list[Fold], capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_a_model_sees_no_asked_label(tcd: ModuleType, discretised: ModuleType, folds: list[Fold]) -> None:
+def test_a_model_never_sees_the_labels_it_is_asked_for(
+    tcd: ModuleType, discretised: ModuleType, folds: list[Fold]
+) -> None:
     features, scores = table(tcd.BASELINE)
     held_out = folds[1][1]
     others = scores.copy()

@@ -172,7 +172,9 @@ def test_scoring_counts_every_row(demo_model: Path, new_rows: list[dict[str, str
 
 
 @pytest.mark.capability
-def test_the_command_reports(demo_model: Path, new_rows: list[dict[str, str]], tmp_path: Path) -> None:
+def test_the_command_warns_and_writes_a_report(
+    demo_model: Path, new_rows: list[dict[str, str]], tmp_path: Path
+) -> None:
     command = ["score", "--model", demo_model, "--output", tmp_path / "o.tsv", "--workers", "1", "--quiet"]
     told = []
     for name, order in (("same", ("source", "target")), ("swapped", ("target", "source"))):

@@ -32,7 +32,9 @@ def test_a_run_is_a_row_with_the_figures_of_its_report(results: Any, demo_run: A
     assert f"{figures['spearman']:.3f}" in line and f"{figures['ci']['delta_avg'][0]:.3f}" in line
 
 
-def test_the_best_run_stands_first(results: Any, demo_run: Any, tmp_path: Path) -> None:
+def test_the_best_run_stands_first_and_a_page_gets_the_table(
+    results: Any, demo_run: Any, tmp_path: Path
+) -> None:
     report = json.loads((demo_run.output / "report.json").read_text("utf-8"))
     name = report["experiment"]["name"]
     for other, delta in (("worse", 0.1), ("better", 0.9)):

@@ -134,7 +134,9 @@ def get(port: int, path: str) -> str:
         return str(answer.read().decode())
 
 
-def test_a_champion_is_taken_under_load(demo_run: Any, demo_model: Path, other: Path) -> None:
+def test_a_champion_is_taken_under_load_without_a_lost_request(
+    demo_run: Any, demo_model: Path, other: Path
+) -> None:
     name, sent = "renewed", body(demo_model)
     for folder in (demo_model, other):
         with runs.run(f"test {name}") as run:
@@ -167,7 +169,9 @@ def test_a_champion_is_taken_under_load(demo_run: Any, demo_model: Path, other: 
     assert 'version="renewed/2"' in line
 
 
-def test_a_signal_takes_the_model_of_the_folder(demo_model: Path, other: Path, tmp_path: Path) -> None:
+def test_a_signal_takes_the_model_of_the_folder_and_a_damaged_one_is_refused(
+    demo_model: Path, other: Path, tmp_path: Path
+) -> None:
     folder, sent = tmp_path / "model", body(demo_model)
     shutil.copytree(demo_model, folder)
     with served(str(folder)) as (port, process, lines), Load(port, sent).clients(2) as load:

@@ -59,7 +59,9 @@ def thresholds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.capability
-def test_scores_are_the_models(app: App, demo_model: Path, records: list[dict[str, str]]) -> None:
+def test_scores_are_the_models_whatever_the_form(
+    app: App, demo_model: Path, records: list[dict[str, str]]
+) -> None:
     model = Model.load(demo_model)
     expected = model.predict(
         model.segments({k: [r[k] for r in records] for k in ("source", "target")})

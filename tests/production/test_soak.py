@@ -49,7 +49,9 @@ def test_honest_clients_are_answered_beside_hostile_ones_and_memory_stays_flat(
     assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
 
 
-def test_mutated_requests(demo_model: Path, records: list[dict[str, str]], tmp_path: Path) -> None:
+def test_mutated_requests_get_one_json_object_below_500(
+    demo_model: Path, records: list[dict[str, str]], tmp_path: Path
+) -> None:
     fuzz = script("fuzz_server")
     with (tmp_path / "log").open("w+b") as log, served(demo_model, log, "--max-busy", "32") as server:
         outcome = fuzz.attack(server, records[:100], 5.0, 2, 1)

@@ -177,7 +177,9 @@ def score_of(model: Path, source: str, target: str) -> float:
     return float(load_model(model).predict(table)["score"].iloc[0])
 
 
-def test_scores_of_another_model(scored: tuple[Path, Path, Path], demo_model: Path, tmp_path: Path) -> None:
+def test_the_scores_of_another_model_are_refused(
+    scored: tuple[Path, Path, Path], demo_model: Path, tmp_path: Path
+) -> None:
     rows = [json.loads(line) for line in scored[0].read_text().splitlines()]
     rows[3]["score"] += 0.01
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -221,7 +223,9 @@ def test_words_are_coloured_by_how_probable_an_error_is(demo_model: Path, tmp_pa
         ("id\tscore\treason\n1\t\tempty source\n", "no row has a score"),
     ],
 )
-def test_files_without_scores(demo_model: Path, tmp_path: Path, content: str, message: str) -> None:
+def test_files_that_are_no_scores_are_refused(
+    demo_model: Path, tmp_path: Path, content: str, message: str
+) -> None:
     (tmp_path / "x.tsv").write_text(content)
     refuses(message, scored_page, tmp_path / "x.tsv", demo_model)
 

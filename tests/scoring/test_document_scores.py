@@ -29,7 +29,9 @@ def expected(rows: Path, scores: pd.Series) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv", "jsonl", "parquet", "tsv.gz"])
-def test_documents_have_means(demo_model: Path, rows: Path, tmp_path: Path, ending: str) -> None:
+def test_documents_have_the_means_of_their_segments(
+    demo_model: Path, rows: Path, tmp_path: Path, ending: str
+) -> None:
     output, documents = tmp_path / f"scores.{ending}", tmp_path / "documents.csv"
     given = ("--input", rows, "--output", output, "--documents", documents, "--keep", "--suffix", "_qe")
     assert scored(demo_model, *given, "--chunk", "6") == 0

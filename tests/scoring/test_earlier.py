@@ -90,7 +90,9 @@ def test_worker_processes_know_them_too(demo_model: Path, texts: list[str], tmp_
 
 
 @pytest.mark.parametrize("change", ["options", "model"])
-def test_other_scores_are_not_kept(demo_model: Path, texts: list[str], tmp_path: Path, change: str) -> None:
+def test_other_scores_are_not_kept_and_that_is_told(
+    demo_model: Path, texts: list[str], tmp_path: Path, change: str
+) -> None:
     rows, previous = table(tmp_path / "in.tsv", texts), tmp_path / "a.tsv"
     assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
     if change == "model":

@@ -258,7 +258,9 @@ def test_what_is_left_out_has_the_same_form(mark: bytes, end: bytes, tmp_path: P
 
 
 @pytest.mark.parametrize("text", ["1_0", "٣", "1e", "0x1", ""])
-def test_the_worst_score_is_a_number(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_worst_score_is_a_number_as_people_write_it(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "in.tsv").write_text("source\ttarget\tscore\na b\tc d\t1\n")
     given = ["--input", str(tmp_path / "in.tsv"), "--output", str(tmp_path / "out.tsv"), "--worst", text]
     with pytest.raises(SystemExit) as ended:

@@ -67,7 +67,9 @@ def test_two_text_files_are_scored(demo_model: Path, rows: list[dict[str, str]],
     assert [r["id"] for r, _ in read_rows(tmp_path / "out.tsv")] == [str(i) for i in range(1, 13)]
 
 
-def test_workers_change_no_score(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
+def test_workers_and_chunks_do_not_change_the_scores(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
     path = write_tsv(tmp_path / "in.tsv", rows[:300])
     score_file(demo_model, [path], tmp_path / "one.tsv", chunk=300, workers=1)
     score_file(demo_model, [path], tmp_path / "two.tsv", chunk=37, workers=2)
@@ -88,7 +90,9 @@ def test_a_job_of_one_chunk_starts_no_process(
 
 
 @pytest.mark.capability
-def test_a_killed_job_goes_on(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
+def test_a_killed_job_goes_on_to_the_same_bytes(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
     path = write_tsv(tmp_path / "in.tsv", rows * 10)
     score_file(demo_model, [path], tmp_path / "whole.tsv", chunk=200, workers=1)
     output = tmp_path / "out.tsv"
@@ -138,7 +142,9 @@ def test_frames_keep_their_index_and_say_why(demo_model: Path) -> None:
     assert scored["reason"].tolist() == ["", "no source"] and np.isnan(scored["score"][9])
 
 
-def test_memory_is_bounded(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_input(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
     script = (
         "import resource, sys; from pathlib import Path; from qe.scoring.jobs import score_file;"
         "score_file(Path(sys.argv[1]), [Path(sys.argv[2])], Path(sys.argv[3]), workers=1, chunk=2000);"

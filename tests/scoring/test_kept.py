@@ -117,7 +117,9 @@ def test_jsonl_becomes_a_table_with_the_types_that_its_values_share(tmp_path: Pa
     assert back[1] == {"a": 2, "b": "2.5", "c": None, "d": None, "e": '[1, "\\ud800"]', **made}
 
 
-def test_a_column_named_as_an_added_one_is_refused(demo_model: Path, tmp_path: Path) -> None:
+def test_a_column_of_the_name_of_an_added_one_is_refused_before_any_work(
+    demo_model: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "in.tsv"
     path.write_text("source\ttarget\tscore\na\tb\t1\n")
     refuses("has a column 'score' already", score_file, demo_model, [path], tmp_path / "out.tsv", keep=True)

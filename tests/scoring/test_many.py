@@ -50,7 +50,9 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["day", "day/*.tsv*", "day/[ab].*"])
-def test_files_are_read_in_order(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_one_after_the_other(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / "day" / "b.tsv", *ROWS[2:])
     plain = write(tmp_path / "a.tsv", *ROWS[:2])
     zstd(tmp_path / "day" / "a.tsv.zst", plain.read_bytes())

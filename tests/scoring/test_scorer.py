@@ -42,7 +42,9 @@ def write_tsv(path: Path, rows: Rows) -> Path:
     return path
 
 
-def test_words_of_few_segments_at_once(model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_a_few_segments_are_described_at_once(
+    model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Scores are the same to the last bit; a model that judges no words computes all rows together."""
     expected, seen, extract = Scorer(model).score(rows[:10]).rows, list[int](), Model.features
 
@@ -125,7 +127,9 @@ def test_not_even_where_matrix_products_round_by_shape(learner: str) -> None:
     assert np.allclose(whole, pipeline.predict(table), atol=1e-12)
 
 
-def test_the_summary_counts_repeats(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+def test_the_summary_counts_repeats_and_output_is_the_same(
+    demo_model: Path, rows: Rows, tmp_path: Path
+) -> None:
     path = write_tsv(tmp_path / "in.tsv", [*rows[:50], *rows[:50], *rows[10:30]])
     outputs = []
     for workers, cache, chunk in ((1, 1000, 30), (2, 1000, 30), (1, 0, 120)):
@@ -204,7 +208,9 @@ def test_a_score_that_is_no_number_has_a_reason(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_truncated_gzip_files(demo_model: Path, rows: Rows, tmp_path: Path, workers: int) -> None:
+def test_a_truncated_gzip_file_keeps_what_was_read(
+    demo_model: Path, rows: Rows, tmp_path: Path, workers: int
+) -> None:
     path = write_tsv(tmp_path / "in.tsv.gz", rows[:1500])
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
     with pytest.raises(InputError, match=r"in\.tsv\.gz:\d+: damaged gzip file"):
@@ -247,7 +253,9 @@ def test_a_full_disk_keeps_the_finished_chunks(
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
-def test_an_output_too_large_is_finished_later(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+def test_an_output_too_large_for_the_disk_is_finished_later(
+    demo_model: Path, rows: Rows, tmp_path: Path
+) -> None:
     """A limit on file size (as a full disk, but without one) lets the pieces pass and the whole fail."""
     path, output = write_tsv(tmp_path / "in.tsv", rows[:400]), tmp_path / "out.tsv"
     script = (
@@ -264,7 +272,9 @@ def test_an_output_too_large_is_finished_later(demo_model: Path, rows: Rows, tmp
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv", "out.tsv"]
 
 
-def test_unwritable_folders_are_said_before_any_work(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_said_before_any_work(
+    demo_model: Path, rows: Rows, tmp_path: Path
+) -> None:
     path = write_tsv(tmp_path / "in.tsv", rows[:3])
     refuses(r"in\.tsv/out\.tsv: cannot be written", score_file, demo_model, [path], path / "out.tsv")
 

@@ -43,7 +43,9 @@ def test_the_thresholds_are_those_of_triage_on_the_held_out_rows(demo_model: Pat
     assert (chosen.publish, chosen.retranslate) == (expected.publish, expected.retranslate)
 
 
-def test_every_row_gets_its_action_by_one_set_of_thresholds(demo_model: Path, tmp_path: Path) -> None:
+def test_every_row_gets_its_action_and_a_resume_with_other_thresholds_is_refused(
+    demo_model: Path, tmp_path: Path
+) -> None:
     rows = demo_model.parent / "data" / "new.tsv"
     decided = Thresholds(3.8, 3.0, SCALE)
     options = Options(triage=decided)

@@ -155,7 +155,9 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_buckets_of_length_are_of_sources(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sources_are_what_length_looks_at_and_the_page_shows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("src").write_text("".join(f"{'word ' * (1 + i % 3)}w{i % 40} {i}\n" for i in range(N)))
     arguments = ["--source", "src", "--bucket", "length", "--bucket", "rare", "--corpus", "ref"]
     out = json.loads(run(capsys, *arguments, "--json", "--output", "out")[0])["buckets"]

@@ -36,7 +36,9 @@ def made(folder: Path, segments: int = 120, documents: int = 12) -> tuple[pd.Dat
     return table, [written(folder / f"{name}.txt", table[name]) for name in ("document", "gold", "svr")]
 
 
-def test_documents_have_means_of_segments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_are_evaluated_by_the_means_of_their_segments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table, (documents, gold, svr) = made(tmp_path)
     means = table.groupby("document", sort=False)[["gold", "svr"]].mean()
     given = ("--predictions", svr, "--documents", documents)

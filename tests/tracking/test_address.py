@@ -29,7 +29,9 @@ def test_a_path_comes_back_from_its_address(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a%2Fb", "50%25", "what?x", "a#b ü"])
-def test_all_is_in_the_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_artifacts_and_models_are_in_the_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     first, second = tmp_path / "first" / name, tmp_path / "second" / name
     (first / "model").mkdir(parents=True)
@@ -78,7 +80,9 @@ NO_STORES = {
 
 
 @pytest.mark.parametrize("kind", NO_STORES)
-def test_what_is_no_store_is_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_store_is_refused_and_stays(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     NO_STORES[kind](path := tmp_path / "store")
     files = {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{path}")

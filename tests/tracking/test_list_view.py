@@ -21,7 +21,9 @@ REGRESSION = ["MAE", "cross-validation/MAE", "RMSE", "Pearson", "Spearman", "Del
         (REGRESSION, ["MCC", "F1", "AUC"], [*REGRESSION[:5], "MCC"]),
     ],
 )
-def test_metrics_of_other_runs(metrics: list[str], earlier: list[str], columns: list[str]) -> None:
+def test_metrics_of_other_runs_keep_columns(
+    metrics: list[str], earlier: list[str], columns: list[str]
+) -> None:
     assert with_previous_metrics(metrics, earlier) == columns
 
 

@@ -46,7 +46,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_logged_models_hold_files_once(store: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_logged_models_hold_large_files_once_and_outlive_the_folder(
+    store: Path, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     first, second = logged(folder), logged(folder)
     assert [entry.version for entry in model_versions("m")] == ["1", "2"]
     assert (registered_as(first), registered_as(second)) == (("m", "1"), ("m", "2"))
@@ -65,7 +67,9 @@ def test_logged_models_hold_files_once(store: Path, folder: Path, capfd: pytest.
 
 
 @pytest.mark.slow
-def test_large_files_are_copied(store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_another_file_system_large_files_are_copied(
+    store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(*_: object) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
@@ -84,7 +88,9 @@ def test_a_file_uri_is_a_local_store(store: Path, folder: Path) -> None:
 
 
 @pytest.mark.capability
-def test_a_logged_model_scores_alone(store: Path, demo_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_logged_model_scores_when_its_folder_is_gone(
+    store: Path, demo_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(logged_models, "LARGE", 10_000)  # the demo's resources are small
     folder = store.parent / "out" / "model"
     shutil.copytree(demo_model, folder)

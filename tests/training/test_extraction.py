@@ -83,7 +83,9 @@ class Lengths(Extractor):
 """
 
 
-def test_a_changed_plugin_makes_its_columns_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_module_of_a_plugin_makes_its_columns_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The column is 4 (the length) by the factor of the other module of the package: 1, then 25."""
     package = tmp_path / "grading"
     package.mkdir()

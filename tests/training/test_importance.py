@@ -36,7 +36,9 @@ def test_fewer_rows_are_looked_at_where_time_does_not_allow_more(monkeypatch: py
     assert not none.any()  # of one row, there is nothing to shuffle
 
 
-def test_the_figures_do_not_depend_on_columns_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figures_are_the_same_however_many_columns_are_looked_at_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     searched = objective([ridge()])
     _, together, _ = plots.permutation_importance(searched, Candidate("ridge"))
     monkeypatch.setattr(plots, "_MAX_VALUES", 1)

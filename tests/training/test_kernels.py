@@ -236,7 +236,9 @@ def gram(folder: Path) -> pd.DataFrame:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("split", [{"folds": 3}, {"folds": 2, "outer": 3}, {"folds": 3, "repeats": 2}])
-def test_a_kernel_reaches_the_learner(folder: Path, gram: pd.DataFrame, split: dict[str, int]) -> None:
+def test_a_given_kernel_reaches_the_learner_as_it_is(
+    folder: Path, gram: pd.DataFrame, split: dict[str, int]
+) -> None:
     """Neither imputed nor scaled, each fold with its own rows' columns: the linear kernel of its features."""
 
     def predictions(name: str, suffix: str, params: dict[str, Any]) -> pd.DataFrame:

@@ -50,7 +50,9 @@ def test_all_figures_come_back(run: Path, demo_run: Any, tmp_path: Path) -> None
     assert found.to_json()["differences"] == []
 
 
-def test_resumed_with_less_budget(demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_resumed_with_a_smaller_budget_is_recorded_as_it_ran(
+    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In report, model and MLflow; and the record gives the same figures again."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     monkeypatch.chdir(tmp_path)
@@ -98,7 +100,9 @@ def test_what_differs_is_told(
     assert [each["place"] for each in told["made_with"]] == ["versions.regex"]
 
 
-def test_a_search_by_the_clock_has_its_winner_fitted(run: Path, demo_run: Any, tmp_path: Path) -> None:
+def test_a_search_that_depended_on_the_clock_has_its_winner_fitted(
+    run: Path, demo_run: Any, tmp_path: Path
+) -> None:
     report = report_of(str(run))
     report["search"]["reproducible"] = False
     (tmp_path / "old").mkdir()

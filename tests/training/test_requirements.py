@@ -56,7 +56,9 @@ NEEDED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
 
 
 @pytest.mark.parametrize("case", NEEDED)
-def test_what_is_missing_is_named(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_named_with_the_command_that_installs_it(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "spacy", None)
     keys, expected = NEEDED[case]
     found = needed(plan(tmp_path, **keys))

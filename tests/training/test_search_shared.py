@@ -109,7 +109,9 @@ def test_workers_share_a_journal_file(demo_run: Any, tmp_path: Path) -> None:
     check_workers(demo_run, str(tmp_path / "shared.journal"))
 
 
-def test_workers_share_postgresql(demo_run: Any, postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_a_postgresql_study(
+    demo_run: Any, postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The password comes from the environment."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     check_workers(demo_run, postgresql)

@@ -73,7 +73,9 @@ def scored(folder: Path, model: Path, output: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_scores_are_standard_deviations(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
+def test_scores_are_the_feature_in_standard_deviations(
+    folder: Path, made: dict[str, Any], tmp_path: Path
+) -> None:
     """P(BAD) of the mean word, turned, from its mean and in its deviation over the same translations."""
     rows = scored(folder, folder / "un" / "model", tmp_path / "scored.tsv")
     model = Model.load(folder / "un" / "model")

@@ -140,7 +140,9 @@ def test_an_upgrade_is_an_ordinary_request(port: int, upgrade: bytes) -> None:
     assert exchange(port, b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n")[0] == 404
 
 
-def test_one_connection_more_takes_the_place_of_the_longest_waiting(patient: tuple[App, int]) -> None:
+def test_one_connection_more_takes_the_place_of_the_one_that_has_waited_longest(
+    patient: tuple[App, int],
+) -> None:
     served, port = patient
     clients = [connect(port) for _ in range(PATIENT.connections)]
     try:

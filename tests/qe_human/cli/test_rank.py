@@ -120,7 +120,9 @@ def test_unwritable_output_is_told_before_any_work(judged: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_tracking_logs_all(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracking_logs_figures_tables_and_plots(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import mlflow
 
     for name in [name for name in os.environ if name.startswith("MLFLOW_")]:

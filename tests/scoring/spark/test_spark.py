@@ -122,7 +122,9 @@ def test_tsv_with_every_kind_of_row(spark: Any, demo_run: Any, demo_model: Path,
 
 
 @pytest.mark.usefixtures("small_splits")
-def test_jsonl_to_csv(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
+def test_jsonl_to_csv_with_intervals_and_explanations(
+    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path
+) -> None:
     rows: list[Any] = [
         {**row, "id": f"id,{i}" if i % 3 else i} for i, row in enumerate(new_rows(demo_run, 60))
     ]
@@ -180,7 +182,9 @@ def test_all_that_can_be_asked_for_beside_the_score(
     assert sum(outcome.actions.values()) == 120 and outcome.flagged
 
 
-def test_kept_columns_of_parquet(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
+def test_kept_columns_of_parquet_have_their_types(
+    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path
+) -> None:
     rows = new_rows(demo_run, 40)
     table = pa.table({
         "n": pa.array(range(40), pa.int32()), "src": [row["source"] for row in rows],
@@ -268,7 +272,9 @@ print(json.dumps({"killed": len(killed), **done.to_json()}))
 
 
 @pytest.mark.slow
-def test_a_task_that_is_killed_is_repeated(demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
+def test_a_task_whose_process_is_killed_is_repeated_and_no_row_is_lost_or_doubled(
+    demo_run: Any, demo_model: Path, tmp_path: Path
+) -> None:
     rows = new_rows(demo_run, 2000)
     count = len(rows)
     lines = [
@@ -292,7 +298,9 @@ def test_a_task_that_is_killed_is_repeated(demo_run: Any, demo_model: Path, tmp_
     assert HEADER + joined == (tmp_path / "local.tsv").read_bytes()
 
 
-def test_a_folder_is_numbered_by_paths(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
+def test_a_folder_of_files_is_numbered_in_the_order_of_paths(
+    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path
+) -> None:
     rows = new_rows(demo_run, 40)
     folder = tmp_path / "in.tsv"
     folder.mkdir()
@@ -494,7 +502,9 @@ BAD: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_leaves_nothing(case: str, spark: Any, demo_model: Path, tmp_path: Path) -> None:
+def test_bad_input_is_an_error_and_leaves_nothing(
+    case: str, spark: Any, demo_model: Path, tmp_path: Path
+) -> None:
     name, content, message = BAD[case]
     (tmp_path / name).write_bytes(content)
     refuses(message, score_table_caught, spark, demo_model, str(tmp_path / name), str(tmp_path / "out.tsv"))
