@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features.basics.errors import InputError
 from qe.data.check import check, guess_format, parse_settings, summary
 from qe.data.format import make_format
 from qe.data.repeated import text_key
@@ -129,7 +130,10 @@ def test_settings() -> None:
 
 
 def test_format_keys_are_checked(texts: Path) -> None:
-    refuses("the format 'parallel_text' needs the key 'splits'; known", check, texts, "parallel_text", {})
+    with pytest.raises(
+        InputError, match="the format 'parallel_text' needs the key 'splits'; known: splits, label"
+    ):
+        check(texts, "parallel_text", {})
     refuses("the format 'wmt12' has no key 'labels'; known: label", check, texts, "wmt12", {"labels": "hter"})
 
 

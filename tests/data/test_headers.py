@@ -2,9 +2,9 @@
 
 import pytest
 
+from features.basics.errors import InputError
 from qe.data.headers import header_of
 from qe.scoring.naming import Names
-from tests.factories import refuses
 
 KNOWN = {
     "source": ["source", "SRC", "Original", "Source Text", "source-segment"],
@@ -23,7 +23,8 @@ def test_a_header_in_use(role: str, header: str) -> None:
 
 def test_none_and_several() -> None:
     assert header_of("source", ["a", "b"], "x") == ""
-    refuses("several columns could be the target: mt, hyp; choose", header_of, "target", ["mt", "hyp"], "x")
+    with pytest.raises(InputError, match="several columns could be the target: mt, hyp; choose one"):
+        header_of("target", ["mt", "hyp"], "x")
 
 
 # Headers of a table, what the model remembers, what the user says -> the names that scoring takes.

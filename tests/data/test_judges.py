@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from features.basics.errors import InputError
 from qe.data.format import FORMATS
 from qe.data.judges import judge_weights, judged_labels
 from tests.factories import Find, refuses
@@ -46,7 +47,10 @@ def test_a_missing_score_leaves_its_weight_to_the_others() -> None:
 
 def test_what_cannot_be_used() -> None:
     refuses("two judges or more", judged_labels, np.ones((3, 1)))
-    refuses("differ by more than 1.0 on every segment; allow larger", judged_labels, np.array([[1.0, 3.0]]))
+    with pytest.raises(
+        InputError, match="differ by more than 1.0 on every segment; allow larger differences"
+    ):
+        judged_labels(np.array([[1.0, 3.0]]))
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,8 +142,10 @@ def test_a_split_without_post_edits_has_no_oracles_and_an_undefined_one_says_why
     figures = split_oracles(split(("", *edits[1:]), [5, 4, 3, 2, 1]), EFFORT, samples=20, seed=0)
     assert figures is not None
     content = figures.to_json({"svr": 0.1})
-    assert content["hter"]["delta_avg"] is None
-    assert "segment 1 has an empty post-edit" in content["hter"]["undefined"]
+    assert (
+        content["hter"]["delta_avg"] is None
+        and "segment 1 has an empty post-edit" in content["hter"]["undefined"]
+    )
     assert content["effort"]["mae"] == 0 and "reached" in content["effort"]
     assert [row[0] for row in oracle_table(content, "svr").body] == ["effort", "hter", "bleu"]
     assert best_system({"a": 0.1, "b": None, "c": 0.2}) == "c" and best_system({}) is None
@@ -222,7 +224,8 @@ def test_the_report_of_an_experiment_has_its_oracles(demo_run: object) -> None:
     assert set(oracles) == set(ORACLES)
     own = report["cross_validation"]["systems"]["demo"]["delta_avg"]
     assert oracles["hter"]["reached"]["demo"] == pytest.approx(own / oracles["hter"]["delta_avg"])
-    assert oracles["effort"]["mae"] == 0
-    assert oracles["hter"]["ci"]["delta_avg"][0] < oracles["hter"]["delta_avg"]
+    assert (
+        oracles["effort"]["mae"] == 0 and oracles["hter"]["ci"]["delta_avg"][0] < oracles["hter"]["delta_avg"]
+    )
     saved = json.loads((demo_run.output / "report.json").read_text())  # type: ignore[attr-defined]
     assert saved["cross_validation"]["oracles"] == oracles

@@ -119,8 +119,9 @@ def test_what_no_predictions_can_reach_is_said() -> None:
     refuses("samples must be at least 199 for 10 comparisons", PowerSettings, samples=99, comparisons=10)
     almost = gold + 0.001 * np.sign(a - gold)
     planned = power(gold, gold + 0.9 * (a - gold), almost, metrics=["spearman"], size=8, settings=SMALL)
-    assert np.isnan(planned.metrics[0].detectable)
-    assert any("no possible gain" in note for note in planned.notes)
+    assert np.isnan(planned.metrics[0].detectable) and any(
+        "no possible gain" in note for note in planned.notes
+    )
 
 
 def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> Any:

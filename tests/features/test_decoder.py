@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.decoder import Decoder
 from features.decoder_output.statistics import (
@@ -92,7 +93,8 @@ def test_numbers_that_do_not_fit(row: tuple[str, str], message: str) -> None:
 
 
 def test_a_model_score_must_be_a_number() -> None:
-    refuses("segment '1': model_score must be a finite", values, segments(("a", "-1 -1"), score=("good",)))
+    with pytest.raises(InputError, match="segment '1': model_score must be a finite number, but got 'good'"):
+        values(segments(("a", "-1 -1"), score=("good",)))
 
 
 def test_words_from_subwords_of_either_kind() -> None:

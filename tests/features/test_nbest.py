@@ -165,9 +165,11 @@ def test_entries_that_are_no_hypotheses(entry: str, message: str) -> None:
 
 def test_plain_texts() -> None:
     v = features(('["a b", "a b", "a c"]', "", '[""]'))
-    assert v["size"][0] == 3
-    assert v["distinct"][0] == pytest.approx(2 / 3)
-    assert v["posterior"][0] == pytest.approx(2 / 3)
+    assert (
+        v["size"][0] == 3
+        and v["distinct"][0] == pytest.approx(2 / 3)
+        and v["posterior"][0] == pytest.approx(2 / 3)
+    )
     assert v["support"][0] == pytest.approx((1 + 2 / 3) / 2) and v["distance"][0] == 0.25
     assert np.isnan(v["score"][0]) and np.isnan(v["size"][1])
     assert v["size"][2] == 1 and np.isnan(v["support"][2])

@@ -40,7 +40,8 @@ def test_units_name_the_part_that_they_need(units: str) -> None:
 @pytest.mark.slow
 def test_a_table_of_other_units_is_refused() -> None:
     table = PhraseTable.from_links(*LEMMAS, minimum=1, units="lemma")
-    refuses("units are `stem`, but the phrases of the table are of", PhraseTableFeatures, table, "stem")
+    with pytest.raises(InputError, match="units are `stem`, but the phrases of the table are of `lemma`"):
+        PhraseTableFeatures(table, "stem")
 
 
 # --- base forms --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
@@ -162,7 +163,8 @@ def test_a_group_with_too_few_rows_has_the_whole_scale_or_nothing() -> None:
         )
         low, high = calibrated.bounds(features[:1], predicted[:1], 0.9, ("rare",))
         np.testing.assert_array_equal([low[0], high[0]], expected)
-    refuses("0.999 needs 999 labelled", calibrated.bounds, features[:1], predicted[:1], 0.999, ("often",))
+    with pytest.raises(InputError, match="0.999 needs 999 labelled segments to calibrate, but there are 297"):
+        calibrated.bounds(features[:1], predicted[:1], 0.999, ("often",))
 
 
 @pytest.mark.slow

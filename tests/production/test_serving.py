@@ -429,8 +429,10 @@ def test_requests_have_an_id_in_the_answer_and_in_the_log(app: App, caplog: pyte
         for given in ("a b", "x" * 65, "a\r\nb", ""):
             _, answer, headers = call(app, "/nowhere", headers={"x-request-id": given})
             assert re.fullmatch(r"[0-9a-f]{32}", headers["x-request-id"])
-            assert answer["request_id"] == headers["x-request-id"]
-            assert f"id={answer['request_id']}" in caplog.text
+            assert (
+                answer["request_id"] == headers["x-request-id"]
+                and f"id={answer['request_id']}" in caplog.text
+            )
 
 
 def test_metrics_count_what_was_answered(demo_model: Path, records: list[dict[str, str]]) -> None:
@@ -500,8 +502,9 @@ def test_the_description_is_openapi_of_every_address(app: App) -> None:
 def test_the_page_needs_nothing_from_elsewhere(app: App) -> None:
     status, page, headers = call(app, "/docs")
     assert status == 200 and headers["content-type"] == "text/html; charset=utf-8"
-    assert "<title>qe serve: demo</title>" in page
-    assert "default-src 'none'" in headers["content-security-policy"]
+    assert (
+        "<title>qe serve: demo</title>" in page and "default-src 'none'" in headers["content-security-policy"]
+    )
     assert not re.search(r"<script|<link|<img|https?:|src=|@import|url\(", page)
     assert all(f"<code>{path}</code>" in page for path in app.routes)
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core import bundle as bundles
 from features.core.bundle import Bundle, known_parts
@@ -175,7 +176,8 @@ def test_wrong_settings(assignment: str, message: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("value", [None, [4], {"a": 1}, True, 4.5, "4.5", float("inf"), "x"])
 def test_wrong_values_in_yaml(value: Any) -> None:
-    refuses("target_lm.order takes a whole number from 1, but", checked, {"target_lm": {"order": value}}, {})
+    with pytest.raises(InputError, match="target_lm.order takes a whole number from 1, but got"):
+        checked({"target_lm": {"order": value}}, {})
 
 
 def test_values_have_the_type_of_the_setting() -> None:
@@ -203,7 +205,10 @@ def test_a_setting_twice_is_an_error() -> None:
 @pytest.mark.slow
 def test_settings_of_parts_that_are_not_built(tmp_path: Path) -> None:
     write(tmp_path)
-    refuses("the part 'topic_model' is not", built, tmp_path, ["source_lm"], {"topic_model": {"topics": 5}})
+    with pytest.raises(
+        InputError, match="the part 'topic_model' is not among those to be built.*--only topic_model"
+    ):
+        built(tmp_path, ["source_lm"], {"topic_model": {"topics": 5}})
     assert not (tmp_path / "b").exists()
     needed = built(tmp_path, ["source_best_quartile"], {"lexicon_source_to_target": {"iterations": 1}})
     assert needed.manifest["parts"]["lexicon_source_to_target"]["settings"]["iterations"] == 1

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
 from qe.scoring.jobs import score_file, score_frame
 from qe.scoring.scorer import Scorer
-from tests.factories import refuses
 from tests.patience import PATIENCE
 
 
@@ -106,7 +106,8 @@ def test_a_killed_job_goes_on_to_the_same_bytes(
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not output.exists() and len(list(partial.glob("*.piece"))) >= 3
-    refuses("holds an unfinished job; use", score_file, demo_model, [path], output, chunk=200, workers=1)
+    with pytest.raises(InputError, match="holds an unfinished job; use --resume"):
+        score_file(demo_model, [path], output, chunk=200, workers=1)
     summary = score_file(demo_model, [path], output, chunk=200, workers=1, resume=True)
     assert summary.resumed_chunks >= 3
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
@@ -118,13 +119,15 @@ def test_a_changed_input_is_not_resumed(demo_model: Path, rows: list[dict[str, s
     partial.mkdir()
     (partial / "job.json").write_text(json.dumps({"fingerprint": "another"}))
     (partial / "000000000.piece").touch()
-    refuses("begun with another model", score_file, demo_model, [path], tmp_path / "out.tsv", resume=True)
+    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
+        score_file(demo_model, [path], tmp_path / "out.tsv", resume=True)
 
 
 def test_a_missing_column_is_named_before_anything_is_written(demo_model: Path, tmp_path: Path) -> None:
     path = tmp_path / "in.tsv"
     path.write_text("mine\ttarget\na\tb\n")
-    refuses("needs the column 'source'; the input has", score_file, demo_model, [path], tmp_path / "out.tsv")
+    with pytest.raises(InputError, match="needs the column 'source'; the input has mine, target"):
+        score_file(demo_model, [path], tmp_path / "out.tsv")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv"]
 
 

@@ -244,7 +244,8 @@ def test_a_full_disk_keeps_the_finished_chunks(
         return write(self, data)
 
     monkeypatch.setattr(Path, "write_bytes", until_full)
-    refuses(r"No space left on device.*chunks", score_file, demo_model, [path], output, workers=1, chunk=50)
+    with pytest.raises(InputError, match=r"No space left on device.*chunks are kept.*make room.*--resume"):
+        score_file(demo_model, [path], output, workers=1, chunk=50)
     monkeypatch.undo()
     assert len(list((tmp_path / "out.tsv.partial").glob("*.piece"))) == 2
     summary = score_file(demo_model, [path], output, workers=1, chunk=50, resume=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.models.training_rows import HeldOutPredictions
@@ -33,7 +34,8 @@ def test_a_model_keeps_its_out_of_fold_predictions(demo_model: Path) -> None:
 
 
 def test_a_model_without_them_says_so(tmp_path: Path, costs: Path) -> None:
-    refuses("holds no labels with predictions .*; train it", Thresholds.from_file, costs, tmp_path, SCALE)
+    with pytest.raises(InputError, match="holds no labels with predictions .*; train it again"):
+        Thresholds.from_file(costs, tmp_path, SCALE)
 
 
 def test_the_thresholds_are_those_of_triage_on_the_held_out_rows(demo_model: Path, costs: Path) -> None:

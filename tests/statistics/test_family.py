@@ -146,11 +146,13 @@ def test_borderline_p_values_are_named() -> None:
         return table.borderline({("a", "b", "mae"): Pair("a", "b", "mae", result(p, samples=1000), p, "mae")})
 
     error = np.sqrt(0.05 * 0.95 / 1000)
-    assert near(0.05)
-    assert near(0.05 + error)
-    assert near(0.05 - error)
-    assert not near(0.05 + 3 * error)
-    assert not near(0.001)
+    assert (
+        near(0.05)
+        and near(0.05 + error)
+        and near(0.05 - error)
+        and not near(0.05 + 3 * error)
+        and not near(0.001)
+    )
 
 
 def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:

@@ -161,8 +161,10 @@ def test_sources_are_what_length_looks_at_and_the_page_shows(
     Path("src").write_text("".join(f"{'word ' * (1 + i % 3)}w{i % 40} {i}\n" for i in range(N)))
     arguments = ["--source", "src", "--bucket", "length", "--bucket", "rare", "--corpus", "ref"]
     out = json.loads(run(capsys, *arguments, "--json", "--output", "out")[0])["buckets"]
-    assert out["kinds"]["length"]["about"] == "words of the source"
-    assert "ref has" in out["kinds"]["rare"]["about"]
+    assert (
+        out["kinds"]["length"]["about"] == "words of the source"
+        and "ref has" in out["kinds"]["rare"]["about"]
+    )
     assert "source word word" in Page((folder / "out" / "comparison.html").read_text()).words
 
 

@@ -293,8 +293,10 @@ def test_one_segment_is_defined_and_noted() -> None:
     equivalence = comparison.comparisons[0].equivalence
     assert equivalence is not None and np.isnan(equivalence.p) and equivalence.verdict == "undecided"
     assert comparison.ranks["ter"]["old"].bootstrap is None
-    assert np.isnan(comparison.comparisons[0].result.p)
-    assert "1 segment" in comparison.comparisons[0].result.undecided
+    assert (
+        np.isnan(comparison.comparisons[0].result.p)
+        and "1 segment" in comparison.comparisons[0].result.undecided
+    )
     score = comparison.scores["old"]["ter"]
     assert np.isnan(score.instability.s_sel) and np.isnan(score.ci).all() and score.instability.mean == 50
     assert np.isnan(comparison.comparisons[0].ci).all()

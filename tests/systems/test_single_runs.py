@@ -78,8 +78,10 @@ def test_the_output_of_single_runs_and_the_level(tmp_path: Path, capsys: pytest.
         main(list(map(str, command)))
     printed = capsys.readouterr().out
     assert ended.value.code == 0 and "unlucky" in printed and "Differences by the number of runs" in printed
-    assert "*: p <= .001" in printed
-    assert "uncorrected at .001, one of 1 is spurious with probability up to 0.0010" in printed
+    assert (
+        "*: p <= .001" in printed
+        and "uncorrected at .001, one of 1 is spurious with probability up to 0.0010" in printed
+    )
     (told,) = json.loads((tmp_path / "out" / "report.json").read_text())["single_runs"]
     assert set(told["cases"]) == {"unlucky", "median", "lucky"} and len(told["by_number_of_runs"]) == 2
     assert (tmp_path / "out" / "by-runs.png").stat().st_size > 1000

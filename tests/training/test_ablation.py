@@ -24,8 +24,10 @@ def test_families_alone_and_left_out(demo_run: Any) -> None:
     assert list(ablation.report.systems) == [
         "all", "only baseline17", "only surface", "without baseline17", "without surface",
     ]  # fmt: skip
-    assert ablation.sizes["only baseline17"] == 17
-    assert ablation.sizes["all"] == 17 + ablation.sizes["only surface"]
+    assert (
+        ablation.sizes["only baseline17"] == 17
+        and ablation.sizes["all"] == 17 + ablation.sizes["only surface"]
+    )
     scores = {name: system.metrics["mae"] for name, system in ablation.report.systems.items()}
     assert scores["only surface"] == scores["without baseline17"]
     assert scores["only baseline17"] == scores["without surface"] != scores["all"]

@@ -23,7 +23,8 @@ def test_values_may_hold_an_equals_sign_and_be_empty_where_that_is_said() -> Non
 
 def test_names_are_given_once() -> None:
     refuses("--x: 'a' is given twice; leave one out", assignments, ["a=1", "b=2", "a=3"], "NAME=VALUE", "--x")
-    refuses("--x: 'y' is given twice", named_files, ["y.txt", "other/y.tsv"], "--x", lambda path: path.stem)
+    with pytest.raises(InputError, match="--x: 'y' is given twice; use NAME=FILE"):
+        named_files(["y.txt", "other/y.tsv"], "--x", lambda path: path.stem)
     assert once([("a", 1), ("b", 2)], "--x") == {"a": 1, "b": 2}
 
 

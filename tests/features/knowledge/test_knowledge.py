@@ -90,7 +90,8 @@ def test_what_is_wrong_with_a_list_of_knowledge(knowledge: list[Any], message: s
 
 
 def test_a_list_is_a_list() -> None:
-    refuses("'knowledge' must be a list", parts_needed, [{"kind": "word_quality", "knowledge": "predictor"}])
+    with pytest.raises(InputError, match="'knowledge' must be a list of names, but got 'predictor'"):
+        parts_needed([{"kind": "word_quality", "knowledge": "predictor"}])
 
 
 @pytest.mark.parametrize("family", ["word_network", "source_word_quality"])

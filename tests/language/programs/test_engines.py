@@ -145,7 +145,8 @@ def test_columns_of_segments(fake: Fake, tmp_path: Path, monkeypatch: pytest.Mon
     with_made_columns(spanish({"source": ["three"], "target": ["x"]}), columns, tmp_path / "cache")
     assert (tmp_path / "calls").read_text() != calls
     refuses("'pseudo_reference' already", with_made_columns, translated, columns)
-    refuses("no program makes the column 'target'", with_made_columns, segments, {"target": "apertium"})
+    with pytest.raises(InputError, match="no program makes the column 'target'; known: pseudo_reference"):
+        with_made_columns(segments, {"target": "apertium"})
 
 
 def test_command(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +186,11 @@ def test_apertium_keeps_lines_apart(apertium: None) -> None:
     by = Apertium("en", "es")
     translations = list(by.translate(lines))
     assert translations == [next(by.translate([line])) for line in lines]
-    assert translations[2].startswith('Dijo "hola"')
-    assert "blorfxx" in translations[2]
-    assert "*" not in translations[2]
+    assert (
+        translations[2].startswith('Dijo "hola"')
+        and "blorfxx" in translations[2]
+        and "*" not in translations[2]
+    )
     assert translations[3:6] == ['"', "", ""]
 
 

@@ -108,7 +108,8 @@ def test_real_texts_are_annotated_alike_whatever_came_before(shared_data) -> Non
 
 def test_unknown_annotators_columns_and_languages_are_refused() -> None:
     given = segments(["a"], ["b"])
-    refuses("unknown annotator 'treetagger'", with_made_columns, given, {"annotation_source": "treetagger"})
+    with pytest.raises(InputError, match="unknown annotator 'treetagger'; known: apertium"):
+        with_made_columns(given, {"annotation_source": "treetagger"})
     refuses("no program makes the column 'target'", with_made_columns, given, {"target": "apertium"})
     twice = replace(given, annotation_source=(block_of([("a", "a", "X", "_")]),))
     refuses("already", with_made_columns, twice, {"annotation_source": "apertium"})

@@ -80,8 +80,9 @@ def test_both_sides_and_characters_of_every_rule() -> None:
                "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
     segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
     values = row(GrammarChecks("both", characters=True), segments)
-    assert values["check_a_an_source"] == values["check_word_repeat_source"] == 1
-    assert values["check_a_an"] == 0
+    assert (
+        values["check_a_an_source"] == values["check_word_repeat_source"] == 1 and values["check_a_an"] == 0
+    )
     assert values["check_det_nom_sing"] == 1 and values["check_det_nom_sing_source"] == 0
     assert values["check_a_an_characters_source"] == len("ahour")
     assert values["check_word_repeat_characters_source"] == len("isis")
@@ -103,5 +104,6 @@ def test_spaces_before_commas_of_the_source() -> None:
                "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
     segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
     values = row(GrammarChecks("both"), segments)
-    assert values["check_comma_parenthesis_space_source"] == 2
-    assert values["check_comma_parenthesis_space"] == 0
+    assert (
+        values["check_comma_parenthesis_space_source"] == 2 and values["check_comma_parenthesis_space"] == 0
+    )

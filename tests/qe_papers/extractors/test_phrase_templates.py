@@ -209,8 +209,9 @@ def test_low_labels_can_be_the_good_ones() -> None:
     batch = segments([("a b", "a b", "a b"), ("c d", "c d", "c d")])
     model = unfitted(corpus, bad=0.6, good=0.2).fit(batch, labels).model
     assert model is not None
-    assert model.templates.patterns["target_bad"] == {("a", "b")}
-    assert model.templates.patterns["target_good"] == {("c", "d")}
+    assert model.templates.patterns["target_bad"] == {("a", "b")} and model.templates.patterns[
+        "target_good"
+    ] == {("c", "d")}
 
 
 def test_split_bigrams_by_hand() -> None:

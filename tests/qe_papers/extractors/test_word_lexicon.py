@@ -76,8 +76,9 @@ def test_features_by_hand(lexicon: WordLexicon) -> None:
     features = WordLexiconScores(lexicon).extract(Segments(("money fish",), ("Dinero banco",), PLAIN, PLAIN))[
         0
     ]
-    assert features[0] == pytest.approx(np.exp(logs.mean()))
-    assert features[1] == pytest.approx(np.exp(logs.min()))
+    assert features[0] == pytest.approx(np.exp(logs.mean())) and features[1] == pytest.approx(
+        np.exp(logs.min())
+    )
 
 
 def test_numbers_are_one_word() -> None:
