@@ -70,12 +70,12 @@ def make_folds(
         raise InputError(
             f"{folds} folds need at least {folds} {noun}, but there are {units}", location="split.folds"
         )
-    if scheme == "contiguous":
-        held_out = [test for _, test in KFold(folds).split(groups)]
-    elif scheme != "block":
+    if scheme != "block":
+        shuffle = scheme != "contiguous"
+        classes = classes if shuffle else None
         stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
         kinds = (GroupKFold, StratifiedGroupKFold) if scheme == "document" else (KFold, StratifiedKFold)
-        splitter: Any = kinds[int(stratified)](folds, shuffle=True, random_state=seed)
+        splitter: Any = kinds[int(stratified)](folds, shuffle=shuffle, random_state=seed if shuffle else None)
         parts = splitter.split(groups, classes, groups if scheme == "document" else None)
         held_out = [test for _, test in parts]
     else:
