@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from features.basics.exports import exports
 
 if TYPE_CHECKING:
-    from qe.data.score_tables import ScoreTable as ScoreTable
     from qe_human.correlation import Correlation as Correlation
     from qe_human.effort.report import EffortReport as EffortReport
     from qe_human.human import Human as Human

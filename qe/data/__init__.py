@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from qe.data.score_files import read_scores as read_scores
     from qe.data.score_files import read_submission as read_submission
     from qe.data.score_files import write_submission as write_submission
+    from qe.data.score_tables import ScoreTable as ScoreTable
     from qe.data.splits import make_folds as make_folds
     from qe.data.tag_files import TagFile as TagFile
     from qe.data.tag_files import read_tags as read_tags

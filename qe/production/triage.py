@@ -381,9 +381,14 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """publish, retranslate  labels, as in `Triage`; None: none is published, or retranslated.
+    """Thresholds of a model, on the scale of its labels.
 
-    notes  on thresholds that are unusual for the model's labels
+    Attributes
+    ----------
+    publish, retranslate : float or None
+        Labels, as in `Triage`; None: none is published, or retranslated.
+    notes : tuple of str
+        On thresholds that are unusual for the model's labels.
     """
 
     publish: float | None

@@ -138,7 +138,7 @@ def test_what_goes_with_one_model_alone(
         ((*given, tmp_path / "in.tsv"), "no model is given; give --model MODEL, or --models ROUTES"),
         ((*routed_in, "--model", demo_model), "exclude each other"),
         ((*routed_in, "--drift", tmp_path / "d"), "--drift is for one model"),
-        ((*routed_in, "--reuse-scores", tmp_path / "d"), "--reuse-scores is for one model"),
+        ((*routed_in, "--reuse-scores", tmp_path / "plain.tsv"), "--reuse-scores is for one model"),
         ((*given, tmp_path / "plain.tsv", "--models", routes), "needs the column 'pair'"),
     ):  # fmt: skip
         assert ended(*arguments) == 2 and message in capsys.readouterr().err

@@ -86,6 +86,7 @@ def test_what_cannot_be_served(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("routes.yaml").write_text("- {pair: en-es, model: m}\n")
+    Path("t.json").write_text("{}")
     with pytest.raises(SystemExit) as end:
         main(["serve", *arguments])
     assert end.value.code == 2 and message in capsys.readouterr().err
