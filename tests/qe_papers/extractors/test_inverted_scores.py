@@ -10,7 +10,7 @@ from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.inverted_scores import InvertedScores
-from tests.factories import PLAIN, refuses
+from tests.factories import PLAIN, refuses, row
 from tests.features.text.test_synonyms import small_wordnet
 
 # 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.
@@ -55,14 +55,14 @@ def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
     columns = {"source": ["autos"], "target": ["x"], "back_translation": ["cars"]}
 
-    def row(language: str, synonyms: bool) -> dict[str, float]:
+    def scored(language: str, synonyms: bool) -> dict[str, float]:
         extractor = InvertedScores(counts, synonyms)
         words = Tokenizer(language, kind="whitespace", normalise=False)
         return row(extractor, Segments.from_columns(columns, words, PLAIN))
 
-    assert row("en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
-    assert row("en", False)["inverted_meteor"] == 0
-    refuses("WordNet, which is English, but the language is 'es'", row, "es", True)
+    assert scored("en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
+    assert scored("en", False)["inverted_meteor"] == 0
+    refuses("WordNet, which is English, but the language is 'es'", scored, "es", True)
     assert InvertedScores(counts, True).content_fingerprint() == wordnet.fingerprint
 
 

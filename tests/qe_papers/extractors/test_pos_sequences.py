@@ -63,7 +63,12 @@ def bundle_of(
         return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *EN_ES)
 
     return build(
-        read, folder, parts, builders=annotations.builders(), wanted=annotations.wanted, settings=settings
+        read,
+        folder,
+        parts,
+        builders=annotations.builders(),
+        wanted=annotations.wanted,
+        settings=settings or {},
     )
 
 
