@@ -256,5 +256,8 @@ class Decoder(ColumnExtractor):
     def requires(self) -> tuple[str, ...]:
         return ("subwords", "token_log_probabilities")
 
+    def optional(self) -> tuple[str, ...]:
+        return ("model_score",)
+
     def _batch(self, segments: Segments) -> _Batch:
         return _Batch(segments, DecoderTokens.from_segments(segments, self.marker))

@@ -85,6 +85,10 @@ class Extractor(ABC):
         """Optional columns of Segments that this extractor cannot do without."""
         return ()
 
+    def optional(self) -> tuple[str, ...]:
+        """Columns of Segments that it reads where there are any; a model needs those that its data had."""
+        return ()
+
     def content_fingerprint(self) -> str:
         """Fingerprint of inputs other than parameters and resources. For example files that the extractor
         reads itself.

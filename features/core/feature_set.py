@@ -230,6 +230,10 @@ class FeatureSet:
         needed = [column for extractor in self.extractors for column in extractor.requires()]
         return tuple(dict.fromkeys([*needed, *(tree.requires() for tree in self.trees)]))
 
+    def optional(self) -> tuple[str, ...]:
+        """Columns that extractors read where there are any."""
+        return tuple(dict.fromkeys(column for each in self.extractors for column in each.optional()))
+
     def checksums(self) -> list[dict[str, Any]]:
         """The files that extractors read themselves: `kind`, and `files`: name -> SHA-256."""
         read = ((c["kind"], dict(e.checksums())) for c, e in zip(self.configs, self.extractors, strict=True))

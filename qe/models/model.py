@@ -71,6 +71,9 @@ class Model:
         limit.
     guard : Guard or None
         Gives corrupted translations the worst score; None: scores are the pipeline's.
+    training_columns : tuple of str
+        Columns of the training data: scoring needs those of them that an extractor reads, though it could
+        do without.
     identity : str or None
         SHA-256 of model.json of a loaded model.
     """
@@ -86,12 +89,14 @@ class Model:
     made_columns: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[float, float] | None = None
     guard: Guard | None = None
+    training_columns: tuple[str, ...] = ()
     identity: str | None = None
 
     def columns(self) -> tuple[str, ...]:
         """Input columns required for scoring."""
         required = (c for c in self.feature_set.requires() if c not in self.made_columns)
-        return tuple(dict.fromkeys(("source", "target", *required)))
+        optional = (c for c in self.feature_set.optional() if c in self.training_columns)
+        return tuple(dict.fromkeys(("source", "target", *required, *optional)))
 
     def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
         """Input columns as segments, tokenized like training data; raises InputError for missing columns."""
@@ -219,6 +224,7 @@ class Model:
             made_columns,
             described.limits,
             Guard.find(path),
+            tuple(described.columns),
         )
 
     def described(self, **entries: Any) -> "Model":

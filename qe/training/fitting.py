@@ -68,6 +68,7 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
             float(labels.max()) if scale.high is None else scale.high,
         ),
         guard=guard,
+        training_columns=tuple(name for name, _ in segments.columns()),
     )
     selected = selection(pipeline, feature_set.names)
     return pruned(model.described(selection=selected)) if selected else model

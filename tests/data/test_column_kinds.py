@@ -165,3 +165,29 @@ def test_a_model_scores_the_frame_that_it_was_trained_on(demo_model: Path) -> No
         )
         with pytest.raises(InputError, match="row 3: the target is"):
             model.features(table)
+
+
+def test_a_model_needs_the_optional_columns_of_its_training_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The label is the system's score, so that a model which reads it when scoring ranks as it does."""
+    monkeypatch.chdir(tmp_path)
+    scores = np.random.default_rng(1).normal(size=60).round(3)
+    table = pd.DataFrame(
+        {"source": "a b", "target": "c d", "subwords": "c d", "token_log_probabilities": "-1 -2 -0.5"},
+        index=range(60),
+    ).assign(model_score=scores, score=scores)
+    experiment = qe.load_experiment(
+        {
+            "name": "decoder", "features": ["decoder"], "learner": {"kind": "ridge"}, "guard": False,
+            "tracking": {"enabled": False},
+        }
+    )  # fmt: skip
+    dataset = Dataset.from_frame(table, **LANGUAGES)
+    outcome = qe.train(experiment, tmp_path / "out", dataset=dataset, cache=tmp_path / "cache")
+    model = qe.load_model(outcome.output)
+    assert model.columns == outcome.model.columns() and "model_score" in model.columns
+    predicted = model.predict(table.drop(columns="score"))["score"]
+    assert np.corrcoef(predicted, scores)[0, 1] > 0.99
+    with pytest.raises(InputError, match="model_score"):
+        model.predict(table.drop(columns=["score", "model_score"]))
