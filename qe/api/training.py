@@ -1,7 +1,8 @@
 """Training from Python, with labels or without."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -10,6 +11,7 @@ from features.basics.hints import checked
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.api.experiments import load_experiment
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.data.frames import AnyTable, as_pandas, cells_of
@@ -24,7 +26,7 @@ from qe.training.without_labels import train_without_labels as made
 
 @checked
 def train(
-    experiment: Experiment,
+    experiment: Experiment | Mapping[str, Any],
     output: str | Path,
     *,
     dataset: Dataset | None = None,
@@ -40,8 +42,8 @@ def train(
 
     Parameters
     ----------
-    experiment : Experiment
-        What `qe.load_experiment` returns.
+    experiment : Experiment or mapping
+        What `qe.load_experiment` returns, or a mapping that it takes.
     output : str or Path
         Folder of figures, plots and model.
     dataset : Dataset, default=None
@@ -67,6 +69,8 @@ def train(
     qe.InputError
         For data or settings that cannot be used, before anything is written.
     """
+    if isinstance(experiment, Mapping):
+        experiment = load_experiment(experiment)
     if dataset is None and experiment.dataset.format == "in_memory":
         raise InputError(
             "the experiment names no dataset",

@@ -39,10 +39,9 @@ def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
     say(f"{taken} of {_trials(report['search'])}: {best['learner']} {settings(parameters)}", *notes(report))
     if report["search"]["front"]:
         show(front_table(report["search"]))
-    if report["registration"]:
-        entry = report["registration"]
-        alias = "champion" if entry["champion"] else "challenger" if entry["challenger"] else "waits"
-        say(f"registered as {entry['name']} version {entry['version']}: {alias}, {entry['reason']}")
+    if entry := outcome.registered:
+        reason = report["registration"]["reason"]
+        say(f"registered as {entry.name} version {entry.version}: {entry.alias or 'waits'}, {reason}")
     say(f"report, predictions, plots and model: {outcome.output}")
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class RegisteredModel(NamedTuple):
+    """A model in the MLflow registry; `alias` is champion, challenger or none."""
+
+    name: str
+    version: int
+    alias: str | None
+
+
 @summarised
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -53,6 +61,15 @@ class Outcome:
     output: Path
     run_id: str
     unchanged: bool = False
+
+    @property
+    def registered(self) -> RegisteredModel | None:
+        """The registered model; None if the run registered none."""
+        entry = self.report.get("registration")
+        if not entry:
+            return None
+        alias = "champion" if entry["champion"] else "challenger" if entry["challenger"] else None
+        return RegisteredModel(entry["name"], int(entry["version"]), alias)
 
     def figures(self, part: str = "cross_validation") -> pd.DataFrame:
         """The scores of the model and of the baselines: a row a system, a column a metric.

@@ -177,12 +177,10 @@ def test_a_model_needs_the_optional_columns_of_its_training_data(
         {"source": "a b", "target": "c d", "subwords": "c d", "token_log_probabilities": "-1 -2 -0.5"},
         index=range(60),
     ).assign(model_score=scores, score=scores)
-    experiment = qe.load_experiment(
-        {
-            "name": "decoder", "features": ["decoder"], "learner": {"kind": "ridge"}, "guard": False,
-            "tracking": {"enabled": False},
-        }
-    )  # fmt: skip
+    experiment = {
+        "name": "decoder", "features": ["decoder"], "learner": {"kind": "ridge"}, "guard": False,
+        "tracking": {"enabled": False},
+    }  # fmt: skip
     dataset = Dataset.from_frame(table, **LANGUAGES)
     outcome = qe.train(experiment, tmp_path / "out", dataset=dataset, cache=tmp_path / "cache")
     model = qe.load_model(outcome.output)

@@ -230,6 +230,7 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
     outcome = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache")
     entry = outcome.report["registration"]
     assert not entry["champion"] and entry["challenger"]
+    assert outcome.registered == ("qe-demo", 2, "challenger")
     assert "`qe promote` decides against champion version 1 (MAE 0." in entry["reason"]
     again = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache", resume=True)
     assert again.run_id == outcome.run_id and again.report["registration"] == entry
@@ -355,6 +356,7 @@ def test_tracking_off_leaves_nothing_in_mlflow(
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     outcome = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache")
     assert outcome.report["registration"] is None and outcome.run_id == ""
+    assert outcome.registered is None
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
     assert (tmp_path / "out" / "report.json").is_file() and Model.load(tmp_path / "out" / "model")
     again = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache", resume=True)
