@@ -188,15 +188,13 @@ def per_fold_table(report: Mapping[str, Any]) -> Table:
     system, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
     figures = report["cross_validation"]["systems"][system]["per_fold"]
     names = sorted(figures, key=lambda name: name != metric)
-    columns = [Column("fold"), *(_column(name, drop=place) for place, name in enumerate(names))]
-    lines = list(zip(*(figures[name]["values"] for name in names), strict=True))
-    rows = [
-        [label, *(METRICS.get(name).formatted(value) for name, value in zip(names, values, strict=True))]
-        for label, values in [
-            *((str(number), line) for number, line in enumerate(lines, start=1)),
-            *((label, [figures[name][label] for name in names]) for label in ("mean", "sd")),
-        ]
+    cells = [
+        [METRICS.get(name).formatted(value) for value in (*entry["values"], entry["mean"], entry["sd"])]
+        for name, entry in ((name, figures[name]) for name in names)
     ]
+    folds = range(1, len(cells[0]) - 1)
+    rows = [list(row) for row in zip((*map(str, folds), "mean", "sd"), *cells, strict=True)]
+    columns = [Column("fold"), *(_column(name, drop=place) for place, name in enumerate(names))]
     return Table(f"{system}: each fold by itself", columns, rows)
 
 
