@@ -74,7 +74,7 @@ def test_cells_of_tcd(tcd: ModuleType, folds: list[Fold], capsys: pytest.Capture
     for method in tcd.METHODS:
         errors = [np.abs(predictions[name, method] - scores).mean() for name in ("B + M2", "B")]
         assert errors[0] < 0.8 * errors[1]
-    tcd.show(scores, predictions)
+    tcd.show(scores, predictions, folds)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 12 + 4
     assert all(line.split()[:3] == ["B", "+", "M1"] for line in lines[13:])

@@ -56,7 +56,7 @@ def test_words_of_a_few_segments_are_described_at_once(
     monkeypatch.setattr(scorer, "PIECE", 4)
     assert Scorer(model).score(rows[:10]).rows == expected and seen == [10]
     monkeypatch.setattr(scorer, "judges", lambda extractors: {"target": 0})
-    monkeypatch.setattr("qe.scoring.scorer.memory.forget", lambda: seen.append(0))
+    monkeypatch.setattr("qe.scoring.scorer.forget_tables", lambda: seen.append(0))
     assert Scorer(model).score(rows[:10]).rows == expected
     assert seen == [10, 4, 0, 4, 0, 2, 0, 0]  # tables of words are forgotten piece by piece
 

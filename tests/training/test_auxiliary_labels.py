@@ -171,7 +171,7 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     train_rows, held_out = data.first_folds[0]
     before = data.learned(data.training, train_rows)
     result = searched(data)
-    predicted = result.predictions[0]
+    predicted = result.objective.predictions(result.best)[0]
     changed = int(held_out[0])
     write_rows(tmp_path, changed=changed)
     again = prepare(check(made(tmp_path, "auto", weights="annotators")), tmp_path / "other cache")
@@ -180,7 +180,7 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one, other)
     result = searched(again)
-    np.testing.assert_array_equal(predicted, result.predictions[0])
+    np.testing.assert_array_equal(predicted, result.objective.predictions(result.best)[0])
 
 
 @pytest.mark.slow
@@ -210,7 +210,8 @@ def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     )
     data = prepared(tmp_path, "auto")
     result = searched(data)
-    predicted = gathered(result.objective.folds, result.predictions, len(data.first_folds))[0]
+    by_fold = result.objective.predictions(result.best)
+    predicted = gathered(result.objective.folds, by_fold, len(data.first_folds))[0]
     figures = report["cross_validation"]["systems"]["auxiliary"]
     assert figures["pearson"] == pytest.approx(np.corrcoef(predicted, data.scores)[0, 1])
     assert figures["mae"] == pytest.approx(np.abs(predicted - data.scores).mean())
