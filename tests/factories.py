@@ -37,7 +37,7 @@ def corpus(pairs: Iterable[tuple[str, str]], tokenizers: Tokenizers = PAIR) -> P
 def segments(
     source: Texts = "x", target: Texts = "x", tokenizers: Tokenizers = PAIR, **columns: Texts
 ) -> Segments:
-    """As many as the longest column has texts; a text in place of a column stands in each."""
+    """Segments of these columns; a single text is repeated in each segment."""
     given = {"source": source, "target": target, **columns}
     count = max([len(column) for column in given.values() if not isinstance(column, str)], default=1)
     filled = {name: (c,) * count if isinstance(c, str) else tuple(c) for name, c in given.items()}
@@ -64,7 +64,7 @@ class Done(NamedTuple):
 
 
 def exit_code(*arguments: object) -> int:
-    """Of `qe` with these arguments, in this process; what it prints is where the test looks for it."""
+    """Exit code of `qe` with these arguments, run in this process without capturing what it prints."""
     from qe.cli import main
 
     with pytest.raises(SystemExit) as ended:

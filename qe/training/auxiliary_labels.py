@@ -64,7 +64,7 @@ class AuxiliaryLabels:
     def for_training(
         cls, experiment: Experiment, dataset: Dataset, training: Split, static: Callable[[], pd.DataFrame]
     ) -> "AuxiliaryLabels":
-        """As the experiment's `auxiliary_labels` say. Raises InputError for data without the other label."""
+        """Labels by the experiment's `auxiliary_labels`. Raises InputError for data without the other one."""
         ((kind, setting),) = experiment.auxiliary_labels.items()
         try:
             if dataset.scale.name == kind:

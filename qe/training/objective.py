@@ -109,7 +109,7 @@ class FoldData:
 
     def fitted(self, candidate: Candidate, seed: int) -> Predict:
         """The candidate fitted on the training rows."""
-        name = f"{json.dumps(candidate.settings(), sort_keys=True)} {seed}"
+        name = f"{_name(candidate)} {seed}"
         if self._last is None or self._last[0] != name:
             self._last = (name, self._fit(candidate, seed))
         return self._last[1]
@@ -157,6 +157,19 @@ def _transformed(
     return fitted.transform(train), fitted.transform(test)
 
 
+def _name(candidate: Candidate) -> str:
+    return json.dumps(candidate.settings(), sort_keys=True)
+
+
+@dataclass
+class _Best:
+    """The best candidate so far: its loss, its name, and its predictions of every fold."""
+
+    loss: float = float("inf")
+    name: str = ""
+    predictions: list[FloatArray] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Objective:
     """Cross-validated metrics of a candidate: the mean over folds of each named metric."""
@@ -167,6 +180,7 @@ class Objective:
     scale: LabelScale
     seed: int
     threads: int = 0
+    _best: _Best = field(default_factory=_Best, init=False, repr=False)
 
     def __call__(self, trial: optuna.Trial) -> tuple[float, ...]:
         """The metrics of the candidate that a trial draws. Raises TrialPruned or CandidateFailed."""
@@ -191,10 +205,15 @@ class Objective:
             undefined = CandidateFailed(f"{metric} is undefined for its predictions")
             trial.set_user_attr(FAILURE, undefined.reason)
             raise undefined
+        best, loss = self._best, self.sign * float(mean[0])
+        if loss < best.loss:
+            best.loss, best.name, best.predictions = loss, _name(candidate), predictions
         return tuple(float(value) for value in mean)
 
     def predictions(self, candidate: Candidate) -> list[FloatArray]:
-        """Predictions of the held-out rows of every fold."""
+        """Predictions of the held-out rows of every fold; those of this process's best trial are kept."""
+        if _name(candidate) == self._best.name:
+            return self._best.predictions
         workers = self.threads or min(len(self.folds), cores())
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), self.folds))

@@ -295,14 +295,14 @@ def equation(model: Model, names: list[str]) -> str:
 
 def about(report: Mapping[str, Any]) -> dict[str, Any]:
     """The origin of a model, for its card."""
-    name = report["experiment"]["name"]
+    figures = report["cross_validation"]["systems"][report["experiment"]["name"]]
     return {
         "trained": date.today().isoformat(),
         "recipe": report["recipe"],
         "versions": report["recipe"]["versions"],
         "data": report["data"],
         "best": report["search"]["best"],
-        "cross_validation": report["cross_validation"]["systems"][name],
+        "cross_validation": {key: value for key, value in figures.items() if key != "per_fold"},
         "headers": _headers(report["experiment"]["dataset"]),
     }
 

@@ -126,8 +126,30 @@ def test_the_best_candidate_predicts_the_same_whatever_was_fitted_before_it() ->
     assert all((a == b).all() for a, b in zip(searched.predictions(best), anew, strict=True))
 
 
+@pytest.mark.slow
+def test_what_the_best_trial_predicted_is_not_predicted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty trials of four folds; another candidate is fitted anew."""
+    fits: list[float] = []
+    fit = FoldData.fitted
+
+    def counted(self: FoldData, candidate: Candidate, seed: int) -> Any:
+        fits.append(candidate.learner_params["alpha"])
+        return fit(self, candidate, seed)
+
+    monkeypatch.setattr(FoldData, "fitted", counted)
+    searched = objective([ridge({"alpha": [10.0**i for i in range(-10, 10)]})])
+    result = run(searched, section(sampler="grid"))
+    again = searched.predictions(result.best)
+    assert len(result.trials) == 20 and len(fits) == 80
+    worst = max(result.trials, key=lambda trial: trial.value)
+    searched.predictions(Candidate(**worst.user_attrs["candidate"]))
+    assert len(fits) == 84
+    anew = objective([ridge()]).predictions(result.best)
+    assert all((a == b).all() for a, b in zip(again, anew, strict=True))
+
+
 def test_a_fold_with_other_columns_selects_anew() -> None:
-    """As an ablation does: a selector that was fitted on all columns knows nothing of fewer."""
+    """A selector that was fitted on all columns, as in an ablation, knows nothing of fewer."""
     candidate = Candidate("ridge", {"alpha": 1.0}, "correlation", {"threshold": 0.9})
     for fold, untouched in zip(folds(), folds(), strict=True):
         fold.predict(candidate, SCALE, 0)
