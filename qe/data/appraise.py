@@ -27,7 +27,6 @@ class Judgement:
     """The score that an annotator gave a translation.
 
     system    several that gave the same translation are joined by `+`
-    item      its number
     pair      of languages, such as `eng-deu`
     document  empty if the file names none
     line      of the file, from 1
@@ -45,10 +44,7 @@ class Judgement:
 
 
 def is_appraise(path: Path) -> bool:
-    """Whether the first line is a judgement.
-
-    Its fields are annotator, system, item, type, two languages and score.
-    """
+    """Whether the first line is a judgement: annotator, system, item, type, two languages, score."""
     try:
         fields = next(read_lines(path), "").split(",")
     except InputError:  # told by who reads it as a table

@@ -22,9 +22,7 @@ def word_counts(lines: Iterable[str]) -> FloatArray:
 
 
 def rare_shares(lines: Sequence[str], corpus: Iterable[str] | None = None) -> FloatArray:
-    """(n,) share of rare words in percent, 0 for a line without words.
-
-    A rare word occurs at most once in the corpus, or in the lines if there is no corpus; case is ignored.
+    """(n,) share of rare words in percent: those that occur at most once in the corpus, or else in the lines.
 
     >>> rare_shares(["a b", "a a c c"]).tolist()
     [50.0, 0.0]
@@ -51,10 +49,7 @@ def by_rare_words(lines: Sequence[str], side: str, corpus: Path | None = None, c
 
 
 def by_quality(columns: Sequence[FloatArray], side: str, count: int = BANDS) -> Buckets:
-    """Bands of predicted quality: the mean of several columns (n,), each of which counts alike.
-
-    Columns are standardised before their mean is taken, if there are several.
-    """
+    """Bands of predicted quality: the mean of columns (n,), standardised if there are several."""
     if len({len(column) for column in columns}) > 1:
         raise InputError(f"predicted qualities of {' and '.join(str(len(c)) for c in columns)} segments")
     scaled = columns
@@ -73,12 +68,7 @@ def read_quality(paths: Sequence[Path], count: int = BANDS) -> Buckets:
 
 
 def read_column(name: str, path: Path, count: int = BANDS) -> Buckets:
-    """Buckets from a file of one value per line.
-
-    Numbers give bands; other values give one bucket for each name.
-
-    A `document` is a name even where it is a number.
-    """
+    """Buckets from a file of one value per line: bands of numbers, but a `document` is always a name."""
     values = [line.strip() for line in read_lines(path)]
     try:
         numbers = None if name == DOCUMENT else np.array(list(map(float, values)), np.float64)

@@ -67,8 +67,7 @@ class SplitReport:
     """One split: size, labels (None: blind), judges, lengths, repetitions and columns.
 
     histogram   (edges, counts) of the labels: ten bins over the scale, or over the values if it is open
-    duplicates  what is repeated -> number of segments that repeat an earlier one, up to case, punctuation
-                and white space
+    duplicates  what is repeated -> segments that repeat an earlier one, but for case, punctuation and spaces
     """
 
     segments: int
@@ -148,10 +147,7 @@ def check(path: Path, format_name: str | None = None, options: Mapping[str, Any]
 
 
 def guess_format(path: Path) -> str:
-    """The format that the layout at `path` shows.
-
-    Raises InputError if it shows none.
-    """
+    """The format that the layout at `path` shows. Raises InputError if it shows none."""
     if not path.exists():
         raise InputError("no such file or folder", location=path)
     fitting = [name for name in FORMATS.names if FORMATS.get(name).recognises(path)]
@@ -169,8 +165,6 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
     >>> parse_settings(["pair=en-de", "label.low=1"])
     {'pair': 'en-de', 'label': {'low': 1}}
-
-    Raises InputError for what is not of that form.
     """
     options: dict[str, Any] = {}
     for setting in settings:

@@ -34,10 +34,9 @@ Pair = tuple[str, str]
 
 
 def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
-    """The two classes of the labels, as written, and whether the second is the better one.
+    """The two classes of the labels, as written, and whether the second is the better one (None: unknown).
 
-    None if most labels are of no two known classes; a direction of None is not known. Empty texts do not
-    count; numbers are classes where all of them are 0 or 1.
+    None if most labels are of no two known classes. Numbers are classes where all of them are 0 or 1.
 
     >>> classes_of(["NOT", "ERR", "n/a"]), classes_of(["true", "false"]), classes_of(["0.5", "1", "0"])
     ((('NOT', 'ERR'), False), (('false', 'true'), None), None)
@@ -56,8 +55,8 @@ def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
 def unknown_pair(texts: Iterable[str]) -> Pair | None:
     """The two words that all labels consist of, if no table of classes knows them.
 
-    >>> unknown_pair(["sí", "no", "", "no"]), unknown_pair(["1", "x"]), unknown_pair(["a", "b", "c"])
-    (('no', 'sí'), None, None)
+    >>> unknown_pair(["sí", "no", "", "no"]), unknown_pair(["1", "x"])
+    (('no', 'sí'), None)
     """
     words = {text.strip().casefold(): text.strip() for text in texts if text.strip()}
     first, *others = sorted(words.values()) or [""]
@@ -76,7 +75,6 @@ def numbers_of(texts: Sequence[str], classes: Sequence[str]) -> list[str]:
 
 
 def check_classes(classes: Sequence[str], location: str) -> None:
-    """Raises InputError unless they are two different names."""
     if len(classes) != 2 or len({name.strip().casefold() for name in classes}) != 2:
         raise InputError(
             f"two different classes are needed, but got {list(classes)}",

@@ -28,11 +28,7 @@ _SHOWN = 10  # lines of rows that are left out
 def labelled_rows(
     reading: Reading, columns: Mapping[str, Column], label: str, classes: Sequence[str] | None = None
 ) -> Mapping[str, Column]:
-    """The columns without unlabelled rows; unchanged if half the rows or more lack a label.
-
-    label    the column of the label; a table without it stays as it is
-    classes  names of its classes, if it has some
-    """
+    """The columns without rows that lack the label; unchanged if half the rows or more lack it."""
     lacking = _lacking(label, columns[label], classes) if label in columns else []
     if not lacking or 2 * len(lacking) >= len(columns[label]):
         return columns
@@ -72,12 +68,7 @@ Label = Mapping[str, Any] | str
 
 
 def label_scale(label: Label) -> LabelScale:
-    """The label scale that `label:` declares.
-
-    `label:` is `hter` (from post-edits), or {name, low, high, higher_is_better}.
-
-    Raises InputError for unknown or missing keys and a range that is none.
-    """
+    """The label scale of `label:`: `hter` (from post-edits) or {name, low, high, higher_is_better}."""
     if isinstance(label, str):
         if label != "hter":
             raise InputError(
@@ -136,9 +127,8 @@ def make_split(
 ) -> Split:
     """Makes a split from its columns; default ids are `NAME-1`, `NAME-2`, ...
 
-    With `compute_hter`, missing scores are the HTER of target against post-edit.
-
-    Raises InputError if source or target is missing, or columns differ in length.
+    With `compute_hter`, missing scores are the HTER of target against post-edit. Raises InputError if source
+    or target is missing, or columns differ in length.
     """
     for required in ("source", "target"):
         if required not in columns:
@@ -175,10 +165,7 @@ def make_split(
 
 
 def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
-    """The header of the labels: as given, or a usual one of the first table.
-
-    Raises InputError if no table has such a header.
-    """
+    """The header of the labels: as given, or a usual one. Raises InputError if no table has it."""
     headers = [list(map(str, table.columns)) for table in tables.values()]
     if any(label in names for names in headers):
         return label
@@ -190,12 +177,7 @@ def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
 
 
 def frame_texts(table: "pd.DataFrame", headers: Mapping[str, str]) -> dict[str, list[str]]:
-    """Columns of a table in memory as texts, by name.
-
-    headers  name -> header
-
-    Raises InputError, with row and column, for a cell that is absent or no text.
-    """
+    """Columns of a table in memory as texts, by name; `headers` has the header of each name."""
     cells = cells_of(table, "the table")
     columns = {
         name: Column.of_values(cells[header], Path("the table"), "row ") for name, header in headers.items()
@@ -207,10 +189,7 @@ def frame_texts(table: "pd.DataFrame", headers: Mapping[str, str]) -> dict[str, 
 def frame_columns(
     reading: Reading, table: "pd.DataFrame", split: str, label: str, languages: tuple[str, str]
 ) -> dict[str, Column]:
-    """The columns of a split in memory as text, by role; rows of other language pairs are left out.
-
-    Raises InputError if source or target is missing, or several headers could have one role.
-    """
+    """The columns of a split in memory as text, by role; rows of other language pairs are left out."""
     place = Path(f"the table of '{split}'")
     cells = cells_of(table, place)
     headers = list(cells)

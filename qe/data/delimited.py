@@ -42,7 +42,6 @@ class CsvOptions:
 
     delimiter  a character, or a name of `DELIMITERS`
     quoting    whether double quotes delimit fields (RFC 4180)
-    encoding   a codec of Python
     escape     a character before quotes and delimiters that are text, such as a backslash
     """
 
@@ -52,7 +51,6 @@ class CsvOptions:
     escape: str | None = None
 
     def check(self) -> None:
-        """Raises InputError for an impossible delimiter or encoding."""
         given = self.character
         if given is not None and (len(given) != 1 or given in '"\r\n' or given.isalnum()):
             raise InputError(
@@ -73,11 +71,7 @@ class CsvOptions:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited file is written.
-
-    before  lines before the header
-    kind    tsv or csv, by the name of the file
-    """
+    """How a delimited file is written; `before` counts the lines before the header."""
 
     kind: str
     delimiter: str
@@ -99,10 +93,8 @@ class Dialect:
     def records(self, lines: Iterable[str], path: Path) -> Iterator[Record]:
         """The rows of the lines of a file (without line ends), the header first.
 
-        Unquoted, a double quote is text and every line is a row. Quoted, as in RFC 4180: a field that
-        begins with a double quote ends with one, quotes inside are doubled, and it may hold delimiters and
-        line ends. Empty fields behind the last name of the header are none: spreadsheets write them for
-        columns that were once in use.
+        Unquoted, a double quote is text and every line is a row; quoted, as in RFC 4180. Empty fields behind
+        the last name of the header are dropped: spreadsheets write them for columns that were once in use.
 
         Raises InputError, with file and line, for quotes that are no CSV.
         """
@@ -119,7 +111,6 @@ class Dialect:
         return re.sub(escaped, lambda match: '""' if match[1] == '"' else match[1], line)
 
     def remedy(self, fields: Sequence[str]) -> str:
-        """What may help for a row with these fields, of which there are too many or too few."""
         if any('\\"' in field for field in fields):
             return "if backslashes escape quotes here, set `escape: '\\'` (--escape '\\')"
         if any('"' in field for field in fields):
@@ -127,10 +118,7 @@ class Dialect:
         return ""
 
     def lines(self, path: Path) -> Iterator[str]:
-        """The lines of a plain or gzip file.
-
-        Raises InputError for bytes that are not of the encoding.
-        """
+        """The lines of a plain or gzip file."""
         return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
 
 
@@ -242,7 +230,6 @@ def wrong_encoding(encoding: str, error: UnicodeError, location: object) -> Inpu
 
 
 def check_encoding(name: str) -> None:
-    """Raises InputError for a name that is no encoding of text files."""
     try:
         "a\tb".encode(name).decode(name)
         b"\xff\xfe\x00".decode(name, "replace")  # idna replaces nothing
@@ -253,10 +240,6 @@ def check_encoding(name: str) -> None:
 
 
 def dialect_of(path: Path, kind: str, wanted: CsvOptions | None = None) -> Dialect:
-    """How the file at `path` is written.
-
-    Raises InputError for a file that cannot be read or is empty.
-    """
     return detect_dialect(_beginning(path), kind, wanted or CsvOptions())
 
 

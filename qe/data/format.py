@@ -22,11 +22,7 @@ from qe.data.reading import Reading
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a format.
-
-    section  `dataset:` of an experiment, as YAML
-    files    path, relative to the experiment -> content
-    """
+    """An example: `dataset:` of an experiment as YAML, and files by their paths relative to it."""
 
     section: str
     files: Mapping[str, str]
@@ -84,10 +80,7 @@ FORMATS: Catalogue[Format] = Catalogue("qe.data.formats", Format, "format")
 
 
 def make_format(name: str, options: Mapping[str, Any]) -> Format:
-    """The format `name` with the given keys of `dataset:`.
-
-    Raises InputError for an unknown format, unknown keys, and keys that are missing.
-    """
+    """The format `name` with the given keys of `dataset:`."""
     for error in option_errors(name, options):
         raise error
     return FORMATS.get(name)(**options)

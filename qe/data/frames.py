@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 
 class AnyTable(Protocol):
-    """A table that gives its rows by Arrow's C stream.
-
-    Tables of pandas, polars, PyArrow and DuckDB do.
-    """
+    """A table that gives its rows by Arrow's C stream: pandas, polars, PyArrow, DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -36,20 +33,14 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
 
 
 def cells_of(table: "pd.DataFrame", location: object) -> dict[str, list[Any]]:
-    """The cells of each column by its header; absent ones (None, NaN, pd.NA, NaT) are None.
-
-    Raises InputError for a header that occurs twice, and for too many.
-    """
+    """The cells of each column by its header; absent ones (None, NaN, pd.NA, NaT) are None."""
     check_header(list(map(str, table.columns)), location)
     cells = table.astype(object).where(table.notna(), None)
     return {str(header): cells[header].tolist() for header in cells}
 
 
 def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:
-    """A DataFrame as the kind of table that was given: of pandas, of polars, else of PyArrow.
-
-    NaN is null outside pandas.
-    """
+    """A DataFrame as the kind of the template: pandas, polars, else PyArrow; NaN is null outside pandas."""
     import pandas as pd
     import pyarrow as pa
 

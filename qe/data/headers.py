@@ -15,12 +15,7 @@ LOWER = ("hter", "ter")
 def higher_is_better(name: str, declared: bool | None, remedy: str) -> bool:
     """The direction of a label: as declared, or by its name.
 
-    remedy  how to give it
-
-    >>> higher_is_better("HTER", None, ""), higher_is_better("score", True, "")
-    (False, True)
-
-    Raises InputError if neither does: `score` may be an error rate.
+    Raises InputError, with the remedy, if neither shows it: `score` may be an error rate.
     """
     if declared is not None:
         return declared
@@ -36,11 +31,6 @@ def is_rate(name: str) -> bool:
 
 
 def key_of(name: str) -> str:
-    """A name without what tables write differently.
-
-    >>> key_of(" Z-Mean ")
-    'z_mean'
-    """
     return name.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
@@ -55,11 +45,7 @@ Rows = Sequence[int]
 
 
 def says_languages(header: str) -> bool:
-    """Whether a column of this name may hold the languages of rows.
-
-    >>> says_languages("Src-Lang"), says_languages("source")
-    (True, False)
-    """
+    """Whether a column of this name may hold the languages of rows."""
     return key_of(header) in (*PAIR, *SIDES)
 
 
@@ -73,8 +59,6 @@ def rows_of_pair(
 
     >>> rows_of_pair({"lp": ["en-de", "zh-en", "EN-DE"]}, ("en", "de"), "")
     ([0, 2], '1 rows of other language pairs are left out (zh-en 1)')
-
-    Raises InputError if the table has no row of the pair.
     """
     named = _pairs(cells)
     if named is None:
@@ -146,11 +130,7 @@ HEADERS: Mapping[str, Sequence[str]] = {
 
 
 def known_headers(role: str, headers: Sequence[str], assigned: Collection[str] = ()) -> list[str]:
-    """The headers that are common for a role, without those that have another role already.
-
-    >>> known_headers("target", ["SRC", "MT", "score"])
-    ['MT']
-    """
+    """The headers that are common for a role, without those that have another role already."""
     return [each for each in headers if key_of(each) in HEADERS.get(role, ()) and each not in assigned]
 
 
@@ -162,7 +142,6 @@ def header_of(
     assigned: Collection[str] = (),
     option: str = "--columns",
 ) -> str:
-    """The header of a role; empty if there is none. Raises InputError if there are several."""
     candidates = known_headers(role, headers, assigned)
     if len(candidates) > 1:
         none = "" if role in ("source", "target") else f", or {option} {role}= for none"

@@ -20,12 +20,10 @@ LARGEST = 1000  # grades, or distinct scores, that tables of all pairs of them a
 def weighted_kappa(
     scores_a: FloatArray, scores_b: FloatArray, weights: Literal["linear", "quadratic"] = "quadratic"
 ) -> float | None:
-    """Cohen's weighted kappa of two judges; 1 is full agreement, 0 agreement by chance.
+    """Cohen's weighted kappa over the segments that both judged; 1 is full agreement, 0 agreement by chance.
 
-    Over the segments that both judged. None if scores are not whole numbers, both judges always gave one and
-    the same score, or grades are more than 1,000 apart.
-
-    Source: Cohen 1968, "Weighted kappa", by scikit-learn.
+    None if scores are not whole numbers, both judges always gave the same score, or grades are more than
+    1,000 apart. Source: Cohen 1968, "Weighted kappa", by scikit-learn.
 
     >>> round(weighted_kappa(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])), 3)
     0.8
@@ -45,12 +43,9 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
 def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | None:
-    """Krippendorff's alpha of (n, j) scores; NaN marks a missing score.
-
-    1 is full agreement, 0 agreement by chance.
+    """Krippendorff's alpha of (n, j) scores, NaN if missing; 1 is full agreement, 0 agreement by chance.
 
     None if no segment has two scores, all scores are equal, or more than 1,000 are distinct.
-
     Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability", sections C and D.
 
     >>> krippendorff_alpha(np.array([[1.0, 1], [2, 2], [3, 3]]))
@@ -114,7 +109,6 @@ class JudgedLabels:
     excluded: NDArray[np.bool_]
 
     def table(self) -> pd.DataFrame:
-        """One row per segment: id (from 1), label, difference of the judges, whether it is excluded."""
         return pd.DataFrame(
             {
                 "id": range(1, len(self.scores) + 1),
@@ -125,7 +119,6 @@ class JudgedLabels:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Segments, excluded ones, weights, mean and standard deviation of the labels."""
         labels = self.scores[np.isfinite(self.scores)]
         return {
             "segments": len(self.scores),
@@ -179,13 +172,9 @@ def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERE
 
 
 def judge_weights(judges: FloatArray) -> FloatArray:
-    """(j,) weights of judges from (n, j) scores.
+    """(j,) weights of judges from (n, j) scores: ranks of their standard deviations, over the sum.
 
-    A weight is the rank of the judge's standard deviation over the sum of ranks.
-
-    Judges with equal standard deviations share their weights. NaN scores are left out.
-
-    Source: findings of WMT12, 6.1.
+    Judges with equal deviations share their weights; NaN is left out. Source: findings of WMT12, 6.1.
 
     >>> judge_weights(np.array([[2.0, 1], [3, 3], [4, 5]])).round(3).tolist()
     [0.333, 0.667]

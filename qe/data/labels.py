@@ -72,10 +72,7 @@ class PostEditLabels:
         return counts
 
     def table(self, ids: Sequence[str]) -> pd.DataFrame:
-        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums.
-
-        HTER is NaN for an empty post-edit, rates where the side they are divided by is empty.
-        """
+        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums."""
         words, blocks, rates = self._by_class()
         columns: dict[str, Any] = {
             "id": list(ids),
@@ -91,7 +88,6 @@ class PostEditLabels:
         return pd.DataFrame(columns)
 
     def _by_class(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray]:
-        """(n, 5) wrong words, (n, 5) blocks and (n, 10) rates."""
         columns = self.counts(), self.counts(blocks=True), self.errors.rates()
         if self.has_classes:
             return columns
@@ -142,9 +138,7 @@ def from_post_edits(
     """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
 
     Typographic characters are not normalised: replacing them counts as an edit. Classes of errors are
-    undefined in a language without base forms.
-
-    Raises InputError for texts that are too long.
+    undefined in a language without base forms. Raises InputError for texts that are too long.
     """
     refuse_long(target, "translation")
     refuse_long(post_edit, "post-edit")
@@ -171,10 +165,7 @@ def check_output(path: Path) -> None:
 
 
 def save_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty.
-
-    Raises InputError for a name of another kind, or a path that cannot be written.
-    """
+    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty."""
     check_output(path)
     kind = path.name.removesuffix(".gz")
     compression: Any = "gzip" if path.name.endswith(".gz") else None

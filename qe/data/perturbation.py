@@ -88,7 +88,6 @@ def perturbed(
 
 
 def texts_of(segments: Segments) -> Texts:
-    """The texts of segments with the languages of their tokenizers."""
     languages = (segments.source_tokenizer.language, segments.target_tokenizer.language)
     return Texts(segments.source, segments.target, *languages)
 
@@ -104,7 +103,6 @@ def words(text: str) -> list[str]:
 
 
 def joined(units: Sequence[str], text: str) -> str:
-    """Units of `text` as one text again."""
     return ("" if _without_blanks(text, text.split()) else " ").join(units)
 
 

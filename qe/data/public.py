@@ -62,15 +62,11 @@ def names() -> tuple[str, ...]:
 
 
 def pairs_of(name: str) -> tuple[str, ...]:
-    """The language pairs of a dataset. Raises KeyError for an unknown name."""
     return tuple(_catalogue()[name]["pairs"])
 
 
 def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
-    """The dataset of a name with these language pairs, by default its usual ones.
-
-    Raises InputError for an unknown name or pair, and for a dataset whose files have no public address.
-    """
+    """The dataset of a name with these language pairs, by default its usual ones."""
     if name in BY_HAND:
         raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
     if name not in _catalogue():
@@ -94,9 +90,7 @@ def fetch(
 ) -> tuple[list[Path], list[Path]]:
     """Downloads a public dataset to `output`; returns (written files, files that existed already).
 
-    An interrupted download continues; each file is written whole and verified. Checksums that are not
-    published are recorded in `origin.json`, with the terms.
-
+    An interrupted download continues. Checksums that are not published are recorded in `origin.json`.
     Raises InputError for an unknown name, a server that does not answer, unexpected content, and an existing
     file with other content, which is never replaced.
     """

@@ -50,7 +50,6 @@ class Column:
 
     @classmethod
     def of_values(cls, values: Sequence[Any], path: Path, unit: str = "") -> Self:
-        """Raises InputError for half a surrogate pair: JSON and Python can write it; no text has it."""
         texts = [cell_text(value) for value in values]
         absent = frozenset(row for row, text in enumerate(texts) if text is None)
         structured = frozenset(row for row, value in enumerate(values) if is_structure(value))
@@ -82,8 +81,8 @@ class Column:
 class Reading:
     """One pass over a dataset: access to its files, notes, provenance and defects.
 
-    A defect raises InputError. With `tolerant`, defects are collected in `defects` (a bad label becomes NaN),
-    and errors of whole files or splits in `unreadable`.
+    A defect raises InputError. With `tolerant`, defects are collected (a bad label becomes NaN), and errors
+    of whole files or splits in `unreadable`.
     """
 
     root: Path
@@ -104,12 +103,10 @@ class Reading:
             return None
 
     def splits(self, files: Mapping[str, P], read: Callable[[str, P], T | None]) -> dict[str, T]:
-        """The splits that `read` makes of their names and files; without those that cannot be read."""
         results = {name: self.attempt(partial(read, name, file)) for name, file in files.items()}
         return {name: split for name, split in results.items() if split is not None}
 
     def defect(self, problem: str, *, location: object = None, remedy: str = "") -> None:
-        """Raises or collects an error of one place of the data."""
         error = InputError(problem, location=location, remedy=remedy)
         if not self.tolerant:
             raise error
@@ -142,7 +139,6 @@ class Reading:
         return content
 
     def json(self, path: Path) -> Any:
-        """The content of a JSON file. Raises InputError for any other."""
         try:
             return json.loads(self._text(path, self.content(path)))
         except (ValueError, RecursionError) as error:
@@ -151,11 +147,7 @@ class Reading:
             raise InputError(f"not JSON ({error})", location=path) from None
 
     def text(self, path: Path, encoding: str = "utf-8") -> str:
-        """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line.
-
-        Raises InputError, for UTF-8 with file and line, for bytes that are not of the encoding, and for
-        lines longer than 16 MiB.
-        """
+        """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line."""
         return self._text(path, self.content(path, in_lines=True), encoding)
 
     def _text(self, path: Path, content: bytes, encoding: str = "utf-8") -> str:
@@ -205,7 +197,6 @@ class Reading:
         return self.stripped(Column(texts, path, range(1, len(texts) + 1)))
 
     def stripped(self, column: Column) -> Column:
-        """The column without spaces and tabs at the end of cells; notes how many cells had some."""
         texts = [text.rstrip(BLANKS) for text in column.texts]
         changed = sum(map(str.__ne__, texts, column.texts))
         self.note(column.path, changed, "{n} lines with trailing blanks (removed)")
@@ -227,7 +218,6 @@ class Reading:
         return values
 
     def labels(self, column: Column, scale: LabelScale) -> FloatArray:
-        """(n,) labels on their scale; those of two classes are 0 and 1."""
         if scale.classes is not None:
             column = replace(column, texts=numbers_of(column.texts, scale.classes))
         return self.numbers(column, f"label '{scale.name}'", scale.low, scale.high)
@@ -250,9 +240,7 @@ class Reading:
 
 
 def with_points(texts: list[str], decimal: str | None) -> list[str]:
-    """Numbers with decimal points; the same list if they have points already.
-
-    decimal  their decimal sign; None: commas, unless these may separate thousands
+    """Numbers with decimal points; by default, commas are decimal unless they may separate thousands.
 
     >>> with_points(["0,5", "3"], None), with_points(["1,234", "5"], None), with_points(["1.234,5"], ",")
     (['0.5', '3'], ['1,234', '5'], ['1234.5'])
@@ -271,12 +259,7 @@ def with_points(texts: list[str], decimal: str | None) -> list[str]:
 
 
 def number_problem(text: str, low: float | None, high: float | None) -> tuple[str, str] | None:
-    """(what is wrong with a number on the range, the remedy), or None.
-
-    >>> number_problem("3.5", 1, 5)
-    >>> number_problem("7", 1, 5)[0]
-    'is 7, off the declared scale [1, 5]'
-    """
+    """(what is wrong with a number on the range, the remedy), or None."""
     cell = text.strip()
     if not cell:
         return "is missing", "give every segment a label, or leave the label file out for blind data"
@@ -304,7 +287,6 @@ def number_in(text: str) -> float:
 
 
 def equal_lengths(columns: Mapping[str, Column]) -> None:
-    """Raises InputError, with both names and counts, if files of a split differ in length."""
     (_, first), *others = columns.items()
     for _, column in others:
         if len(column) != len(first):

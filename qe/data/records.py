@@ -1,7 +1,4 @@
-"""Files with one record per line: submissions to shared tasks, and what programs print.
-
-A form names the fields of a line. Lines may be in any order: each has the number of its segment.
-"""
+"""Files with one record per line, in any order: submissions to shared tasks, and what programs print."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,16 +34,11 @@ SKIPPED = Record("", 0, 0.0, 0)  # instead of a record: the line has none
 
 
 def fields_of(line: str) -> list[str]:
-    """Fields separated by tabs; without a tab, by blanks."""
     return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
 
 
 def named_fields(line: str, forms: Forms) -> Fields | None:
-    """The fields of a line by name, by the first form with as many fields and whole `segment` and `index`.
-
-    >>> named_fields("en-de\\tSYS\\t0\\t1.5", [("pair", "method", "segment", "score")])["score"]
-    '1.5'
-    """
+    """The fields of a line by name, by the first form with as many fields and whole `segment` and `index`."""
     fields = fields_of(line)
     for form in forms:
         record = dict(zip(form, fields, strict=False))
@@ -57,17 +49,13 @@ def named_fields(line: str, forms: Forms) -> Fields | None:
 
 
 def first_record_line(path: Path) -> str:
-    """The first line of several fields at the beginning of a file; empty if there is none."""
     return next((line for line in islice(read_lines(path), HEADERS + 1) if len(fields_of(line)) > 1), "")
 
 
 def read_records(
     path: Path, parse: Callable[[str, int], Record | None], expected: str, remedy: str
 ) -> Iterator[Record]:
-    """The records of the lines that are neither empty nor headers.
-
-    Raises InputError, with file and line, for a line that `parse` makes no record of.
-    """
+    """The records of the lines that are neither empty nor headers."""
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or (number <= HEADERS and len(fields_of(line)) == 1):
             continue
@@ -79,7 +67,6 @@ def read_records(
 
 
 def check_one_system(names: Mapping[str, object] | Sequence[str], path: Path) -> None:
-    """Raises InputError unless all records are of one system."""
     distinct = dict.fromkeys(names)
     if len(distinct) != 1:
         raise InputError(
@@ -94,13 +81,10 @@ def places(
 ) -> IntArray:
     """(n,) places from 0 of records whose numbers count from 0 or from 1, in any order.
 
-    noun    what is numbered, for messages
-    starts  the numbers from which may be counted
+    Raises InputError, with file and line, for a number given twice or out of range, so that one is missing.
 
     >>> places([3, 1, 2], [1, 2, 3], "segment", Path("a")).tolist()
     [2, 0, 1]
-
-    Raises InputError, with file and line, for a number given twice or out of range, so that one is missing.
     """
     start = min(numbers, default=0)
     start = start if start in starts else starts[-1]

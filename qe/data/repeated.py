@@ -22,17 +22,13 @@ def text_key(text: str) -> str:
 
 
 def keys(split: Split) -> dict[str, list[Any]]:
-    """What is compared in the search for repetitions: sources, targets, pairs."""
     source = [text_key(text) for text in split.segments.source]
     target = [text_key(text) for text in split.segments.target]
     return {"source": source, "target": target, "pair": list(zip(source, target, strict=True))}
 
 
 def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int]]:
-    """(later, earlier) split -> how many sources, targets and pairs they share.
-
-    Segments of the later split are counted.
-    """
+    """(later, earlier) split -> how many sources, targets and pairs of the later one the earlier one has."""
     found = {name: keys(split) for name, split in splits.items()}
     counts = {
         (later, earlier): {
@@ -44,11 +40,7 @@ def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int
 
 
 def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -> tuple[str, ...]:
-    """Warnings on pairs in both training and evaluation data, one sentence each.
-
-    judged  evaluation splits
-    folds   folds of the training rows
-    """
+    """Warnings on pairs in both training and evaluation data, one sentence each."""
     own = keys(training)["pair"]
     counts = {name: _shared(keys(split)["pair"], own) for name, split in judged.items()}
     of_splits = (

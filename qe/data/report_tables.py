@@ -30,7 +30,6 @@ _BAR = 30  # characters of the longest bar of a histogram
 
 
 def data_tables(report: DataReport) -> Iterator[Table]:
-    """All splits; then for each the distribution of labels, and its judges."""
     if report.splits:
         yield splits_table(report.splits)
     for name, split in report.splits.items():
@@ -41,17 +40,11 @@ def data_tables(report: DataReport) -> Iterator[Table]:
 
 
 def scale_text(label: LabelScale) -> str:
-    """Name, range and direction of labels.
-
-    >>> scale_text(LabelScale("HTER", 0, None, False))
-    'HTER [0, open], lower is better'
-    """
     low, high = ("open" if bound is None else general(bound) for bound in (label.low, label.high))
     return f"{label.name} [{low}, {high}], {'higher' if label.higher_is_better else 'lower'} is better"
 
 
 def dataset_table(dataset: Dataset) -> Table:
-    """A row for each split: segments, labels."""
     columns = [Column(f"split of {dataset.name}", "split"), Column("segments"), Column("labels")]
     columns += [Column(title) for title in ("mean", "lowest", "highest")]
     rows = [(name, *_labelled(split)) for name, split in dataset.splits.items()]
@@ -92,7 +85,6 @@ def histogram_table(title: str, edges: tuple[float, ...], counts: tuple[int, ...
 
 
 def judges_table(name: str, judges: Judges) -> Table:
-    """Labels of each judge, and agreement of pairs."""
     names = [str(i) for i in range(1, len(judges.summaries) + 1)]
     columns = [
         Column("judge"),

@@ -1,7 +1,4 @@
-"""Score files: one number per segment, as lines, a table column, or a program's output.
-
-A program's output is a submission to a WMT task, or what `comet-score` prints or writes as JSON.
-"""
+"""Score files: one number per segment, as lines, a table's column, or a program's output."""
 
 import json
 import re
@@ -175,7 +172,6 @@ def _of_column(
 
 
 def read_predictions(path: Path, column: str | None = None, *, ranks_suffice: bool = False) -> ScoreFile:
-    """`read_scores` of predictions, with advice for them."""
     try:
         return read_scores(path, column, ranks_suffice=ranks_suffice)
     except InputError as error:
@@ -186,10 +182,7 @@ def read_predictions(path: Path, column: str | None = None, *, ranks_suffice: bo
 
 
 def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
-    """Raises InputError if a file has another number of segments than the gold, or other ids.
-
-    Ids 0 to n - 1 are those from 1 to n.
-    """
+    """Raises InputError if a file has other segments than the gold; ids 0 to n - 1 are those from 1 to n."""
     for name, file in files.items():
         if len(file.scores) != len(gold.scores):
             raise InputError(
@@ -240,10 +233,7 @@ def _check_scale(scores: FloatArray, path: Path, low: float | None, high: float 
 
 
 def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """The metric (empty if the file does not name it), and system -> (n,) scores in order.
-
-    Raises InputError, with the place, for another form and scores that are no finite numbers.
-    """
+    """The metric (empty if the file does not name it), and system -> (n,) scores in order."""
     if _is_json(path):
         return _json_scores(path)
     rows = _printed_rows(path)
@@ -345,11 +335,7 @@ def _json_scores(path: Path) -> tuple[str, dict[str, FloatArray]]:
 
 
 def is_submission(line: str) -> bool:
-    """Whether the first line of a file looks like a submission to WMT12.
-
-    >>> is_submission("SYS\\t1\\t3.5\\t2"), is_submission("id\\tsource\\ttarget\\tscore")
-    (True, False)
-    """
+    """Whether the first line of a file looks like a submission to WMT12."""
     fields = line.split("\t")
     return len(fields) == 4 and fields[1].strip().isdigit() and fields[3].strip().isdigit()
 

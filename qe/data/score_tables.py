@@ -49,7 +49,6 @@ class ScoreTable:
     runs: dict[tuple[str, str], Sequence[float]] = field(default_factory=dict)
 
     def turned(self) -> "ScoreTable":
-        """The same scores with the other sign, and a note of it."""
         note = f"'{self.name}' counts errors: its scores are turned, higher is better"
         segments = {key: -score for key, score in self.segments.items()}
         systems = {name: -score for name, score in self.systems.items()}
@@ -68,7 +67,6 @@ class ScoreTable:
         return table
 
     def system_names(self) -> list[str]:
-        """Systems in the order of the file."""
         return list(dict.fromkeys([*(system for system, _ in self.segments), *self.systems]))
 
     def system_means(self, systems: Sequence[str]) -> FloatArray | None:
@@ -85,9 +83,7 @@ def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str
 
 
 def read_appraise(path: Path, pair: str | None = None) -> list[ScoreTable]:
-    """Scores of translations, raw (`score`) and standardised by annotator (`z`). Both are means over
-    annotators. Raises InputError as `judgements` does.
-    """
+    """Scores of translations, raw (`score`) and standardised by annotator (`z`), as means over annotators."""
     rows, note = judgements(path, pair)
     notes = (f"{path.name}: {note}",) if note else ()
     z = standardised(rows)
@@ -120,12 +116,11 @@ _MISSING = ("", "none", "nan", "na", "null")
 def read_metric_tables(
     arguments: Sequence[str], columns: Sequence[str] | None = None, pair: str | None = None
 ) -> tuple[list[ScoreTable], list[Path]]:
-    """Metrics from tables: FILE, or SYSTEM=FILE for the scores of one system; and the files.
+    """Metrics from tables, FILE or SYSTEM=FILE for the scores of one system; and the files.
 
     columns  those to read; default: all that hold numbers
     pair     the language pair to read of tables that have a column `pair`
 
-    A metric in several files has its parts from all of them.
     Raises InputError for a table without scores, a column that no table has, and a score given twice.
     """
     metrics: dict[str, ScoreTable] = {}
@@ -150,12 +145,8 @@ def read_table_of_scores(
 ) -> list[ScoreTable]:
     """One ScoreTable per column of numbers.
 
-    system  the one system of a table without a column `system`; may be empty
-    pair    the language pair whose rows are read if the table has a column of pairs
-
     A table without a column of segments holds scores of whole systems. A file that is no table by its name
-    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores. What
-    comet-score prints or writes as JSON names the systems itself, as exports of Appraise do (CSV).
+    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores.
     """
     ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     if ending == "csv" and is_appraise(path):

@@ -16,27 +16,16 @@ _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment, the id of its document (empty if none), and the line where it begins."""
-
     text: str
     document: str
     line: int
 
 
 def is_sgm(path: Path) -> bool:
-    """Whether a file is SGM, by its name.
-
-    >>> is_sgm(Path("newstest2014-src.en.sgm")), is_sgm(Path("a.SGML.gz")), is_sgm(Path("a.en"))
-    (True, True, False)
-    """
     return path.name.lower().removesuffix(".gz").endswith((".sgm", ".sgml"))
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file, or the segments of an SGM file.
-
-    Raises InputError as `read_lines` and `segments` do.
-    """
     return (segment.text for segment in segments(path)) if is_sgm(path) else read_lines(path)
 
 

@@ -103,7 +103,6 @@ class Split:
         return replace(self, segments=self.segments.take(index), **taken)
 
     def labels(self) -> dict[str, Any]:
-        """The label columns, as fitted extractors take them."""
         return dict(self._columns())
 
     @property
@@ -115,10 +114,7 @@ class Split:
 
 
 def concatenate(splits: Sequence[Split]) -> Split:
-    """The rows of several splits; a label column stays only if every split has it.
-
-    If a split has fewer judges than another, the missing ones are NaN in its rows.
-    """
+    """The rows of several splits; a label column stays only if every split has it, NaN for missing judges."""
     if len(splits) == 1:
         return splits[0]
     columns: dict[str, Any] = {}

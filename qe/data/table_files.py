@@ -14,10 +14,7 @@ from qe.data.translation_files.xlsx import Sheet
 
 
 def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> dict[str, Column]:
-    """The columns of a table by name, every cell as text; an absent value (null) is empty text.
-
-    Raises InputError for an unknown kind, rows that do not fit, and quoting that is evidently wrong.
-    """
+    """The columns of a table by name, every cell as text; an absent value (null) is empty text."""
     layout = layout or Layout()
     layout.check()
     kind = layout.kind or kind_of(path)
@@ -40,10 +37,7 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
 def columns_of_pair(
     reading: Reading, table: Mapping[str, Column], languages: tuple[str, str], path: Path
 ) -> dict[str, Column]:
-    """The rows of one language pair, if a column holds pairs; notes the number of other rows.
-
-    Raises InputError if the table has no row of the pair.
-    """
+    """The rows of one language pair, if a column holds pairs; notes the number of other rows."""
     texts = {name: column.texts for name, column in table.items()}
     rows, note = rows_of_pair(texts, languages, path)
     reading.note(path, len(note), note)
@@ -51,10 +45,7 @@ def columns_of_pair(
 
 
 def texts_of(reading: Reading, path: Path, role: str) -> Column:
-    """The texts of a file: its lines, or the column of a table that has the header of a role.
-
-    Raises InputError for a table without such a header, or with several.
-    """
+    """The texts of a file: its lines, or the column of a table that has the header of a role."""
     if not is_table(path):
         return reading.lines(path)
     table = read_table(reading, path)

@@ -1,7 +1,4 @@
-"""Tables and parallel texts as streams of rows: one reader for files of every kind.
-
-`open_input` gives columns, types and rows of a file; `qe.data.table_files.read_table` collects whole columns.
-"""
+"""Tables and parallel texts as streams of rows: one reader for files of every kind."""
 
 import codecs
 import io
@@ -53,8 +50,6 @@ _PACKED = (".gz", ".zst")
 class Layout:
     """How a file holds a table; settings that are None or empty are detected in the file or by its name.
 
-    kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
-    csv         delimiter, quoting, encoding and escape, of TSV and CSV
     decimal     the decimal sign of numbers, a point or a comma
     options     sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
     languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of
@@ -87,22 +82,17 @@ class Layout:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table, by its name."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     return ending in KINDS or translation_kind(path) is not None
 
 
 def ending_of(path: Path) -> str:
-    """The ending of a file's name without its point, `.gz` and `.zst` aside; empty if there is none."""
     suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
     return suffixes[-1] if suffixes else ""
 
 
 def kind_of(path: Path) -> str:
-    """The kind by the file's name; a pipe without such a name by its content.
-
-    Raises InputError for any other name, and for a folder.
-    """
+    """The kind by the file's name; a pipe without such a name by its content."""
     if path.is_dir():
         raise InputError(
             "is a folder, and a table is one file",
@@ -124,9 +114,6 @@ def kind_of(path: Path) -> str:
 
 
 def kind_by_content(path: Path, location: object = None) -> Kind:
-    """The kind of a table by its first bytes. Raises InputError, with the location or else the path, for an
-    empty or damaged file.
-    """
     location = path if location is None else location
     try:
         with open_binary(path) as stream:
@@ -143,7 +130,6 @@ def kind_by_content(path: Path, location: object = None) -> Kind:
 
 
 def check_header(header: Sequence[str], location: object) -> None:
-    """Raises InputError if a header names a column twice, or more than 10,000 columns."""
     if len(header) > MAX_COLUMNS:
         raise InputError(
             f"has {len(header):,} columns; a table has at most {MAX_COLUMNS:,}",
@@ -187,7 +173,6 @@ def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
-    """Records as rows; one with more or fewer fields than the header has a reason."""
     for fields in records:
         if len(fields) == len(header):
             yield dict(zip(header, fields, strict=True)), ""
@@ -197,7 +182,6 @@ def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator
 
 
 def json_rows(lines: Iterable[str]) -> Iterator[Row]:
-    """JSONL lines as rows; one that is no JSON object has a reason."""
     for line in lines:
         try:
             value = json.loads(line, parse_float=JsonNumber, object_pairs_hook=_json_object)
@@ -269,7 +253,6 @@ def cell_text(value: Any) -> str | None:
 
 
 def is_structure(value: Any) -> bool:
-    """Whether a cell holds what no text is: a list, an object or bytes."""
     return isinstance(value, list | tuple | dict | bytes | np.ndarray)
 
 
@@ -306,14 +289,10 @@ class Input(ABC):
     @property
     @abstractmethod
     def columns(self) -> list[str] | None:
-        """The columns that the input declares; None for JSONL, in which every row says its own.
-
-        Raises InputError for a file that cannot be read at all.
-        """
+        """The columns that the input declares; None for JSONL, in which every row has its own."""
 
     @property
     def headers(self) -> list[str]:
-        """The columns that are declared, or those of the first row."""
         return list(next(self.rows(), ({}, ""))[0]) if self.columns is None else self.columns
 
     @property
@@ -327,26 +306,18 @@ class Input(ABC):
 
     @abstractmethod
     def count(self) -> int:
-        """How many rows there are, from one reading. Raises InputError as `rows` does."""
+        """How many rows there are, from one reading."""
 
     @abstractmethod
     def rows(self, *, strict: bool = False) -> Iterator[Row]:
         """The rows; one that cannot be read has a reason.
 
         strict  whether a value that cannot be read makes a row unusable in any column
-
-        Raises InputError for a file that cannot be read at all: no header, not UTF-8, not the kind its name
-        says.
         """
 
 
 def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
-    """The table at the only path, or the texts at two.
-
-    layout  settings of the table; languages, which XLIFF and TMX need
-
-    Raises InputError for a table of no known kind.
-    """
+    """The table at the only path, or the texts at two; XLIFF and TMX need the languages of the layout."""
     layout = layout or Layout()
     if len(paths) == 2:
         return ParallelInput(paths[0], paths[1])
@@ -376,7 +347,6 @@ class ParallelInput(Input):
         return sum(1 for _ in lines_of(self.path))
 
     def rows(self, *, strict: bool = False) -> Iterator[Row]:
-        """Raises InputError, with both counts, before the last row, if the files differ in length."""
         left, right = lines_of(self.path), lines_of(self.target)
         number = 0
         while True:
@@ -573,7 +543,6 @@ class ParquetInput(Input):
 
 
 def _longest(column: pa.Array) -> int:
-    """Bytes of the longest text of a column, or of its dictionary."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _longest(column.dictionary)

@@ -1,7 +1,4 @@
-"""Tag files of word-level quality estimation.
-
-OK and BAD, or P(BAD), one line per segment; rows of `qe score --tokens`; submissions to WMT tasks.
-"""
+"""Tag files of word-level quality estimation: OK and BAD, P(BAD), rows of `qe score`, WMT submissions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,10 +51,7 @@ class TagFile:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def parts(self, layout: Layout) -> "dict[str, TagFile]":
-        """The words and the gaps of a file that holds both (gap, word, ..., gap); otherwise the file itself.
-
-        Raises InputError for an unknown layout, and for a line of such a file with an even number of tags.
-        """
+        """The words and the gaps of a file that holds both (gap, word, ..., gap); otherwise itself."""
         if layout not in LAYOUTS:
             raise unknown_name("layout", layout, LAYOUTS, location="--layout")
         if layout != "tags":
@@ -109,15 +103,11 @@ _COLUMNS: Mapping[str, tuple[str, str]] = {
 
 
 def is_scored(path: Path) -> bool:
-    """Whether a file is what `qe score --tokens` writes, by its name (JSONL)."""
     return path.name.removesuffix(".gz").endswith(".jsonl")
 
 
 def read_scored(path: Path, layout: Layout) -> TagFile:
-    """P(BAD), and tags if there are any, from the JSONL rows of `qe score --tokens`.
-
-    Raises InputError for lines that are no such rows, and rows that were not scored.
-    """
+    """P(BAD), and tags if there are any, from the JSONL rows of `qe score --tokens`."""
     rows = []
     for number, (row, reason) in enumerate(json_rows(read_lines(path)), start=1):
         if reason:
@@ -171,7 +161,6 @@ def _value(word: str, path: Path, line: int) -> float:
 
 
 def same_tags(gold: TagFile, tags: TagFile) -> None:
-    """Raises InputError if two files differ in lines, or a line in tags."""
     if len(gold) != len(tags):
         raise InputError(f"{len(tags)} lines, but {len(gold)} in {gold.path}", location=tags.path)
     wrong = np.flatnonzero(np.diff(gold.offsets) != np.diff(tags.offsets))
@@ -197,7 +186,6 @@ _FORMS: Sequence[Sequence[str]] = (
 
 
 def is_word_submission(path: Path) -> bool:
-    """Whether the first line of several fields looks like one of a submission to a word-level WMT QE task."""
     return _tagged(first_record_line(path), 0) is not None
 
 
@@ -205,9 +193,6 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
     """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn.
 
     Each line is of one word, gap or source word. Segments and words count from 0 or from 1.
-
-    Raises InputError, with file and line, for lines of another form, a second system, tags that are missing
-    or given twice, and a file without tags of the kinds that the layout needs.
     """
     expected = "PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD"
     rows = list(

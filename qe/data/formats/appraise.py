@@ -116,14 +116,13 @@ class _JudgedText:
 
 @dataclass(frozen=True)
 class _Batches:
-    """Texts of the JSON of batches: (system, item) -> the texts, each of its document."""
+    """Texts of the JSON of batches, each with its document, by (system, item)."""
 
     path: Path
     items: Mapping[tuple[str, str], list[_JudgedText]]
 
     @classmethod
     def read(cls, reading: Reading, path: Path) -> "_Batches":
-        """Raises InputError for what is no list of batches."""
         items: dict[tuple[str, str], list[_JudgedText]] = {}
         for item in _batch_items(reading, path):
             text = _JudgedText(

@@ -1,7 +1,4 @@
-"""One plain or gzip file per column and split.
-
-Line i of all files of a split is the same segment.
-"""
+"""One plain or gzip file per column and split: line i of all files is the same segment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

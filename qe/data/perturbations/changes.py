@@ -111,10 +111,7 @@ class MarksAppended(DestroyingPerturbation):
 
 @PERTURBATIONS.register("mojibake")
 class Mojibake(DestroyingPerturbation):
-    """UTF-8 or UTF-16 read as a one-byte encoding: `aÃ±o` for `año`.
-
-    Pure ASCII is the same in UTF-8, so that only UTF-16 changes it.
-    """
+    """UTF-8 or UTF-16 read as a one-byte encoding: `aÃ±o` for `año`; only UTF-16 changes pure ASCII."""
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         text = texts.target[row]
@@ -203,10 +200,7 @@ class ThreeTimes(DestroyingPerturbation):
 
 @PERTURBATIONS.register("name_replaced")
 class NameReplaced(LocalPerturbation):
-    """One capitalised word within the sentence becomes another name.
-
-    German stays as it is, because all its nouns are capitalised.
-    """
+    """One capitalised word within the sentence becomes another name; German stays as it is."""
 
     def target(self, texts: Texts, row: int, draw: random.Random) -> str | None:
         text = texts.target[row]

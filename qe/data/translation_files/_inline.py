@@ -18,12 +18,10 @@ _BREAK_CODE = re.compile(
 
 
 def plain(element: Element, codes: Mapping[str, str] | None = None) -> str:
-    """The text of a source, target or mark, on one line.
+    """The text of a source, target or mark, on one line; text marked as deleted is left out.
 
-    codes  original content of a placeholder, by its `dataRef` or `id`
-
-    Tags separate words only if their original content does: line breaks, tabs, tags of paragraphs and cells.
-    Text marked as deleted is left out.
+    `codes` has the original content of a placeholder, by its `dataRef` or `id`. Tags separate words only if
+    their content does: line breaks, tabs, tags of paragraphs and cells.
     """
     reader = _Text(codes or {})
     reader.add(element)

@@ -29,7 +29,6 @@ def _placeholder(around: Element, tag: str) -> Element:
 
 
 def codes_of(unit: Element) -> dict[str, str]:
-    """The original content of a unit's tags, by their ids."""
     children = (child for child in unit.children if isinstance(child, Element))
     marks = (mark for child in children if child.namespace.startswith(NAMESPACE) for mark in child.members())
     contents = ((mark.attributes.get("id", ""), mark.first("content")) for mark in marks)

@@ -12,10 +12,7 @@ _UNTRANSLATED = ("new", "needs-translation", "initial", "NotStarted")  # XLIFF 1
 
 @dataclass(frozen=True)
 class State:
-    """The state of a segment.
-
-    stage  of the translation, in the file's own word; empty if it has none
-    """
+    """The state of a segment; `stage` of the translation is the file's own word, empty if it has none."""
 
     translate: bool = True
     locked: bool = False

@@ -51,9 +51,7 @@ _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr":
 class Element:
     """An element: `start`, `inner_end` (of its content) and `end` are UTF-8 byte offsets.
 
-    attributes  those without a namespace by their names, `xml:lang` and its like by theirs, others as
-                `{NAMESPACE}NAME`
-    children    elements and text, of elements that are kept
+    Attributes without a namespace have their names, `xml:lang` and its like too, others `{NAMESPACE}NAME`.
     """
 
     namespace: str
@@ -67,7 +65,6 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Text of the element without that of its children."""
         return "".join(child for child in self.children if isinstance(child, str))
 
     def members(self, name: str = "") -> Iterator["Element"]:
@@ -79,7 +76,6 @@ class Element:
                 yield child
 
     def first(self, name: str) -> "Element | None":
-        """The first child of a name, in the namespace of this element."""
         return next(self.members(name), None)
 
 
@@ -112,11 +108,6 @@ class Document:
 
     @classmethod
     def read(cls, path: Path) -> "Document":
-        """The document of a plain or gzip file.
-
-        Raises InputError for a file that is not there, is damaged or longer than 1 GiB, is in an encoding
-        that cannot be read, or does not fit into memory.
-        """
         try:
             text, codec = decoded(_bytes(path), path)
             return cls(path, text.encode("utf-8"), codec)
@@ -174,10 +165,7 @@ class Walk:
     _elements: int = 0  # since the last unit
 
     def run(self) -> None:
-        """Raises InputError for XML that is damaged, too deep, or needs entities.
-
-        The message has line and column.
-        """
+        """Raises InputError, with line and column, for XML that is damaged, too deep, or needs entities."""
         parser = expat.ParserCreate("utf-8", _BETWEEN)
         parser.namespace_prefixes = True
         parser.buffer_text = True
@@ -291,11 +279,7 @@ def edits_of(notes: Sequence[tuple[Place, str]]) -> list[Edit]:
 
 
 def decoded(raw: bytes | bytearray, path: Path) -> tuple[str, str]:
-    """The text of an XML file with its byte order mark, and the codec that gives the same bytes.
-
-    Raises InputError for an encoding that is not known or no encoding of text, for a declaration that the
-    bytes contradict, and for bytes that the encoding does not have.
-    """
+    """The text of an XML file with its byte order mark, and the codec that gives the same bytes."""
     seen = next((codec for start, codec in _STARTS if raw.startswith(start)), None)
     name = _declared(raw[:1024].decode(seen or "latin-1", "ignore"))
     declared = _codec(name, path) if name else "utf-8"

@@ -33,7 +33,6 @@ class FileRow:
 
     texts    column -> text
     reasons  column -> why its text cannot be read
-    number   the row of a sheet, from 1
     reason   why it needs no score, though its texts can be read
     """
 

@@ -22,8 +22,7 @@ class FileOptions:
 
     tags      `source`, `target` -> the file's tag of that language
     location  of XLSX: the sheet and the row of the header
-    locked    of XLIFF: skip (segments that are locked, not to be translated or not translated yet get no
-              score but a reason) or score
+    locked    whether XLIFF segments that are locked or not to be translated get a reason (skip) or a score
     """
 
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -34,13 +33,7 @@ class FileOptions:
 def opened(
     path: Path, languages: tuple[str, str], options: FileOptions | None = None, kind: str | None = None
 ) -> Opened:
-    """The file, its languages checked.
-
-    languages  of source and target that are wanted
-    kind       of the file; None: what its name says
-
-    Raises InputError for a file that cannot be read, or is of other languages.
-    """
+    """The file, its languages checked; the kind is by default what the file's name shows."""
     options = options or FileOptions()
     for side in options.tags:
         if side not in ("source", "target"):

@@ -19,7 +19,6 @@ class Segment:
     """A source and its translation.
 
     notes   column (`note`, `note:AUTHOR`, `prop:TYPE`) -> text by people or tools
-    state   what the file says of the segment; a column `state`, if it says something
     place   of a note about the segment; None if the file has none
     note    the text of a note -> its XML
     """
@@ -71,12 +70,10 @@ class Languages:
         return self.source if side == "source" else self.target
 
     def fit(self, tag: str, side: str) -> bool:
-        """Whether a tag of a file names the language of a side."""
         expected = self.tags.get(side)
         return tag.lower() == expected.lower() if expected else speaks(tag, self.wanted(side))
 
     def check(self, declared: Iterable[Declared], location: object) -> None:
-        """Raises InputError if a file, or a part of it, declares another language or none."""
         for entry in dict.fromkeys(declared):
             if entry.tag and not self.fit(entry.tag, entry.side):
                 raise self._error(entry, location)
@@ -97,12 +94,7 @@ class Languages:
 
 @dataclass(frozen=True)
 class TranslationFile:
-    """A file as it was read.
-
-    removals  edits that remove the notes of an earlier scoring
-    declared  languages that it declares
-    score_all  whether locked and untranslated segments get a score, too
-    """
+    """A file as it was read; `removals` remove the notes of an earlier scoring."""
 
     document: Document
     segments: Sequence[Segment]
@@ -122,10 +114,7 @@ class TranslationFile:
         )
 
     def with_notes(self, notes: Sequence[str | None]) -> bytes:
-        """The file with the new notes in place of earlier ones.
-
-        A segment gets its note if the file has a place for it.
-        """
+        """The file with the new notes instead of earlier ones, where it has a place for them."""
         placed = [
             (segment.place, segment.note(text))
             for segment, text in zip(self.segments, notes, strict=True)
@@ -139,10 +128,8 @@ def notes_in(
 ) -> dict[str, str]:
     """Notes as columns: `note`, or `note:AUTHOR` by the attribute that names the author or kind.
 
-    segment  if the notes are those of several segments: notes that begin with another of the `ids` are left
-             out
-
-    Several of one name are lines of one text; a score as `qe score` writes it is the number alone.
+    Several of one name are lines of one text; a score as `qe score` writes it is the number alone. Where
+    notes of several segments are together, those that begin with another of the `ids` are left out.
     """
     columns: dict[str, list[str]] = {}
     for element in elements:

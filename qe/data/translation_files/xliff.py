@@ -132,7 +132,6 @@ _VERSIONS: Mapping[str, _Version] = {
 
 
 def read(path: Path) -> TranslationFile:
-    """Read a file. Raises InputError for one that is no XLIFF, or of another version."""
     document = Document.read(path)
     reader = _Reader(path)
     Walk(document, reader.opened, reader.is_unit, reader.closed, reader.namespace_declared).run()

@@ -56,11 +56,7 @@ _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are
 
 @dataclass(frozen=True)
 class SheetLocation:
-    """Place of a table in a workbook.
-
-    sheet   its name or number; the first that is not hidden, if empty
-    header  the row, from 1, that names the columns; rows above it are left alone
-    """
+    """Place of a table in a workbook: sheet (empty: the first not hidden), row of the header from 1."""
 
     sheet: str = ""
     header: int = 1
@@ -137,8 +133,6 @@ class Sheet:
 
         columns  name in a row -> header
         rows     number of a row -> its values
-
-        Raises InputError for a header that is there already, and where the sheet has no room.
         """
         for header in columns.values():
             if header in self.header:
@@ -199,7 +193,6 @@ class Sheet:
             cell.data_type = "s"  # text that begins with = is no formula
 
     def save(self, path: Path) -> None:
-        """Raises InputError for a workbook that was read, but cannot be written again."""
         try:
             _keep_digits(self._editable)
             self._editable.save(path)
@@ -358,8 +351,7 @@ def escaped(text: str) -> str:
 
 
 def check_parts(path: Path) -> None:
-    """Raises InputError, with the part, for entities and for more than a budget allows of bytes, parts,
-    elements, cells, columns, characters of a cell and of formulas.
+    """Raises InputError for a part with entities, or larger than a budget of bytes, elements, cells, ...
 
     Every part is read: openpyxl takes parts by relations, not by names.
     """
@@ -451,11 +443,6 @@ class _Counts:
 
 
 def _column(letters: str) -> int:
-    """The number of a column.
-
-    >>> _column("A"), _column("XFD")
-    (1, 16384)
-    """
     number = 0
     for letter in letters.upper():
         number = 26 * number + ord(letter) - ord("A") + 1
