@@ -33,18 +33,15 @@ class Artifact:
         """Raises Damaged if the arrays do not match each other."""
 
     def save(self, folder: Path) -> None:
-        """Writes the files, without pickle, to an existing folder."""
         content = encode(self, folder / self.file)
         (folder / f"{self.file}.json").write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
     @classmethod
     def exists(cls, folder: Path) -> bool:
-        """Whether the model in `folder` has this artifact."""
         return (folder / f"{cls.file}.json").is_file()
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Loads the artifact; raises InputError if it is absent or damaged."""
         path = folder / f"{cls.file}.json"
         if not cls.exists(folder):
             message = cls.absent or f"the model lacks {cls.noun}"
@@ -57,7 +54,6 @@ class Artifact:
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
-        """Loads the artifact, or returns None if the model has none."""
         return cls.load(folder) if cls.exists(folder) else None
 
 
@@ -86,11 +82,6 @@ def decode(hint: Any, content: Any, name: str, stem: Path = Path()) -> Any:
     """Converts the output of `encode` to a value of type `hint`; `name` is its key in the file.
 
     Raises Damaged for unknown or missing keys and for values of another type.
-
-    >>> from qe.data.dataset import LabelScale
-    >>> decode(LabelScale, {"name": "effort", "low": 1, "high": None, "higher_is_better": "no"}, "")
-    Traceback (most recent call last):
-    features.storage.damage.Damaged: `higher_is_better` must be true or false, but is 'no'
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType) and arguments[1:] == (type(None),):
@@ -122,7 +113,6 @@ def _array(dtype: np.dtype[Any], name: str, stem: Path) -> NDArray[Any]:
 
 
 def decode_fields(kind: Any, content: Any, prefix: str, stem: Path = Path()) -> Any:
-    """Builds a dataclass of type `kind` from its encoded fields; raises Damaged like `decode`."""
     if not isinstance(content, Mapping):
         raise Damaged(f"`{prefix}` must be a JSON object, but is {content!r}")
     hints, entries = get_type_hints(kind), {entry.name: entry for entry in fields(kind) if entry.init}

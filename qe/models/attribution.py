@@ -34,8 +34,6 @@ class Attribution(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Exact contributions: coefficient times distance from the background's mean."""
-
     slopes: FloatArray
     background: FloatArray
     base: float
@@ -80,7 +78,6 @@ class Sampling:
 
     Each of `orders` random orders and its reverse starts from a background row and replaces its features one
     by one with the explained row's (Strumbelj and Kononenko 2014; antithetic orders: Mitchell et al. 2022).
-    All rows share the same draws, so that a row's values do not depend on other rows.
     """
 
     predict: Predict
@@ -118,8 +115,6 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """Combines the attributions of the learners in a linear combination."""
-
     parts: Sequence[tuple[float, Attribution]]
     constant: float
 
@@ -144,8 +139,7 @@ def attribution(
     """Chooses an attribution for `predict`, the prediction function of a fitted learner.
 
     Exact forms are tried first and accepted only if their values add up to the predictions. The learners of a
-    linear combination (averaging) are attributed one by one; those without an exact form are sampled
-    together.
+    linear combination are attributed one by one; those without an exact form are sampled together.
     """
     combined = _members(learner, predict, background)
     if combined is None:

@@ -34,7 +34,6 @@ _FIGURES = ("delta_avg", "spearman", "mae")
 
 
 def model_table(model: Model) -> Table:
-    """Table of a model's properties; a model without labels has no quality figures."""
     return entries("model", model.name, _rows(model, model.about))
 
 
@@ -61,17 +60,13 @@ FILE: Final = "README.md"
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """Model card, with the model's robustness results if they were measured."""
-
     model: Model
     robustness: Robustness | None = None
 
     def save(self, folder: Path) -> None:
-        """Writes README.md to the model's folder."""
         (folder / FILE).write_text(self.text(), "utf-8")
 
     def text(self) -> str:
-        """The card as Markdown."""
         model = self.model
         lines = [
             f"# {model.name}",

@@ -26,10 +26,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """Intervals, explanation background, data profile and known segments of a model.
-
-    They include the out-of-fold predictions behind the intervals, and word tags if the model predicts them.
-    """
+    """Intervals, explanation background, data profile, known segments and word tags of a model."""
 
     intervals: Intervals
     background: Background
@@ -50,7 +47,6 @@ class Companions:
         )
 
     def report(self) -> dict[str, Any]:
-        """Coverage of the intervals on their calibration rows, and their effective number."""
         intervals = self.intervals
         return {
             "method": intervals.method,
@@ -69,7 +65,6 @@ class Conditions:
     new       (m, k) features and (m,) predictions of the segments to which the intervals will apply
     levels    confidence levels at which coverage is measured
     column    (n,) values of the column that groups the training rows, or nothing
-    weights   (n,) weights of the training rows; None: equal weights
     """
 
     grouping: Grouping | None = None
@@ -91,8 +86,6 @@ def make_companions(
     auxiliary: Sequence[Segments] = (),
 ) -> Companions:
     """Creates companions from training rows with (n, k) features and (n,) out-of-fold predictions.
-
-    auxiliary  training segments of auxiliary datasets
 
     With `calibration`, intervals are split-conformal: difficulty is fitted to the training rows, and interval
     widths to the calibration rows.

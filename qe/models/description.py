@@ -59,7 +59,6 @@ def kinds_of(candidate: Candidate, features: Sequence[Mapping[str, Any]]) -> lis
 
 
 def write(folder: Path, content: Mapping[str, Any]) -> None:
-    """Writes model.json to a folder that already contains the model's other files."""
     files = checksums(folder)
     for name in (NAME, SIGNATURE):
         files.pop(name, None)
@@ -71,9 +70,7 @@ def write(folder: Path, content: Mapping[str, Any]) -> None:
 def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
     """Ensures that the block loads a single model; yields the SHA-256 of its model.json.
 
-    expected  required SHA-256, for example of a model that was verified
-
-    Raises InputError if the SHA-256 differs, or if the folder or a file in it is replaced during the block.
+    Raises InputError if it is not `expected`, or if the folder or a file in it is replaced during the block.
     """
     path = folder / NAME
     if not path.is_file():
@@ -107,7 +104,7 @@ def _stamps(folder: Path) -> list[tuple[str, ...]]:
 def read(folder: Path, *, recompute: bool = False) -> Description:
     """Reads model.json and verifies the files' checksums, cached ones only without `recompute`.
 
-    Raises InputError like `read_unverified`, and if a file differs.
+    Raises InputError if a file differs, or model.json is missing, damaged, or of a newer version.
     """
     described = read_unverified(folder)
     with damage_reported("the model", folder, REMEDY):
@@ -116,7 +113,6 @@ def read(folder: Path, *, recompute: bool = False) -> Description:
 
 
 def read_unverified(folder: Path) -> Description:
-    """Reads model.json only; raises InputError if it is missing, damaged, or of a newer version."""
     path = folder / NAME
     if not path.is_file():
         raise InputError(f"is not a model directory (no {NAME})", location=folder)

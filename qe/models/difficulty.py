@@ -17,7 +17,7 @@ _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of th
 class Difficulty(LinearFunction):
     """Ridge regression of the absolute error on the features and the prediction.
 
-    mean  mean absolute error; predictions are kept between half and twice this value
+    `mean` is the mean absolute error; predictions are kept between half and twice this value.
     """
 
     mean: float
@@ -32,11 +32,7 @@ class Difficulty(LinearFunction):
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Difficulty models for any union of folds.
-
-    Sums are stored per fold, so that a fit solves one linear system. Medians and spreads use all rows,
-    because they do not depend on labels.
-    """
+    """Difficulty models for any union of folds, from sums per fold."""
 
     medians: FloatArray
     centre: FloatArray
@@ -66,7 +62,6 @@ class Fits:
         )
 
     def fit(self, folds: Sequence[int], penalty: float) -> Difficulty:
-        """Fits the difficulty to the rows of the given folds; `penalty` is per row."""
         chosen = list(folds)
         rows = self.counts[chosen].sum()
         ridge = np.full(len(self.weights) + 1, penalty * rows)

@@ -36,7 +36,7 @@ SIGNS = ("source in another language", "target in another language", "target in 
 class FeatureShift:
     """Population stability index of a feature, and shares of undefined values in batch and training.
 
-    chance  99th percentile, due to sampling alone, of the largest index over all features
+    `chance` is the 99th percentile, due to sampling alone, of the largest index over all features.
     """
 
     name: str
@@ -137,11 +137,9 @@ class Profile(Artifact):
 
     @property
     def n(self) -> int:
-        """Number of training rows."""
         return int(self.counts[0].sum())
 
     def rows(self, segments: Segments, features: FloatArray) -> "Rows":
-        """Each segment's contribution to the counts."""
         values = np.column_stack([features, _lengths(segments)])
         texts = _Texts(self.words, self.languages)
         return Rows(_binned(values, self.edges), texts.tokens(segments), texts.signs(segments, self.limits))
@@ -188,17 +186,13 @@ class Profile(Artifact):
             typed(f"{side} costs", language.costs, np.int32, BUCKETS)
 
     def check(self, features: Sequence[str], location: Path) -> None:
-        """Raises InputError if the profile belongs to a model with other features."""
         if self.names != (*features, *LENGTHS):
             raise InputError("the profile is that of other features", location=location, remedy=REMEDY)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Counts per segment: bins of values (n, names), token counts (n, 4), signs (n, 4).
-
-    Token counts have the order of `Profile.tokens`.
-    """
+    """Counts per segment: bins of values (n, names), tokens (n, 4) as in `Profile`, signs (n, 4)."""
 
     bins: NDArray[np.uint8]
     tokens: NDArray[np.int32]
@@ -212,7 +206,6 @@ class Rows:
 
     @classmethod
     def unpacked(cls, rows: Sequence[bytes]) -> Self:
-        """Reverses `packed` for at least one row."""
         table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
         tokens = np.ascontiguousarray(table[:, :16]).view(np.int32)
         return cls(table[:, 20:], tokens, table[:, 16:20])
@@ -250,9 +243,7 @@ class Counts:
 
 
 def stability_index(expected: CountArray, observed: CountArray) -> float:
-    """Population stability index of two histograms (k,): sum of (p - q) ln(p / q).
-
-    Half a count is added to every bin.
+    """Population stability index of two histograms (k,): sum of (p - q) ln(p / q), 1/2 added to every count.
 
     >>> round(stability_index(np.array([100, 100]), np.array([150, 50])), 3)
     0.272

@@ -40,7 +40,6 @@ class Background(Artifact):
 
     @classmethod
     def make(cls, features: FloatArray, seed: int = 0) -> Self:
-        """Creates the background from (n, k) features of the training rows."""
         generator = np.random.default_rng(seed)
         chosen = np.sort(generator.permutation(len(features))[:_BACKGROUND])
         typical = np.full(features.shape[1], np.nan)
@@ -186,14 +185,10 @@ class Explainer:
 
 
 def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str:
-    """Describes a cause: phrase, the segment's value, usual value, contribution.
-
-    The values are left out if there are none.
+    """Phrase, the segment's value, usual value (if there are any), contribution.
 
     >>> _words("words in the source {}", (41.0, 22.0), -0.314)
     'words in the source 41 (usually 22): -0.31'
-    >>> _words("how usual the wording of the source is", None, -0.314)
-    'how usual the wording of the source is: -0.31'
     """
     if values:
         seen, usual = (in_words(general(value)) for value in values)

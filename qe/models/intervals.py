@@ -43,7 +43,6 @@ class CalibrationRows:
         return CalibrationRows(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
 
     def weighed(self, shift: DensityRatio | None) -> FloatArray | None:
-        """Row weights (n,) multiplied by those of the shift."""
         if shift is None:
             return self.weights
         ratio = shift.weights(self.features, self.predicted)
@@ -57,8 +56,7 @@ class Intervals(Artifact):
 
     Sources: split conformal prediction with normalised residuals: Lei et al. 2018, section 5.2; residuals of
     cross-validation: Vovk 2015 (cross-conformal predictors); weights: Tibshirani et al. 2019, equation 7;
-    groups: `Taxonomy`. The interval is centred on the model fitted to all rows, not on the fold models, so
-    that scoring costs one prediction; coverage is therefore measured.
+    groups: `Taxonomy`. The interval is centred on the model fitted to all rows, so coverage is measured.
 
     Attributes
     ----------
@@ -74,8 +72,6 @@ class Intervals(Artifact):
         Groups that are calibrated separately; None: all rows form one group.
     groups : array of int or None
         (n,) the group of each score; None without a taxonomy.
-    weights : array of float or None
-        (n,) weights of the scores; None: equal weights.
     new_weight : float
         Weight of a new row, before `shift`.
     shift : DensityRatio or None
@@ -116,10 +112,9 @@ class Intervals(Artifact):
     ) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds (n,) that contain a share `level` of new labels.
 
-        column  (n,) values of the column in `columns`, if there is one
-
-        NaN for a row of an uncalibrated group, and for a group with too few rows for the level if the scale
-        is unbounded. Raises InputError for a level that needs more calibration rows.
+        `column` has (n,) values if `columns` names one. NaN for a row of an uncalibrated group, and for a
+        group with too few rows for the level if the scale is unbounded. Raises InputError for a level that
+        needs more rows.
         """
         self.check_level(level)
         low, high = self.reached(features, predicted, level, column)
@@ -152,7 +147,6 @@ class Intervals(Artifact):
         return weighted_quantiles(scores, weights, np.ones(1) if weight is None else weight, level)
 
     def check_level(self, level: float) -> None:
-        """Raises InputError for a level that needs more rows than the largest group has."""
         largest = len(self.scores) if self.groups is None else int(np.bincount(self.groups).max())
         conformal_quantile(self.scores[:largest], level)
 
@@ -182,7 +176,6 @@ class Intervals(Artifact):
             within("groups", self.groups, 0, self.taxonomy.size)
 
     def check(self, width: int, location: Path) -> None:
-        """Raises InputError if the intervals belong to a model with another number of features."""
         fitted = len(self.difficulty.medians)
         if fitted != width:
             raise InputError(
@@ -192,8 +185,6 @@ class Intervals(Artifact):
 
 def conformal_quantile(scores: FloatArray, level: float) -> float:
     """The ceil((n + 1) level)-th smallest of n sorted scores.
-
-    Raises InputError for a level outside (0, 1), or one that needs more than n scores.
 
     >>> conformal_quantile(np.arange(1.0, 20.0), 0.9)
     18.0
@@ -214,7 +205,7 @@ def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray,
 
     Each is the smallest score at which the cumulative weight reaches `level`. The total includes the new
     row's weight, placed at infinity, so the quantile is infinite if the other weights do not reach the level.
-    With weights of 1 it equals `conformal_quantile`. Source: Tibshirani et al. 2019, equation 7.
+    Source: Tibshirani et al. 2019, equation 7.
 
     >>> weighted_quantiles(np.arange(1.0, 20.0), np.ones(19), np.array([1.0, 3.0]), 0.9).tolist()
     [18.0, inf]
@@ -266,8 +257,7 @@ def cross_conformal(
 
     Difficulty is cross-fitted over the same folds, so that a row's error does not affect its own score. A
     fold's coverage uses difficulty, groups and quantiles of the other folds; it is not measured with two
-    folds, or for levels that need more rows. With weights, coverage is weighted too: it estimates coverage on
-    the weighted population.
+    folds, or for levels that need more rows.
     """
     errors = np.abs(rows.gold - rows.predicted)
     fits = Fits.make(rows.features, rows.predicted, errors, fold_rows)
@@ -295,8 +285,7 @@ def split_conformal(
     """Split-conformal intervals from labelled rows that the model never saw.
 
     They keep `fitted`'s difficulty, groups and shift. Coverage is measured on every fifth row with intervals
-    calibrated on the others, except for levels that need more rows. Raises InputError for fewer rows than
-    folds.
+    calibrated on the others, except for levels that need more rows.
     """
     n = len(rows.gold)
     if n < folds:

@@ -18,8 +18,7 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 class LanguageProfile:
     """Cost of each character trigram under the training distribution, ignoring case.
 
-    costs  (8192,) -log2 p of every bucket of hashed trigrams, in 1/1024 bits; add-1/2 smoothing
-
+    `costs` (8192,) are -log2 p of every bucket of hashed trigrams, in 1/1024 bits, with add-1/2 smoothing.
     After Cavnar and Trenkle 1994, with likelihoods instead of ranks.
     """
 

@@ -24,7 +24,6 @@ class LinearFunction:
     intercept: float
 
     def value(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
-        """Values (n,) for (n, k) features and (n,) predictions."""
         centred = inputs(features, predicted, self.medians) - self.centre
         return np.asarray(self.intercept + (centred * self.coefficients).sum(axis=1))
 

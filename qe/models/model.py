@@ -48,8 +48,6 @@ _BLOCK = 128
 
 
 class Companion(Protocol):
-    """An artifact saved with a model: intervals, data profile, ..."""
-
     def save(self, folder: Path) -> None:
         """Writes the files, without pickle, to an existing folder."""
 
@@ -93,7 +91,6 @@ class Model:
     identity: str | None = None
 
     def columns(self) -> tuple[str, ...]:
-        """Input columns required for scoring."""
         required = (c for c in self.feature_set.requires() if c not in self.made_columns)
         optional = (c for c in self.feature_set.optional() if c in self.training_columns)
         return tuple(dict.fromkeys(("source", "target", *required, *optional)))
@@ -185,9 +182,7 @@ class Model:
 
     @classmethod
     def load(cls, path: Path, identity: str | None = None) -> Self:
-        """Loads a saved model without training data, network or pickle.
-
-        identity  required value of `identity`
+        """Loads a saved model, with the `identity` if given, without training data, network or pickle.
 
         Raises InputError if `path` is not a model or has another identity, was written by a newer version, is
         damaged, or contains resources or columns other than those of training.
@@ -228,11 +223,9 @@ class Model:
         )
 
     def described(self, **entries: Any) -> "Model":
-        """A copy of the model with additional entries in `about`."""
         return replace(self, about={**self.about, **entries})
 
     def summary(self) -> Table:
-        """Table of training data, learner and measured quality."""
         return table_by("qe.models.card.model_table", self)
 
 

@@ -23,7 +23,7 @@ from qe.learning.tree_columns import BesideTrees
 class Candidate:
     """A learner and a selector with their parameters: one point of the search.
 
-    clip  share of training rows at each end of a column beyond which values are clipped; 0: none
+    `clip` is the share of training rows at each end of a column beyond which values are clipped; 0: none.
     """
 
     learner: str
@@ -49,20 +49,15 @@ class Candidate:
 
     @property
     def takes_table(self) -> bool:
-        """Whether the learner needs the names of its columns."""
         return self.takes_trees or LEARNERS.get(self.learner).takes_names
 
     @property
     def takes_trees(self) -> bool:
-        """Whether the learner uses columns of trees."""
         return LEARNERS.get(self.learner).takes_trees
 
     @cached_property
     def pairwise(self) -> bool:
-        """Whether the features are a kernel matrix, K(segment, training segment).
-
-        A kernel matrix is not imputed, scaled or selected from; a selector raises InputError.
-        """
+        """Whether the features are a kernel matrix, K(segment, training segment), which takes no selector."""
         pairwise = bool(get_tags(self.estimator(0)).input_tags.pairwise)
         if pairwise and self.selector != "none":
             raise InputError(
@@ -98,17 +93,13 @@ class Candidate:
 
 
 def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
-    """Replaces undefined features by medians of the training rows, or by 0 if a column has no values.
-
-    clip  see `Candidate`
-    """
+    """Replaces undefined features by medians of the training rows, or by 0 if a column has no values."""
     plain = SimpleImputer(strategy="median", keep_empty_features=True)
     step = (ClippingImputer(clip) if clip else plain).set_output(transform="pandas")
     return BesideTrees(step) if beside_trees else step
 
 
 def scaler(beside_trees: bool = False) -> Any:
-    """Scales columns to mean 0 and variance 1 on the training rows."""
     step = StandardScaler().set_output(transform="pandas")
     return BesideTrees(step) if beside_trees else step
 

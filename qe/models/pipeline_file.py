@@ -45,7 +45,6 @@ _NODES: Mapping[str, frozenset[str]] = {
 
 
 def save_pipeline(pipeline: Pipeline, path: Path) -> None:
-    """Writes a fitted pipeline without pickle."""
     import skops.io  # imports all of scikit-learn, which scoring does not need
 
     skops.io.dump(pipeline, path)
@@ -55,8 +54,7 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
     """Loads the fitted pipeline of a `candidate` with `width` features and columns of `trees`.
 
     Only classes of the candidate (`trusted_types`) are created, from containers, numbers and text. Trees and
-    index arrays are checked, and a block of rows is predicted. Raises InputError for a file that names
-    anything else, or is damaged.
+    index arrays are checked, and a block of rows is predicted.
     """
     if not path.is_file():
         raise InputError(
@@ -81,10 +79,7 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
 
 
 def trusted_types(candidate: Candidate, unfitted: Pipeline) -> frozenset[str]:
-    """Names of the classes allowed in a candidate's fitted pipeline: its steps and the learner's own classes.
-
-    Each name is a class (an estimator or trees) defined in the module that the name gives, never a function.
-    """
+    """Names of the classes allowed in a candidate's fitted pipeline, never of functions."""
     parts = {_name(type(part)) for part in estimators(unfitted)}
     named = parts | set(LEARNERS.get(candidate.learner).trusted_types)
     wrong = sorted(name for name in named - _NODES["TypeNode"] if not _is_estimator(name))

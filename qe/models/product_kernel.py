@@ -19,10 +19,7 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """f(x) = constant + sum_s weights[s] exp(-sum_j rates[j] (x[j] - centres[s, j])^2).
-
-    centres (s, k); weights (s,); rates (k,), not negative
-    """
+    """f(x) = constant + sum_s weights[s] exp(-sum_j rates[j] (x[j] - centres[s, j])^2)."""
 
     centres: FloatArray
     weights: FloatArray
@@ -42,7 +39,6 @@ class Expansion:
 
 
 def expansion_of(learner: Any) -> Expansion | None:
-    """The expansion of a fitted learner of ours or scikit-learn's; None if it has another form."""
     if hasattr(learner, "svr_") and hasattr(learner, "weights_"):  # importance-weighted SVR
         inner = expansion_of(learner.svr_)
         if inner is None:
@@ -78,8 +74,7 @@ def shapley_values(
     multilinear extension along its diagonal (Owen 1972), a polynomial of degree k - 1.
 
     Gauss-Legendre quadrature with k / 2 nodes is exact; wide kernels need few nodes. A row starts with
-    `nodes` nodes and adds more until its values add up to its score minus the background's mean. The number
-    of nodes depends on the row only.
+    `nodes` nodes and adds more until its values add up to its score minus the background's mean.
     """
     least = max(1, -(-rows.shape[1] // 2))
     nodes = min(nodes, least)

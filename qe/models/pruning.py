@@ -17,8 +17,8 @@ from qe.models.model import Model
 def pruned(model: Model) -> Model:
     """Removes columns that never reach the learner; scores stay bit-identical.
 
-    Families without remaining columns are removed, except those that tag words (`qe score --tokens`). `about`
-    records the selection. Models with trees, or with a selector that creates new columns, are unchanged.
+    Families without remaining columns are removed, except those that tag words. Models with trees, or with a
+    selector that creates new columns, are unchanged.
     """
     selected = _selected(model)
     if selected is None:

@@ -12,10 +12,7 @@ _EXTRAS = {"encoder": ("onnxruntime", "tokenizers"), "segmenters": ("jieba", "py
 
 
 def requirements(model: Model) -> list[str]:
-    """Lines of a requirements file with the installed versions.
-
-    Packages that compute columns are included, because another version may give other scores.
-    """
+    """Lines of a requirements file with the installed versions, also of packages that compute columns."""
     needed = {"encoder": _encodes(model), "segmenters": any(t.segmenter for t in model.tokenizers)}
     extras = [name for name, is_needed in needed.items() if is_needed]
     own = f"{DISTRIBUTION}[{','.join(extras)}]" if extras else DISTRIBUTION

@@ -76,10 +76,7 @@ class Robustness:
 
     @property
     def below(self) -> tuple[float, float, str]:
-        """Share of destroyed rows that score below their original: mean over kinds, minimum, its kind.
-
-        NaN if no kind changed a row.
-        """
+        """Share of destroyed rows that score below their original: mean over kinds, minimum, its kind."""
         shares = {answer.name: answer.below for answer in self.with_effect("destroying")}
         if not shares:
             return float("nan"), float("nan"), ""
@@ -120,8 +117,6 @@ def robustness_of(
     rows      number of rows; None: as many as ten seconds allow, at least 30 if available
     kinds     names of perturbations; none: all
     checked   results of checks for source and translation, as in `Flags.text`
-
-    Raises InputError if there are no segments, and for an unknown perturbation.
     """
     if not len(segments):
         raise InputError("there are no translations to change", remedy="give a file with some")
@@ -195,10 +190,7 @@ def of_one_text(model: Model) -> list[str]:
 
 
 def judge_of(model: Model) -> Judge:
-    """Scores and marks of a model, with its made columns recomputed.
-
-    Raises InputError for a model that needs user columns of one translation (`of_one_text`).
-    """
+    """Scores and marks of a model, with its made columns recomputed."""
     if columns := of_one_text(model):
         raise InputError(
             f"the model needs '{columns[0]}', and a changed translation has none",

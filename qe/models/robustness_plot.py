@@ -10,7 +10,6 @@ from qe.models.robustness_table import title_of
 
 
 def robustness_plot(robustness: Robustness) -> Figure:
-    """Plots the shares of rows scored below their original and of marked rows, per perturbation."""
     answers = list(robustness.answers)[::-1]
     figure, axes = canvas(8.0, 1.6 + 0.27 * len(answers))
     places = np.arange(len(answers))

@@ -6,7 +6,6 @@ from qe.models.robustness import Answer, Robustness
 
 
 def robustness_table(robustness: Robustness) -> Table:
-    """Table with a row per perturbation that changed a row, by effect."""
     columns = [
         Column("effect", once=True), Column("perturbation"), Column("rows", drop=2),
         Column("below", "below"), Column("drop", drop=1), Column("moved (sd)", "moved"),
@@ -22,11 +21,6 @@ def robustness_table(robustness: Robustness) -> Table:
 
 
 def title_of(name: str) -> str:
-    """A perturbation's display name.
-
-    >>> title_of("copy_of_source")
-    'copy of source'
-    """
     return name.replace("_", " ")
 
 
@@ -61,5 +55,4 @@ def _notes(robustness: Robustness) -> list[str]:
 
 
 def destruction_note(robustness: Robustness) -> NumberText | str:
-    """One sentence about destroyed translations."""
     return _notes(robustness)[0]

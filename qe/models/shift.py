@@ -31,8 +31,7 @@ class DensityRatio(LinearFunction):
     ) -> Self:
         """Fits the ratio from features (n, k) and predictions (n,) of calibration rows and new segments.
 
-        No label is used. 5-fold cross-validation chooses the penalty, so that equal distributions get weights
-        of about 1.
+        5-fold cross-validation chooses the penalty, so that equal distributions get weights of about 1.
         """
         from sklearn.linear_model import LogisticRegressionCV
         from sklearn.model_selection import StratifiedKFold

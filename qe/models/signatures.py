@@ -27,8 +27,7 @@ _MAKE_PUBLIC = "make one with `openssl pkey -in key.pem -pubout -out key.pub`"
 def sign(folder: Path, key: Path) -> str:
     """Signs the model in `folder` with a private key (PEM); returns the key's fingerprint.
 
-    Verifies the files against model.json, then writes model.sig. Raises InputError for a damaged model or an
-    unusable key.
+    Raises InputError for a damaged model or an unusable key.
     """
     private = _private_key(key)
     description.read(folder)

@@ -48,7 +48,6 @@ class Taxonomy(ABC):
 
     @property
     def reads(self) -> str | None:
-        """The segment column that it uses, or None."""
         return None
 
     @property
@@ -75,7 +74,6 @@ class Taxonomy(ABC):
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "Taxonomy":
-        """Restores the output of `to_json`; raises Damaged for unknown keys and wrong values."""
         values = {name: value for name, value in content.items() if name != "by"}
         taxonomy: Taxonomy = decode_fields(TAXONOMIES.get(content["by"]), values, "taxonomy.")
         return taxonomy

@@ -15,10 +15,7 @@ from qe.models.artifact import Artifact
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions(Artifact):
-    """Gold labels (n,) and predictions (n,) of held-out rows.
-
-    They are training rows predicted out of fold, or the calibration split.
-    """
+    """Gold labels (n,) and predictions (n,) of held-out rows: out of fold, or the calibration split."""
 
     file: ClassVar[str] = "held_out"
     noun: ClassVar[str] = "the table of held-out predictions"
@@ -29,7 +26,6 @@ class HeldOutPredictions(Artifact):
 
     @classmethod
     def make(cls, gold: FloatArray, predicted: FloatArray) -> Self:
-        """Selects rows where both are defined."""
         both = np.isfinite(gold) & np.isfinite(predicted)
         return cls(gold[both], predicted[both])
 
@@ -50,15 +46,10 @@ class Learned(Artifact):
 
     @classmethod
     def make(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """Hashes the sources and translations of the training rows."""
         return cls(np.unique(_hashes(pairs)))
 
     def knows(self, pairs: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
-        """Whether each pair (m,) of source and translation is an exact training segment.
-
-        >>> Learned.make([("a", "b")]).knows([("a", "b"), ("a", "B")]).tolist()
-        [True, False]
-        """
+        """Whether each pair (m,) of source and translation is an exact training segment."""
         return np.isin(_hashes(pairs), self.hashes)
 
     def check_arrays(self) -> None:

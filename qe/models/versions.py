@@ -18,7 +18,6 @@ _log = logging.getLogger("qe.models")
 
 
 def versions() -> dict[str, str]:
-    """Installed versions that results depend on."""
     return installed(DISTRIBUTION, *_LEARNING, *MAKERS)
 
 

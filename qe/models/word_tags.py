@@ -61,11 +61,7 @@ class PlaceTags:
 
 @dataclass(frozen=True)
 class WordTags(Artifact):
-    """Word tagger of a model.
-
-    places      kind (word, gap, source) -> calibration and thresholds
-    insertions  mean number of words that post-editors inserted in a BAD gap
-    """
+    """Word tagger of a model; `insertions` is the mean number of words that a BAD gap lacks."""
 
     file: ClassVar[str] = "word_tags"
     noun: ClassVar[str] = "the calibration of word tags"

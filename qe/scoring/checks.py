@@ -54,7 +54,6 @@ class Knowledge:
         return cls((source, target), part if isinstance(part, Lexicon) else None)
 
     def translates(self, source: str, target: str) -> float:
-        """t(target | source) of two words; 0 without a lexicon, and for words that it does not know."""
         if self.lexicon is None:
             return 0.0
         pair = self.lexicon.source.lookup([source.lower()]), self.lexicon.target.lookup([target.lower()])
@@ -87,11 +86,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def is_similar(word: str, candidate: str, minimum: float = 70.0) -> bool:
-    """Whether two words are spelt alike, case aside, so that one may be a form of the other.
-
-    >>> is_similar("Europe", "Europa"), is_similar("London", "Madrid")
-    (True, False)
-    """
+    """Whether two words are spelt alike, case aside, so that one may be a form of the other."""
     return ratio(word.lower(), candidate.lower()) >= minimum
 
 
@@ -117,7 +112,6 @@ class Check(ABC):
 
     @property
     def lacks(self) -> str:
-        """Why the check cannot run with this knowledge; empty if it can."""
         return ""
 
     @abstractmethod
@@ -127,10 +121,7 @@ class Check(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Copy(Check):
-    """The sides are at least `alike` percent equal by edit distance of characters, case aside.
-
-    A text without letters may be its own translation.
-    """
+    """The sides are at least `alike` percent equal by edit distance of characters, case aside."""
 
     filters = True
     cost = 3.0
@@ -238,9 +229,7 @@ class Language(Check):
 
 
 def language_probabilities(text: str) -> dict[str, float]:
-    """The probability of each language of a two-letter code, by the code of its dictionary (py3langid).
-
-    Pidgins, creoles and dialects are left out: short texts are easily taken for them.
+    """The probability of each language by the code of its dictionary (py3langid); no pidgins or dialects.
 
     >>> probabilities = language_probabilities("De kinderen spelen in de tuin.")
     >>> max(probabilities, key=probabilities.get)
@@ -318,7 +307,6 @@ def _values(match: regex.Match[str]) -> set[str]:
 
 
 def _value(integer: str, fraction: str = "") -> str:
-    """A number with the digits 0 to 9, without zeros that do not count."""
     digits = "".join(str(int(digit)) for digit in integer).lstrip("0") or "0"
     decimals = "".join(str(int(digit)) for digit in fraction).rstrip("0")
     return f"{digits}.{decimals}" if decimals else digits
@@ -342,7 +330,7 @@ class Names(Check):
     """Capitalised words within a sentence that the other side has neither similar nor translated.
 
     Skipped on the side of a language that writes all nouns with capitals, and for titles (capitals in more
-    than half of the words). A lexicon knows names that are translated.
+    than half of the words).
     """
 
     flag: ClassVar[Mapping[str, Any] | None] = {}
@@ -429,8 +417,7 @@ class Untranslated(_LexiconCheck):
 class Invented(_LexiconCheck):
     """Words without a capital that the lexicon's corpus lacks and no source word resembles.
 
-    Does not find invented statements made of known words. With a small corpus, compounds and rare words are
-    reported as invented.
+    With a small corpus, compounds and rare words are reported as invented.
     """
 
     def words(self, pair: Pair) -> tuple[str, ...]:
@@ -466,7 +453,6 @@ class Checks:
 
     @classmethod
     def make(cls, knowledge: Knowledge, settings: Mapping[str, Mapping[str, Any]]) -> Self:
-        """Make the checks that `settings` names, with these settings. Raises InputError for unknown names."""
         checks = {}
         for name, values in settings.items():
             if name not in CHECKS:
@@ -508,11 +494,7 @@ class Flags(Checks):
 
 
 def kinds_of(text: str | None) -> tuple[str, ...]:
-    """The checks that `Flags.text` names.
-
-    >>> kinds_of("negation: nicht; numbers: 15, 50"), kinds_of(None)
-    (('negation', 'numbers'), ())
-    """
+    """The checks that `Flags.text` names."""
     if not text:
         return ()
     parts = (part.partition(": ")[0] for part in text.split("; "))

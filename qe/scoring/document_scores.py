@@ -21,8 +21,6 @@ _TYPES = {"document": pa.string(), "score": pa.float64(), "segments": pa.int64()
 
 @dataclass
 class Document:
-    """A document: number of segments, number with a score, sum of their scores."""
-
     segments: int = 0
     scored: int = 0
     total: float = 0.0
@@ -40,10 +38,7 @@ class Document:
 
 @dataclass(frozen=True)
 class DocumentIds:
-    """The document of every row of an input: from a column, or from a file with one line for each row.
-
-    Exactly one of `header` and `lines` is set.
-    """
+    """The document of every row of an input: from a column, or from a file with one line for each row."""
 
     table: Input
     header: str = ""
@@ -51,10 +46,7 @@ class DocumentIds:
 
     @classmethod
     def from_option(cls, table: Input, option: str | None) -> "DocumentIds":
-        """From the column or the file that the option names; without it, from a usual header.
-
-        Raises InputError if there is neither, or another number of lines than rows.
-        """
+        """From the column or the file that the option names; without it, from a usual header."""
         headers = table.headers
         header = (
             option if option is not None else header_of("doc_id", headers, table.path, option="--doc-ids")
@@ -86,13 +78,7 @@ class DocumentIds:
 
 
 def score_documents(documents: DocumentIds, scored: Path, score: str = "score") -> dict[str, Document]:
-    """The documents of a scored table, in order of first appearance.
-
-    scored  the table that scoring wrote, a row for each row of the input
-    score   the header of its scores
-
-    Raises InputError if it has another number of rows than the input.
-    """
+    """The documents of a scored table, in order of first appearance; `score` is the header of its scores."""
     kind = row_formats.kind_of(scored)
     wanted = CsvOptions({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
     rows = open_input([scored], Layout(csv=wanted)).rows()
@@ -106,6 +92,5 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
 
 
 def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
-    """A table of `COLUMNS`, of the kind that the file's name says, whole or not at all."""
     with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
         write([document.row(name) for name, document in documents.items()])

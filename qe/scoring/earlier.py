@@ -32,7 +32,6 @@ class EarlierScores:
     path: Path
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Output]:
-        """Key -> output, for the keys that the job scored."""
         outputs: dict[bytes, Output] = {}
         for batch in chunks(keys, _MAX_KEYS):
             marks = ",".join("?" * len(batch))
@@ -47,11 +46,7 @@ class EarlierScores:
 
 @dataclass(frozen=True)
 class PreviousJob:
-    """A file that an earlier job scored.
-
-    names   headers of columns that the user gives to the new job
-    layout  file format of the new job's input
-    """
+    """A file that an earlier job scored; `names` are the headers that the user gives to the new job."""
 
     path: Path
     scorer: Scorer
@@ -60,7 +55,6 @@ class PreviousJob:
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
-        """The summary or metadata of the earlier job. Raises InputError if there is none."""
         if not self.path.is_file():
             raise InputError("no such file", location=self.path, remedy=_REMEDY)
         record = record_of(self.path)
@@ -80,10 +74,7 @@ class PreviousJob:
         return ""
 
     def store(self, path: Path) -> EarlierScores:
-        """Write the outputs of all rows that have a score into a new file.
-
-        Raises InputError as `rows`.
-        """
+        """Write the outputs of all rows that have a score into a new file."""
         path.unlink(missing_ok=True)
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
@@ -96,10 +87,7 @@ class PreviousJob:
         return EarlierScores(path)
 
     def rows(self) -> Iterator[tuple[Mapping[str, str], Output]]:
-        """(texts of the needed columns, output) of every row that has a score.
-
-        Raises InputError for texts that are not to be had, and rows that are not those of the job.
-        """
+        """(texts of the needed columns, output) of every row that has a score."""
         needed = self.scorer.columns()
         table = self._texts()
         names = self.names.completed(needed, table.headers, self.scorer.headers, table.path)

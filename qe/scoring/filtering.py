@@ -45,9 +45,7 @@ def filter_checks(
 ) -> Checks:
     """The default checks of a filter and `additional` ones, without the `excluded`, cheap ones first.
 
-    settings  CHECK.key -> number
-
-    Raises InputError for unknown checks and settings, and for values that are not numbers.
+    `settings` are numbers by CHECK.key. Raises InputError for unknown checks and settings.
     """
     for option, names in (("--with", additional), ("--without", excluded)):
         for name in names:
@@ -82,11 +80,7 @@ def _number(key: str, text: str, kind: type[int] | type[float]) -> float:
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
-    """`CHECK.key=value` as CHECK.key -> value. Raises InputError for texts of another form.
-
-    >>> parse_settings(["length.maximum=100"])
-    {'length.maximum': '100'}
-    """
+    """`CHECK.key=value` as CHECK.key -> value."""
     pairs = assignments(texts, "CHECK.key=value", "--set")
     for key, value in pairs.items():
         if "." not in key:
@@ -110,7 +104,6 @@ class Threshold:
         return [self._verdict(output["score"], output["reason"]) for output in outputs]
 
     def check(self, declared: Sequence[str] | None) -> None:
-        """Raises InputError if the header of the input lacks the column of scores."""
         if self.scorer is None and declared is not None and self.column not in declared:
             raise InputError(
                 f"there is no column '{self.column}'",
@@ -160,7 +153,7 @@ def filter_files(
     layout     file format options, if detection fails
     rejected   a table of the other pairs, with the columns `check` and `reason`
 
-    Raises InputError for inputs and outputs that cannot be used; the outputs are then as they were.
+    Raises InputError for inputs and outputs that cannot be used; the outputs are then unchanged.
     """
     table = open_input(source, layout)
     names = Names(columns or {}).completed(_TEXTS, table.headers, {}, table.path)

@@ -42,12 +42,8 @@ def score_in_place(
     suffix       XLSX: end of the added headers
     job_summary  written when the output is complete
 
-    Only notes are added to XLIFF and TMX, in place of those of an earlier scoring, and none to segments that
-    are locked, not to be translated or not translated. In XLSX, what openpyxl
-    does not know is lost.
-
-    Raises InputError for a file that cannot be read or is of other languages than the model, before anything
-    is written, and for an output that another job made.
+    Only notes are added to XLIFF and TMX, instead of those of an earlier scoring, and none to segments that
+    are locked, not to be translated or not translated. In XLSX, what openpyxl does not know is lost.
     """
     _check_kinds(source, output)
     check_output(output, [source, model])

@@ -25,10 +25,7 @@ _ONE_BY_ONE = "give a pattern, such as FOLDER/*.parquet"
 def open_all(
     source: Sequence[Path], layout: Layout | None = None, files: Sequence[Path] | None = None
 ) -> Input:
-    """Like `open_input`, but a folder or a pattern is one table.
-
-    files  what `files_of` gave for the source, if it was called: later files belong to another job
-    """
+    """Like `open_input`, but a folder or a pattern is one table, of the `files` if they are known already."""
     if len(source) == 1 and _has_many_files(source[0]):
         return ManyInput(
             source[0], tuple(open_input([file], layout) for file in files or _expanded(source[0]))
@@ -39,8 +36,7 @@ def open_all(
 def files_of(source: Sequence[Path]) -> list[Path]:
     """The files of an input: those of a folder or a pattern by name; a file is itself.
 
-    In folders, names that begin with a point or an underscore are skipped (`_SUCCESS` of Spark). Raises
-    InputError for a folder that holds anything but tables of one kind, and a pattern that matches no file.
+    In folders, names that begin with a point or an underscore are skipped (`_SUCCESS` of Spark).
     """
     return [file for path in source for file in _expanded(path)]
 
@@ -109,7 +105,6 @@ class ManyInput(Input):
 
     @cached_property
     def types(self) -> Types:
-        """A type that the column has in all parts. Raises InputError if Parquet files differ in one."""
         types: dict[str, pa.DataType] = {}
         for part in self.parts:
             for name, kind in part.types.items():
@@ -138,7 +133,6 @@ class Piped:
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def read(self, stream: IO[bytes]) -> Path:
-        """Standard input as a file with the ending of its kind. Raises InputError if it is empty."""
         place = self.path / "stdin"
         with place.open("wb") as file:
             shutil.copyfileobj(stream, file, _BLOCK)

@@ -37,8 +37,6 @@ _UNSCORED: Final = re.compile(r"unscored\s*>\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)(%
 
 @dataclass(frozen=True)
 class RouteDone:
-    """Counts of the rows of a route."""
-
     rows: int
     scored: int
     drift: DriftReport | None = None
@@ -121,11 +119,7 @@ def _codec() -> TypeAdapter[ScoredFile]:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of output rows, which add up.
-
-    reasons  reason -> rows; the empty one counts rows with a score
-    counts   drift counts of the scored rows
-    """
+    """Counts of output rows, which add up; the empty one of the `reasons` counts rows with a score."""
 
     reasons: Counter[str] = field(default_factory=Counter)
     actions: Counter[str] = field(default_factory=Counter)
@@ -171,7 +165,6 @@ class Tally:
         return None if profile is None or self.counts is None else profile.report(self.counts)
 
     def result(self, scorer: Scorer | Router, **attributes: Any) -> ScoredFile:
-        """The result of a job whose rows these are; with other attributes."""
         parts = {
             name: (self.routed.get(name, Tally()), profile) for name, profile in scorer.profiles().items()
         }
@@ -262,7 +255,6 @@ class JobSummary:
     options   the user's options
     place     path of the summary; None: it is not written
     display_path  gives a path as the user knows it
-    parallel  whether the files are two parallel texts
     """
 
     model: ScoringModel | Routes
@@ -291,7 +283,7 @@ class JobSummary:
         return output_schemas.stamped("summary", content)
 
     def write(self, result: ScoredFile) -> None:
-        """Write the summary, whole or not at all; an equal summary stays as it is."""
+        """Write the summary, whole or not at all; an equal summary stays unchanged."""
         if self.place is None:
             return
         if result.unchanged:
@@ -308,7 +300,6 @@ class JobSummary:
 def described_inputs(
     files: Sequence[Path], parallel: bool, display_path: Callable[[Path], str] = str
 ) -> list[dict[str, Any]]:
-    """Path, size and checksum of each file of an input, and the side of each of two parallel texts."""
     inputs: list[dict[str, Any]] = [
         {"path": display_path(path), "bytes": path.stat().st_size, "sha256": checksum(path)} for path in files
     ]
@@ -363,10 +354,7 @@ def table_metadata(
 
 
 def record_of(scored: Path) -> Mapping[str, Any] | None:
-    """The record of how a scored file was made: its summary or its metadata; None if there is none.
-
-    Raises InputError for a summary at the default path that belongs to other scores.
-    """
+    """The summary or metadata of a scored file: how it was made; None if there is none."""
     place = default_place(scored)
     if place.is_file() and is_summary(place):
         return _checked(place, scored)
@@ -374,19 +362,13 @@ def record_of(scored: Path) -> Mapping[str, Any] | None:
 
 
 def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
-    """The summary of a scored file.
-
-    identity  fingerprint of the model that must have made the scores
-
-    Raises InputError for another kind of file, a summary of other scores, and scores of another model.
-    """
+    """The summary of a scored file; `identity` is the fingerprint of the model that must have made it."""
     content = _checked(path, scored)
     check_model(content, scored, identity)
     return content
 
 
 def check_model(record: Mapping[str, Any], scored: Path, identity: str) -> None:
-    """Raises InputError if another model made the scores than the one of this fingerprint."""
     model = record["model"]
     if model["fingerprint"] != identity:
         raise InputError(

@@ -64,8 +64,7 @@ def score_file(
 
     The input is a table, a folder or a pattern of tables, a file of a translation tool (one path), or two
     parallel texts. An existing output is replaced only with `overwrite`; if the same job made it, nothing is
-    done. Finished chunks are in `OUTPUT.partial/` until the job is done; a killed job continues with
-    `resume` and ends byte-identical to an uninterrupted one. Memory does not grow with the input.
+    done. A killed job continues with `resume` and ends byte-identical to an uninterrupted one.
 
     Raises InputError for a model, input or output that cannot be used, before any row is scored, for an
     output that another job made, and while another process writes it.
@@ -213,10 +212,7 @@ class FinishedOutput:
         return cls(output, digest(recipe, [checksum(path) for path in source], settings))
 
     def summary(self, overwrite: bool) -> Mapping[str, Any] | None:
-        """The result of the same job, if it made the output; None without an output, or to `overwrite`.
-
-        Raises InputError if something else made the output.
-        """
+        """The result of the same job, if it made the output; None without an output, or to `overwrite`."""
         if overwrite or not self.path.is_file():  # /dev/null is no file
             return None
         record = json.loads(recall(self._key) or "{}")
@@ -231,7 +227,6 @@ class FinishedOutput:
         )
 
     def remember(self, summary: Mapping[str, Any]) -> None:
-        """Record that this job made the output; `summary` must have plain values."""
         content = {"fingerprint": self.fingerprint, "state": self._state, "summary": summary}
         remember(self._key, json.dumps(content))
 
@@ -245,15 +240,11 @@ class FinishedOutput:
 
 
 def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
-    """`score` and `reason` for a DataFrame, with its index.
-
-    Raises InputError, by name, for a column that the model needs and the table lacks.
-    """
+    """`score` and `reason` for a DataFrame, with its index."""
     return frame_of(Scorer(model), table)
 
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
-    """The scorer's output columns, without the id, for a DataFrame; raises as `score_frame`."""
     cells = cells_of(table, "the table")
     names = names_of(scorer.model, list(cells), scorer.columns())
     records = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
@@ -269,10 +260,7 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None = None) -> Names:
-    """Header of each column that the model, or `needed`, reads.
-
-    Raises InputError for a column without a header, or with several.
-    """
+    """Header of each column that the model, or `needed`, reads."""
     needed = model.columns() if needed is None else needed
     names = Names().completed(needed, headers, training_headers(model), "the table")
     for name in needed:
@@ -310,11 +298,7 @@ class Work:
     def scored(
         self, batch: Sequence[Row], views: Sequence[Row], start: int = 0
     ) -> tuple[list[Output], Tally]:
-        """The rows of the output, and their counts.
-
-        views  the rows of the batch by the model's names
-        start  number of rows before the batch
-        """
+        """The rows of the output, and their counts; `views` are the batch by the model's names."""
         scored = self.scorer.score(views, start)
         rows = scored.rows
         if self.kept_columns is not None:
@@ -515,7 +499,6 @@ class _Job:
             ) from None
 
     def tally(self, chunks: int, rows: int) -> Tally:
-        """The counts of all chunks. Raises InputError if they are not those of the rows that were read."""
         total = Tally()
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:

@@ -17,8 +17,6 @@ def name_pairs(
 
     >>> name_pairs(["source=en,target=de", "id="], "--columns")
     {'source': 'en', 'target': 'de', 'id': ''}
-
-    Raises InputError for texts of another form, and for names given twice.
     """
     pairs = (pair for text in texts for pair in text.split(","))
     return assignments(pairs, f"{key}={value}", location, empty=True)
@@ -43,7 +41,7 @@ def added_headers(
 class Names:
     """Headers of columns in an input, by the model's names; a name without a header is its own.
 
-    decimal  the decimal sign of numbers in the input; None: a comma if it cannot separate thousands
+    `decimal` is the sign of numbers in the input; None: a comma if it cannot separate thousands.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -55,12 +53,7 @@ class Names:
     def completed(
         self, needed: Sequence[str], headers: Sequence[str], trained: Mapping[str, str], location: object
     ) -> "Names":
-        """Add headers for names that the user has not given.
-
-        trained  name -> the header in the training data; used if the input has it, else a usual header
-
-        Raises InputError if several usual headers could be the source or the target.
-        """
+        """Add headers for names that the user has not given: those of the training data, or usual ones."""
         found = dict(self.headers)
         for name in (*needed, "id"):
             if name in found or name in headers:
@@ -81,11 +74,7 @@ class Names:
     def check(
         self, needed: Sequence[str], declared: Sequence[str] | None, location: object, reader: str
     ) -> None:
-        """Raises InputError for names that no model column has, and for headers that the input lacks.
-
-        declared  the input's header; None for a table whose rows name their own columns
-        reader    what needs the columns, for messages
-        """
+        """Raises InputError for names that no model column has, and for headers that the input lacks."""
         for name, header in self.headers.items():
             if name not in (*needed, "id"):
                 raise unknown_name("column", name, (*needed, "id"), location="--columns")

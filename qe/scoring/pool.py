@@ -19,7 +19,6 @@ class Pool:
 
     columns  of Segments, of the rows that can be used
     rows     the number of each in the file, from 1
-    ids      of each, or its number
     refused  reason -> rows that cannot be used
     """
 
@@ -30,13 +29,7 @@ class Pool:
 
 
 def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layout | None = None) -> Pool:
-    """The translations of a table, or of a file of a translation tool.
-
-    columns  name -> the header that it has in the table, if it is not a usual one
-    layout   file format options, if detection fails
-
-    Raises InputError if there is no row that can be used.
-    """
+    """The translations of a table or of a translation tool's file; raises InputError if there are none."""
     table = open_input([path], layout)
     names = Names(columns or {}).completed(("source", "target"), table.headers, {}, path)
     names.check(("source", "target"), table.columns, path, "a pool")
@@ -63,12 +56,7 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layo
 
 
 def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:
-    """The rows of a file that the model can score, numbered from 1 in their order.
-
-    columns  name -> the header that it has in the file
-
-    Raises InputError for a file without columns that the model needs, or without such rows.
-    """
+    """The rows of a file that the model can score, numbered from 1 in their order."""
     needed = model.columns()
     table = open_input([path])
     names = Names(columns).completed(needed, table.headers, training_headers(model), path)

@@ -26,15 +26,10 @@ class Route:
 
     @property
     def name(self) -> str:
-        """Its values, as summaries name it.
-
-        >>> Route({"pair": "en-de", "domain": "legal"}, "output/legal/model").name
-        'pair=en-de, domain=legal'
-        """
+        """Its values, as summaries name it: `pair=en-de, domain=legal`."""
         return ", ".join(f"{column}={value}" for column, value in self.values.items()) or "all others"
 
     def takes(self, columns: Mapping[str, Any]) -> bool:
-        """Whether the route scores a row with these columns."""
         return all(
             columns.get(column) is not None and str(columns[column]) == value
             for column, value in self.values.items()
@@ -47,8 +42,7 @@ class Route:
 def read_routes(path: Path) -> list[Route]:
     """The routes of a YAML file; each row is scored by the first that takes it.
 
-    Relative paths of models start at the file's folder. Raises InputError for a file of another form, and
-    for a route that no row can take.
+    Relative paths of models start at the file's folder. Raises InputError for a route that no row can take.
     """
     content = strict_yaml.read(path, "file of routes")
     if not isinstance(content, list) or not content:
@@ -137,8 +131,6 @@ class ScoringModel:
 
 @dataclass(frozen=True)
 class Destination:
-    """A route with its model, and the options of scoring."""
-
     route: Route
     model: ScoringModel
     options: Options
@@ -161,7 +153,6 @@ class Routes:
         return fingerprint_of(routes, [one.model.identity for one in self.destinations])
 
     def load(self) -> "Router":
-        """All the models. Raises InputError as `Scorer.load`."""
         loaded: dict[tuple[Path, Options], Scorer] = {}
         for one in self.destinations:
             key = one.model.folder, one.options
@@ -187,10 +178,7 @@ class Routes:
 
 @dataclass(eq=False)
 class Router:
-    """Scores each row by the model of the first route that takes it; a row without a route has a reason.
-
-    scorers  one for each route; routes to the same model share one
-    """
+    """Scores each row by the model of the first route that takes it; a row without a route has a reason."""
 
     source: Routes
     routes: Sequence[Route]
@@ -246,7 +234,6 @@ class Router:
         return {route.name: one.profile for route, one in zip(self.routes, self.scorers, strict=True)}
 
     def columns(self) -> tuple[str, ...]:
-        """The columns of the routes, and those that any model needs."""
         of_models = (name for scorer in self.scorers for name in scorer.columns())
         return tuple(dict.fromkeys((*of_models, *columns_of(self.routes))))
 

@@ -39,10 +39,7 @@ KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind by the file's name, `.gz` and `.zst` aside.
-
-    Raises InputError for any other name.
-    """
+    """The kind by the file's name, `.gz` and `.zst` aside."""
     ending = ending_of(path)
     kind = NAMED.get(ending)
     if kind is None:
@@ -63,13 +60,10 @@ def encode(
     safe: bool = False,
     end: str = "\n",
 ) -> bytes:
-    """Rows as the bytes of a headerless piece of a table, lines ended by `end`.
+    """Rows as the bytes of a headerless piece of a table; a piece of Parquet is a whole file.
 
-    A piece of Parquet is a whole file.
-
-    A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
-
-    safe  whether text that a spreadsheet would take for a formula gets an apostrophe before it (TSV and CSV)
+    A JSON object has the columns that its row has; in other kinds every row has all of them. `safe` puts an
+    apostrophe before text that a spreadsheet would take for a formula (TSV and CSV).
     """
     if safe and kind in ("tsv", "csv"):
         rows = [{name: _no_formula(value) for name, value in row.items()} for row in rows]
@@ -106,18 +100,13 @@ def header(columns: Sequence[str], kind: Kind, end: str = "\n") -> bytes:
 def arrow_table(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], types: Types | None = None
 ) -> pa.Table:
-    """Rows as an Arrow table.
-
-    types  of columns that are kept from the input; of the others, `score` and interval bounds are double,
-           lists as `LISTS` says, the rest string
-    """
+    """Rows as an Arrow table, with the types of kept columns; of the others only numbers are no strings."""
     of = types_of({c: c for c in columns}) | dict(types or {})
     schema = pa.schema([(c, of[c]) for c in columns])
     return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
 
 
 def types_of(headers: Mapping[str, str]) -> dict[str, pa.DataType]:
-    """Header -> type of the columns that scoring adds (name -> header)."""
     return {h: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c, h in headers.items()}
 
 
@@ -130,10 +119,7 @@ def join(
     types: Types | None = None,
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> None:
-    """Writes the table made of the pieces, in order; equal pieces give equal bytes.
-
-    metadata  what a Parquet file says of itself
-    """
+    """Writes the table made of the pieces, in order; equal pieces give equal bytes."""
     if kind == "parquet":
         schema = arrow_table([], columns, types).schema.with_metadata(metadata)
         with pq.ParquetWriter(path, schema) as writer:
@@ -148,10 +134,7 @@ def join(
 
 @contextmanager
 def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
-    """A file to write bytes to.
-
-    gzip has no name and no time, so that equal content gives equal bytes.
-    """
+    """A file to write bytes to; gzip has no name and no time, so that equal content gives equal bytes."""
     with path.open("wb") as raw:
         if not packed:
             yield raw
@@ -165,11 +148,7 @@ def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
 
 
 def packed_as(path: Path) -> Packed:
-    """How a file is compressed, by its name.
-
-    >>> packed_as(Path("scores.tsv.zst")), packed_as(Path("scores.GZ")), packed_as(Path("scores.tsv"))
-    ('zst', 'gz', '')
-    """
+    """How a file is compressed, by its name."""
     packed: Mapping[str, Packed] = {".gz": "gz", ".zst": "zst"}
     return packed.get(path.suffix.lower(), "")
 
@@ -224,7 +203,7 @@ def table_writer(
 
 
 def _no_formula(value: Any) -> Any:
-    r"""A text that a spreadsheet would compute, behind an apostrophe.
+    """A text that a spreadsheet would compute, behind an apostrophe.
 
     >>> _no_formula("=1+1"), _no_formula("-3.5"), _no_formula(-3.5), _no_formula("- no")
     ("'=1+1", '-3.5', -3.5, "'- no")
@@ -253,9 +232,7 @@ def _plain(text: str) -> str:
 class KeptColumns:
     """Columns that a table keeps from its input (with their types), and the added columns behind them.
 
-    added  column -> its header
-
-    Text stays as it is, except that TSV cannot hold tabs and line ends (they become spaces). Other values
+    Text stays unchanged, except that TSV cannot hold tabs and line ends (they become spaces). Other values
     are written to TSV and CSV as JSON, dates as ISO 8601; JSON has null for NaN, and "inf" for infinity.
     """
 
@@ -267,11 +244,7 @@ class KeptColumns:
     def make(
         cls, types: Types, added: Sequence[str], kind: Kind, id_header: str, location: Path, suffix: str = ""
     ) -> Self:
-        """All columns of an input, and `added` ones, whose headers end in `suffix`.
-
-        Raises InputError for an added header that the input has, and for a column that the kind of the
-        output cannot hold.
-        """
+        """All columns of an input, and `added` ones, whose headers end in `suffix`."""
         new = [name for name in added if name != "id" or id_header not in types]
         headers = added_headers(new, types, suffix, location)
         for name in types:
@@ -338,9 +311,5 @@ def _json_value(value: Any) -> Any:
 
 
 def _encodable(text: str) -> str:
-    r"""Half a surrogate pair, which JSON can hold, as JSON writes it.
-
-    >>> _encodable("a\ud800"), _encodable("é")
-    ('a\\ud800', 'é')
-    """
+    """Half a surrogate pair, which JSON can hold, as JSON writes it."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

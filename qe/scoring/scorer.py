@@ -1,7 +1,4 @@
-"""Scorer: rows in, one output row for each: scores, intervals and reasons.
-
-Repeated segments are scored once.
-"""
+"""Scorer: rows in, one output row for each: scores, intervals and reasons."""
 
 import hashlib
 from collections import OrderedDict
@@ -105,7 +102,6 @@ class Options:
         return self.columns_with(row_formats.PROBABILITIES if self.tokens else ())
 
     def columns_with(self, words: Sequence[str]) -> tuple[str, ...]:
-        """The output columns, with those of words."""
         bounds = () if self.level is None else ("low", "high")
         action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
@@ -156,10 +152,7 @@ class Batch:
 @summarised
 @dataclass(eq=False)
 class Scorer:
-    """A model with the options of scoring.
-
-    A row's output depends on the row alone, so that it can be cached.
-    """
+    """A model with the options of scoring; a row's output depends on the row alone."""
 
     model: Model
     options: Options = Options()
@@ -175,12 +168,7 @@ class Scorer:
     def load(
         cls, path: Path, options: Options, model: Model | None = None, identity: str | None = None
     ) -> Self:
-        """The model of the folder `path`; `model` if it was loaded from there already.
-
-        identity  fingerprint that the model must have
-
-        Raises InputError if the folder holds no model, another one, or one that lacks what the options need.
-        """
+        """The model of the folder `path` (or `model`, loaded already), with the fingerprint `identity`."""
         with one_model(path, identity if model is None else model.identity):
             return cls._loaded(path, options, model)
 
@@ -239,15 +227,11 @@ class Scorer:
         return self.options.columns_with(() if self.words is None else self.words.names)
 
     def columns(self) -> tuple[str, ...]:
-        """The input columns that scores and intervals need."""
         more = () if self.intervals is None else self.intervals.columns
         return tuple(dict.fromkeys((*self.model.columns(), *more)))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
-        """One output row per input row, with a reason if it cannot be scored.
-
-        Rows without an id are numbered from `start` + 1.
-        """
+        """One output row per row, with a reason if it has no score; rows are numbered from `start` + 1."""
         needed = self.columns()
         texts = [({}, reason) if reason else needed_texts(columns, needed) for columns, reason in rows]
         keys = [None if reason else key_of(row) for row, reason in texts]
@@ -335,7 +319,6 @@ def languages_of(model: Model) -> tuple[str, str]:
 
 
 def training_headers(model: Model) -> Mapping[str, str]:
-    """Name of a column -> its header in the training data."""
     headers = model.about.get("headers")
     return headers if isinstance(headers, Mapping) else {}
 

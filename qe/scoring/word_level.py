@@ -38,7 +38,6 @@ class WordLevel:
         metric: str = METRICS[0],
         location: str = "--tokens",
     ) -> Self:
-        """Raises InputError, with the option at `location`, for a model without a word-level part."""
         if metric not in METRICS:
             raise unknown_name("metric of tags", metric, METRICS, location="--tags")
         extractors = model.feature_set.extractors

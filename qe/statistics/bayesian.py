@@ -35,8 +35,6 @@ def correlated_t(differences: FloatArray, rope: float, runs: int = 1) -> Posteri
         (folds x runs,) one per fold; folds share training data, which the test allows for.
     rope : float
         Half the width of the region, 0 or more.
-    runs : int, default=1
-        Repetitions of the cross-validation.
     """
     n = len(differences)
     folds = n / runs
@@ -59,8 +57,8 @@ def signed_rank(
 ) -> Posterior:
     """The Bayesian signed-rank test: the share of posterior draws each region wins.
 
-    Each draw weighs the differences (a Dirichlet process) and asks how often the mean of two of them is in
-    each region; sorted, that takes n steps instead of n squared. Raises InputError for a region of no width.
+    Each draw weighs the differences (a Dirichlet process) and takes how often the mean of two of them is in
+    each region. Raises InputError for a region of no width.
 
     Parameters
     ----------

@@ -36,11 +36,8 @@ def bootstrap_scores(
 ) -> FloatArray:  # fmt: skip
     """(runs, samples) scores of virtual test sets; the same seed draws the same segments everywhere.
 
-    statistics  (runs, n, k), or (n, k) for one run
+    statistics  (runs, n, k), or (n, k) for one run; summed over runs first, the pooled score's distribution
     groups      (n,) group of each segment: whole groups are drawn
-
-    Sum over runs first for the distribution of the pooled score.
-    Raises InputError for statistics that are empty or not finite.
     """
     check_samples(samples)
     runs = group_sums(as_runs(statistics), groups)
@@ -60,10 +57,7 @@ def unstack(sums: FloatArray, runs: int) -> FloatArray:
 def bootstrap_rescored(
     rescore: Rescore, rows: int, *, samples: int = 1000, seed: int = 0, groups: Groups | None = None
 ) -> FloatArray:
-    """(samples,) scores of the same virtual test sets for a metric that is no function of sums.
-
-    `rescore` gets counts (B, rows).
-    """
+    """(samples,) scores of the same virtual test sets by `rescore`, from counts (B, rows)."""
     check_samples(samples)
     index, units = (None, rows) if groups is None else group_index(groups, rows)
     scores = np.empty(samples)
@@ -85,20 +79,17 @@ def bootstrap_test(
 ) -> TestResult:
     """Tests a difference from (samples,) bootstrap scores of two systems on the same sets.
 
-    Two-sided for `shifted` alone. Raises InputError for an unknown method.
-
     Parameters
     ----------
     difference : float
         Score of the system minus score of the baseline, on the real test set.
     units : int or None, default=None
-        Segments (groups) in which the systems differ: drawing few of them often decides nothing more; None:
-        not known.
+        Segments (groups) in which the systems differ; None: not known.
     method : {'centred', 'win-ratio', 'shifted'}, default='centred'
         `centred`: the signed differences, moved to mean 0, are the null distribution; `win-ratio`: the
         share of virtual test sets that the better system does not win (Koehn 2004), one-sided by nature;
-        `shifted`: |difference| minus its mean (Riezler and Maxwell 2005, Figure 2), as published; it
-        rejects true null hypotheses about twice too often (docs/results/significance.md).
+        `shifted`: |difference| minus its mean (Riezler and Maxwell 2005, Figure 2), two-sided; it rejects
+        true null hypotheses about twice too often (docs/results/significance.md).
     """
     known_name("bootstrap test", method, METHODS)
     differences = system - baseline

@@ -1,8 +1,7 @@
 """Buckets of segments: where two systems differ, and whether the difference depends on the bucket.
 
-Every comparison in every bucket is one of a family (`qe.statistics.family`), so that looking at many buckets
-finds nothing by itself. "Significant here, not significant there" shows no dependence: that has a separate
-test, of the differences between the differences.
+"Significant here, not significant there" shows no dependence: that has a separate test, of the differences
+between the differences.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,8 +53,6 @@ class Buckets:
         Kind of grouping: length, quality, rare, document, ...
     about : str
         Meaning of the labels, in words.
-    labels : sequence of str
-        Name of each bucket.
     index : array of int
         (n,) bucket of each segment.
     """
@@ -66,7 +63,6 @@ class Buckets:
     index: Rows
 
     def items(self) -> Iterator[tuple[str, Rows]]:
-        """Every bucket: its label, and its segments."""
         for number, label in enumerate(self.labels):
             yield label, np.flatnonzero(self.index == number)
 
@@ -77,8 +73,6 @@ class Buckets:
 
 def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buckets:
     """Bands of about equally many segments; equal values share a band, so that there may be fewer bands.
-
-    Raises InputError for values that are not finite, fewer than 2 bands, and values that are all the same.
 
     >>> bands("length", "words", np.array([3.0, 9, 4, 30]), 2).labels
     ('[3, 4]', '[9, 30]')
@@ -102,10 +96,7 @@ def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buck
 
 
 def by_name(name: str, about: str, names: Sequence[str]) -> Buckets:
-    """A bucket for each name, in order of first appearance.
-
-    Raises InputError for fewer than 2 names, and for more than 1,000.
-    """
+    """A bucket for each name, in order of first appearance; from 2 to 1,000 names."""
     labels = tuple(dict.fromkeys(names))
     if not 2 <= len(labels) <= _MAX_BUCKETS:
         raise InputError(
@@ -158,7 +149,6 @@ class BucketReport:
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; undefined is None."""
         kinds = {
             kind.name: {
                 "about": kind.about,
@@ -174,14 +164,10 @@ class BucketReport:
 
     @property
     def level(self) -> float:
-        """The level of significance of the comparisons."""
         return float(self.family["level"])
 
     def by_kind(self, name: str, metric: str | None = None) -> list[Pair]:
-        """The differences in one kind of buckets, by one metric or by all.
-
-        Raises InputError for unknown names.
-        """
+        """The differences in one kind of buckets, by one metric or by all."""
         known_name("kind of buckets", name, [kind.name for kind in self.buckets])
         if metric is not None:
             known_name("metric", metric, dict.fromkeys(pair.metric for pair in self.differences))
@@ -190,7 +176,6 @@ class BucketReport:
 
 
 def bucket_row(pair: Pair) -> dict[str, Any]:
-    """A comparison in a bucket as plain values, in the order of reports."""
     bucket = pair.bucket or Bucket("", "", 0)
     values = pair.to_json()
     names = {name: values.pop(name) for name in ("system", "baseline", "metric")}
@@ -227,10 +212,6 @@ def compare_in_buckets(
 
     Parameters
     ----------
-    comparisons : Comparisons
-        The systems, on all segments.
-    keys : sequence of Key
-        The comparisons to make.
     undirected : sequence of str, default=()
         Metrics that have no better or worse.
     samples : int or None, default=None
@@ -292,7 +273,6 @@ class _Within:
 
 
 def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
-    """Raises InputError for two kinds of one name, and buckets of another number of segments."""
     names = [kind.name for kind in buckets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"buckets are named twice: {', '.join(twice)}")
@@ -328,12 +308,12 @@ def _dependences(
 
 
 def dependence_p(buckets: Buckets, within: Sequence[_Within], levels: Levels) -> float:
-    """p-value of the hypothesis that the difference is the same in all buckets.
+    """p-value of the hypothesis that the difference is the same in all buckets; of several levels the
+    largest.
 
-    Each unit in one bucket: Welch's analysis of variance (Welch 1951) of the differences with
-    their jackknife errors; for a mean of segments it is exactly that. Units in several buckets: Hotelling's
-    test of the contrasts. Several levels: the largest p. NaN if a difference is undefined, or its error is
-    undefined or 0.
+    Each unit in one bucket: Welch's analysis of variance (Welch 1951) of the differences with their jackknife
+    errors. Units in several buckets: Hotelling's test of the contrasts. NaN if a difference is undefined, or
+    its error is undefined or 0.
     """
     levels_p = [
         _dependence_at(buckets, within, units, place) for place, (_, units) in enumerate(levels.items())

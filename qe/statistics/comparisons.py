@@ -32,8 +32,7 @@ _METHODS: Mapping[str, Method] = {"bootstrap": "centred", "win-ratio": "win-rati
 class Comparisons:
     """Scored systems, compared; every answer holds for new units of every level.
 
-    settings  with the number of samples
-    computed  scores of virtual test sets, if they are there already; otherwise they are drawn on first use
+    `computed` holds scores of virtual test sets; None: they are drawn on first use.
     """
 
     scored: Additive | Predictions
@@ -49,7 +48,6 @@ class Comparisons:
 
     @cached_property
     def virtual_scores(self) -> VirtualScores:
-        """Scores of virtual test sets."""
         if self.computed is not None:
             return self.computed
         drawn = self.scored.resampled(self.levels, self.samples, self.settings.seed, self.progress)
@@ -132,7 +130,6 @@ class Comparisons:
         return results
 
     def difference(self, system: str, baseline: str, metric: str) -> float:
-        """Score of the system minus score of the baseline."""
         return self.scored.score(system, metric) - self.scored.score(baseline, metric)
 
     def jackknife(self, system: str, metric: str) -> list[FloatArray]:
@@ -178,8 +175,7 @@ class Comparisons:
     ) -> dict[str, dict[str, RankInterval]]:
         """Metric -> rank intervals, from the tests of all pairs and scores of virtual test sets.
 
-        better          the metrics in question -> whether higher is better
-        virtual_scores  scores of all systems; a metric without them has simultaneous intervals alone
+        `better` holds the metrics in question; one without virtual scores has simultaneous intervals alone.
         """
         names, intervals = list(self.scored.systems), {}
         for metric, higher in better.items():
@@ -217,7 +213,6 @@ class Result:
     tested: Mapping[Key, Pair]
 
     def pairs(self) -> list[Pair]:
-        """The comparisons with their intervals."""
         return [replace(pair, ci=self.engine.interval(key)) for key, pair in self.tested.items()]
 
     def subset(self, pairs: Sequence[tuple[str, str]]) -> "Result":
@@ -233,10 +228,7 @@ class Result:
         return replace(self, table=table, results=results, tested=table.corrected(results) if results else {})
 
     def clusters(self) -> dict[str, list[list[str]]]:
-        """Metric -> systems that no test separates, best first.
-
-        A metric is absent if nothing can be decided, or if more samples could decide it.
-        """
+        """Metric -> systems that no test separates, best first; without metrics that are undecided."""
         short = {key[2] for key in self.table.short_of_samples(self.tested)}
         groups = {}
         for metric, higher in self.better.items():
@@ -248,7 +240,6 @@ class Result:
         return groups
 
     def equivalences(self, margins: Mapping[str, float], correction: str = "") -> list[Equivalence]:
-        """Two one-sided tests of every comparison by a metric with a margin."""
         rule = replace(self.table.rule, method=correction or self.table.rule.method)
         return equivalences(
             self.tested, self.engine.jackknife_differences, margins, self.better, self.engine.levels, rule,
@@ -268,10 +259,8 @@ def compare(
 ) -> Result:
     """Tests pairs of systems (default: all) by all metrics, and corrects the p-values.
 
-    Without a number of samples in the settings, as many are drawn as the comparisons need; 0: no tests.
-
-    better    metric -> whether higher is better; None: it has no direction
-    computed  scores of virtual test sets that are there already
+    `better` is whether higher is better, None without a direction. Without a number of samples in the
+    settings, as many are drawn as the comparisons need; 0: no tests.
     """
     pairs = list(combinations(scored.systems, 2)) if pairs is None else pairs
     table = comparison_table(scored, pairs, better, settings.rule)

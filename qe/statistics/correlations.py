@@ -18,10 +18,9 @@ def williams_test(
 ) -> TestResult:
     """Whether two dependent correlations differ; t with n - 3 degrees of freedom.
 
-    It assumes normal labels and predictions; where `heavy_tails` finds that they are not, it rejects true
-    null hypotheses up to ten times too often, and `correlation_randomization` is the test to take. Undefined
-    (NaN) for fewer than 4 segments and where a correlation is; equal correlations give p = 1 two-sided.
-    Source: Williams 1959; Steiger 1980, equation 7.
+    It assumes normal labels and predictions; where `heavy_tails` finds that they are not, take
+    `correlation_randomization`. NaN for fewer than 4 segments and where a correlation is; equal correlations
+    give p = 1 two-sided. Source: Williams 1959; Steiger 1980, equation 7.
 
     Parameters
     ----------
@@ -65,9 +64,9 @@ def _williams_p(system: float, baseline: float, between: float, n: int, tail: Ta
 def zou_interval(
     system: float, baseline: float, between: float, n: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Zou's interval of the difference of two correlations with the same labels.
+    """Zou's interval of the difference of two correlations with the same labels; NaN below 4 segments.
 
-    Parameters as of `williams_test`, and its assumption of normal values too. NaN for fewer than 4 segments.
+    Parameters and assumptions are those of `williams_test`.
     Source: Zou 2007, "Toward using confidence intervals to compare correlations", equations 7 and 15.
 
     >>> [round(bound, 3) for bound in zou_interval(0.396, 0.179, 0.088, 66)]  # the paper's example 2
@@ -99,8 +98,8 @@ def _fisher_interval(correlation: float, n: int, confidence: float) -> tuple[flo
 def heavy_tails(values: FloatArray) -> float:
     """Excess kurtosis (0 for normal values) of (n,) values whose tails are heavy, else 0.
 
-    Heavy: above 2, and above three standard errors of normal samples. Pearson's correlation, RMSE and their
-    normal-theory tests then rest on a handful of segments.
+    Heavy: above 2, and above three standard errors of normal samples. Normal-theory tests are then
+    unreliable.
     """
     if len(values) < 4 or np.ptp(values) == 0:
         return 0.0

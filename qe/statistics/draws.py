@@ -1,8 +1,7 @@
 """Random draws by counter, and sums of statistics over resamples.
 
-A draw depends on (seed, sample, position) alone, so that the same seed gives the same draws for any block
-size, and systems and metrics that use the same seed share their draws. The generator is SplitMix64 (Steele,
-Lea and Flood 2014), one stream per sample.
+A draw depends on (seed, sample, position) alone, so that block sizes, systems and metrics share their draws.
+The generator is SplitMix64 (Steele, Lea and Flood 2014), one stream per sample.
 """
 
 from collections.abc import Iterator

@@ -32,8 +32,6 @@ def equivalences(
     jackknife  a comparison -> for each kind of units, (u,) differences with one unit left out
     better     metric -> whether higher is better; None: it has no direction
     alike      copies, as in `Table.from_keys`
-
-    It takes as many units as a difference does: with fewer there is no answer (`Levels.reach`).
     """
     reach, tested = levels.reach, {}
     for key, pair in pairs.items():
@@ -68,8 +66,7 @@ def tost(
 ) -> tuple[float, float]:
     """p-values of two t tests: difference above -margin, difference below +margin.
 
-    For a mean of paired values these are the paired t tests. NaN if a difference is undefined, or with
-    one unit.
+    NaN if a difference is undefined, or with one unit.
 
     Parameters
     ----------
@@ -91,7 +88,6 @@ def _verdict(different: bool, within: bool, undecided: bool) -> Verdict:
 
 
 def undecided_notes(pairs: Sequence[Equivalence]) -> list[str]:
-    """Why equivalence cannot be decided, a sentence for each reason."""
     reasons = dict.fromkeys(pair.undecided for pair in pairs if pair.undecided)
     return [f"equivalence within a margin cannot be decided: {reason}" for reason in reasons]
 
@@ -108,7 +104,6 @@ def cluster_note(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: s
 
 
 def check_margins(margins: Mapping[str, float], metrics: Collection[str]) -> None:
-    """Raises InputError for a margin that is not above 0, or whose metric is not computed."""
     for metric, margin in margins.items():
         known_name("metric", metric, metrics, location="margins")
         if not 0 < margin < float("inf"):
@@ -116,10 +111,7 @@ def check_margins(margins: Mapping[str, float], metrics: Collection[str]) -> Non
 
 
 def margins(options: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
-    """METRIC=MARGIN of the command line.
-
-    Raises InputError for unknown metrics and for margins that are not above 0.
-    """
+    """METRIC=MARGIN of the command line; raises InputError for unknown metrics and margins not above 0."""
     spelled = {metric.casefold(): metric for metric in metrics}
     by_name = numbers(options, "METRIC=MARGIN", "--margin", above=0)
     by_metric = {spelled.get(name.casefold(), name): margin for name, margin in by_name.items()}

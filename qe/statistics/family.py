@@ -1,10 +1,9 @@
 """Families: comparisons that are corrected together, and the p-values they can reach.
 
-A family is all pairs of systems that are compared by one metric (scope `metric`, the default: every metric
-answers its own question). If the best of several metrics is picked after the fact, take the scope `table`:
-all pairs by all metrics that have a direction. Comparisons that can claim nothing enlarge no family: a system
-against its copy, a copy against what the system is compared with already, and, in the scope `table`, metrics
-without a direction such as `length`, which form a separate family. The scope `all` counts every comparison.
+A family is all pairs of systems by one metric (scope `metric`), or by all metrics that have a direction
+(scope `table`, if the best of several metrics is picked after the fact). Comparisons that can claim nothing
+enlarge no family: a system against its copy, a copy against what the system is compared with already, and, in
+the scope `table`, metrics without a direction. The scope `all` counts every comparison.
 """
 
 import math
@@ -42,7 +41,6 @@ _NAMED = 3  # pairs that a sentence names
 
 
 def check_correction(method: str) -> None:
-    """Raises InputError for an unknown method, and for the name of a test that corrects itself."""
     if method in _TESTS:
         raise InputError(
             f"'{method}' is a test, not a correction",
@@ -58,8 +56,6 @@ def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> Flo
 
     >>> correct([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
-
-    Raises InputError for an unknown method and for values outside 0 .. 1.
     """
     check_correction(method)
     values = np.asarray(p_values, np.float64)
@@ -81,9 +77,7 @@ def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> Flo
 
 
 def experimentwise_error(level: float, comparisons: int) -> float:
-    """Probability of at least one spurious finding: 1 - (1 - level)^k.
-
-    Source: Riezler and Maxwell 2005, section 4.4.
+    """Probability of at least one spurious finding: 1 - (1 - level)^k (Riezler and Maxwell 2005, 4.4).
 
     >>> round(experimentwise_error(0.05, 105), 4)
     0.9954
@@ -124,13 +118,9 @@ class Equivalence:
     ----------
     difference : float
         Score of the system minus score of the baseline.
-    margin : float
-        Differences below it do not matter.
     p : float
         P-value of the two one-sided tests, small if the difference is within the margin; NaN if it is
         undefined, or if so few units cannot decide.
-    p_corrected : float
-        The same, corrected as differences are.
     p_noninferior : float
         Small if the system is not worse than the baseline by the margin or more (uncorrected).
     verdict : str
@@ -163,8 +153,6 @@ class Equivalence:
 
 
 class Bucket(NamedTuple):
-    """Some of the segments: the kind of buckets, the label of this one, and its number of segments."""
-
     kind: str
     label: str
     segments: int
@@ -211,11 +199,9 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The two systems."""
         return self.system, self.baseline
 
     def to_json(self) -> dict[str, Any]:
-        """The pair, its test and its interval; undefined is None."""
         values: dict[str, Any] = plain({
             "system": self.system, "baseline": self.baseline, "metric": self.metric,
             **self.result.to_json(), "p_corrected": self.p_corrected, "ci": self.ci,
@@ -246,11 +232,7 @@ class Table:
         alike: Mapping[str, str] | None = None,
         undirected: Sequence[str] = (),
     ) -> "Table":
-        """From all comparisons.
-
-        alike       system -> the first of the systems that it is a copy of (`copies_of`)
-        undirected  metrics that have no better or worse
-        """
+        """From all comparisons; `alike` are copies (`copies_of`), `undirected` metrics without direction."""
         same = {} if rule.scope == "all" else alike or {}
         members: dict[str, list[Key]] = {}
         copies, twins = set(), {}
@@ -267,17 +249,13 @@ class Table:
 
     @property
     def largest(self) -> int:
-        """Comparisons of the largest family."""
         return max((len(keys) for keys in self.members.values()), default=0)
 
     def resamples(self, minimum: int = _MIN_RESAMPLES) -> int:
         """How many resamples corrected p-values need: 20 comparisons / level, or `minimum`.
 
-        The smallest p-value, 1 / (R + 1), is then far below what the correction requires of the best pair,
-        and one at the threshold is counted from 20 resamples.
+        A p-value at the corrected threshold is then counted from 20 resamples.
 
-        >>> Table.from_keys([("a", "b", "mae")], Rule()).resamples()
-        1000
         >>> twelve = [(f"s{i}", f"s{j}", "mae") for i in range(12) for j in range(i)]
         >>> Table.from_keys(twelve, Rule()).resamples()
         26400
@@ -286,10 +264,7 @@ class Table:
         return max(minimum, math.ceil(_PER_COMPARISON * factor / self.rule.level))
 
     def corrected(self, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
-        """Corrects the p-values within families, and withholds those that the data cannot decide.
-
-        A result whose units are so few that no p-value, once corrected, could reach the level has no p-value.
-        """
+        """Corrects the p-values within families, and withholds those that the data cannot decide."""
         pairs = {key: Pair(*key, results[key], results[key].p) for key in self.copies}
         for name, keys in self.members.items():
             pairs |= self._corrected(name, {key: results[key] for key in keys})
@@ -316,10 +291,7 @@ class Table:
         }
 
     def factor(self, comparisons: int) -> int:
-        """The factor by which the correction multiplies the smallest of so many p-values, at least.
-
-        Benjamini and Hochberg's leaves it unchanged if all p-values are equally small.
-        """
+        """The factor by which the correction multiplies the smallest of so many p-values, at least."""
         return max(1, comparisons) if self.rule.method in ("bonferroni", "holm") else 1
 
     def _answered(self, result: TestResult, factor: int) -> TestResult:
@@ -329,11 +301,7 @@ class Table:
         return without_answer(result, reason) if reason else result
 
     def short_of_samples(self, pairs: Mapping[Key, Pair]) -> dict[Key, int]:
-        """Comparisons that more resamples could still decide, and how many they need.
-
-        They are the ones whose p-value may be small enough for all that was drawn, but whose corrected value
-        could not have reached the level with so few resamples.
-        """
+        """Comparisons that more resamples could still decide, and how many they need."""
         short = {}
         for key, item in pairs.items():
             result, factor = item.result, self.factor(len(self.members.get(item.family, ())))
@@ -366,7 +334,6 @@ class Table:
 
 
 def reversed_result(result: TestResult) -> TestResult:
-    """The same test of the pair in the other order."""
     return replace(result, difference=-result.difference)
 
 
@@ -377,11 +344,7 @@ def _family(metric: str, scope: Scope, undirected: Sequence[str]) -> str:
 
 
 def copies_of(systems: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """Each system -> the first system that has the same values, itself if there is none before.
-
-    >>> copies_of({"a": np.array([0.0, 1]), "b": np.array([1.0, 1]), "c": np.array([-0.0, 1])})
-    {'a': 'a', 'b': 'b', 'c': 'a'}
-    """
+    """Each system -> the first system that has the same values, itself if there is none before."""
     first: dict[tuple[tuple[int, ...], str], str] = {}
     return {
         name: first.setdefault((values.shape, digest((values + 0.0).tobytes())), name)

@@ -31,9 +31,9 @@ def jackknife_interval(
 ) -> tuple[float, float]:
     """Student's t interval with the jackknife's standard error, on the scale of `link`.
 
-    Degrees of freedom: the fewest units less 1. NaN if any score is, or with one unit. It needs no
-    resampling, and is the one that keeps its level with 30 segments (docs/results/significance.md). Sources:
-    Tukey 1958; for groups, MacKinnon, Nielsen and Webb 2023 (the variance CV3).
+    Degrees of freedom: the fewest units less 1. NaN if any score is, or with one unit. It keeps its level
+    with 30 segments (docs/results/significance.md). Sources: Tukey 1958; for groups, MacKinnon, Nielsen and
+    Webb 2023 (the variance CV3).
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ def percentile_interval(scores: FloatArray, confidence: float = 0.95) -> tuple[f
 def bca_interval(
     scores: FloatArray, observed: float, jackknife: FloatArray, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Bias-corrected and accelerated interval; NaN if any score is NaN.
+    """Bias-corrected and accelerated interval; NaN if any score is NaN, or if all are on one side of
+    `observed`.
 
-    If all bootstrap scores are on one side of the observed one, the correction is undefined and the
-    interval is NaN. Source: Efron and Tibshirani 1993, section 14.3.
+    Source: Efron and Tibshirani 1993, section 14.3.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ def jackknife_rescored(rescore: Rescore, rows: int, units: CountArray | None = N
 
 
 def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, min_p: float = 0.0) -> float:
-    """p-value of the hypothesis that the true difference is no larger than the bound.
+    """p-value of the hypothesis that the true difference is no larger than the bound; NaN if undefined.
 
     jackknife  for each kind of units, (u,) differences with one unit left out
     min_p     p-value of what is certain: a difference that is above the bound whichever unit is left out
 
-    For a mean of paired values this is the paired t test. NaN if a difference is undefined, or with one unit.
+    For a mean of paired values this is the paired t test.
     """
     if np.isnan(difference) or any(np.isnan(d).any() or len(d) < 2 for d in jackknife):
         return float("nan")

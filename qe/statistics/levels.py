@@ -16,10 +16,7 @@ Groups = Sequence[Any] | NDArray[Any]
 
 
 def group_index(groups: Groups, segments: int) -> tuple[NDArray[np.int64], int]:
-    """(n,) group number of each segment, in order of first appearance; the number of groups.
-
-    Raises InputError if there is not one group per segment.
-    """
+    """(n,) group number of each segment, in order of first appearance; the number of groups."""
     if len(groups) != segments:
         raise InputError(f"{segments} segments, but {len(groups)} groups")
     numbers: dict[Any, int] = {}
@@ -42,7 +39,7 @@ def group_sums(statistics: FloatArray, groups: Groups | None) -> FloatArray:
 class Levels:
     """The units that a claim should generalise to: new segments, documents or judges.
 
-    units  name of a level -> the (n,) unit of each segment; empty: segments are the units
+    `units` has, by the name of a level, the (n,) unit of each segment; empty: segments are the units.
     """
 
     segments: int
@@ -50,10 +47,7 @@ class Levels:
 
     @classmethod
     def from_groups(cls, groups: "Groups | Mapping[str, Groups] | Levels | None", segments: int) -> "Levels":
-        """From nothing, one column of groups, or several named ones.
-
-        Raises InputError if there is not one unit per segment.
-        """
+        """From nothing, one column of groups, or several named ones; each has one unit per segment."""
         if isinstance(groups, Levels):
             return groups
         named = {} if groups is None else groups if isinstance(groups, Mapping) else {GROUP: groups}
@@ -62,17 +56,14 @@ class Levels:
         return cls(segments, named)
 
     def part(self, rows: NDArray[np.int64]) -> "Levels":
-        """The same levels for some of the segments only."""
         return Levels(len(rows), {name: np.asarray(units)[rows] for name, units in self.units.items()})
 
     def items(self) -> Iterator[tuple[str, Groups | None]]:
-        """Every level by itself: its name and units; `segment` where segments are the units."""
         if not self.units:
             yield "segment", None
         yield from self.units.items()
 
     def sizes(self) -> dict[str, int]:
-        """Level -> number of its units."""
         return {
             name: self.segments if units is None else group_index(units, self.segments)[1]
             for name, units in self.items()
@@ -80,7 +71,6 @@ class Levels:
 
     @property
     def smallest(self) -> int:
-        """Units of the level that has fewest: what resampling rests on."""
         return min(self.sizes().values())
 
     @property
@@ -109,8 +99,8 @@ class Levels:
     def counts(self, seed: int, first: int, last: int) -> CountArray:
         """(last - first, n): how often each segment counts in virtual test sets first .. last - 1.
 
-        Units are drawn with replacement, every level by itself; with several, a segment counts the product
-        of its units' numbers (the pigeonhole bootstrap: Owen 2007, conservative for crossed effects).
+        With several levels, a segment counts the product of its units' numbers (the pigeonhole bootstrap:
+        Owen 2007, conservative for crossed effects).
         """
         product = np.ones((last - first, self.segments), np.int32)
         for place, (_, units) in enumerate(self.items()):

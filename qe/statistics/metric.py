@@ -70,10 +70,7 @@ class ExchangedMetric(Metric):
 
     @abstractmethod
     def on_common_scale(self, predicted: FloatArray) -> FloatArray:
-        """(n,) predictions on a scale that both systems share, ready to be exchanged.
-
-        The test should see quality, not scales.
-        """
+        """(n,) predictions on a scale that both systems share, ready to be exchanged."""
 
     @abstractmethod
     def exchanged(
@@ -84,7 +81,7 @@ class ExchangedMetric(Metric):
         system, baseline  (n,) predictions of two systems on the common scale
         swapped           (n, B): the segments whose predictions change sides in each shuffle
 
-        A metric may return another measure of the difference that has the same sign (a studentised one).
+        It may be another measure of the difference that has the same sign (a studentised one).
         """
 
 
@@ -104,7 +101,6 @@ class RankedMetric(ExchangedMetric):
         """
 
     def on_common_scale(self, predicted: FloatArray) -> FloatArray:
-        """Average ranks."""
         _, inverse, counts = np.unique(predicted, return_inverse=True, return_counts=True)
         ranks = np.cumsum(counts) - (counts - 1) / 2.0
         return np.asarray(ranks[inverse], np.float64)
@@ -112,7 +108,6 @@ class RankedMetric(ExchangedMetric):
     def exchanged(
         self, gold: FloatArray, system: FloatArray, baseline: FloatArray, swapped: BoolArray
     ) -> FloatArray:
-        """By `resample` of both systems' rows; a metric may override this with something faster."""
         twice, both = np.concatenate([gold, gold]), np.concatenate([system, baseline])
         moved = np.ascontiguousarray(swapped.T).astype(np.int32)
         kept = self.resample(twice, both, np.concatenate([1 - moved, moved], axis=1))
@@ -120,10 +115,7 @@ class RankedMetric(ExchangedMetric):
 
 
 def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both as (n,) float64.
-
-    Raises ValueError for different lengths and for values that are not finite.
-    """
+    """Both as (n,) float64; raises ValueError for different lengths and values that are not finite."""
     left, right = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
     if left.ndim != 1 or left.shape != right.shape:
         raise ValueError(f"gold and predicted must be (n,) and alike, but got {left.shape} and {right.shape}")
@@ -133,10 +125,7 @@ def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, Fl
 
 
 def power_of_two_scaled(*columns: FloatArray) -> list[FloatArray]:
-    """The columns divided by one power of two, so that their largest value is in 0.5 .. 1.
-
-    The division is exact, and squares of tiny values no longer underflow.
-    """
+    """The columns divided by one power of two (exactly), so that their largest value is in 0.5 .. 1."""
     largest = max(np.abs(values).max(initial=0.0) for values in columns)
     return [np.ldexp(values, -int(np.frexp(largest)[1])) for values in columns]
 
@@ -145,11 +134,7 @@ METRICS: Catalogue[Metric] = Catalogue("qe.statistics.metrics", Metric, "metric"
 
 
 def title_of(metric: str) -> str:
-    """What people call a metric; its own name if it is none of the catalogue's.
-
-    >>> title_of("delta_avg"), title_of("chrf")
-    ('DeltaAvg', 'chrf')
-    """
+    """What people call a metric; its own name if it is none of the catalogue's."""
     return METRICS.get(metric).title if metric in METRICS else metric
 
 
@@ -162,11 +147,6 @@ def scorer(metric: str, *, higher_is_better: bool = True) -> Any:
         Name of a file in qe/statistics/metrics.
     higher_is_better : bool, default=True
         Direction of the labels; False for error rates such as HTER.
-
-    Raises
-    ------
-    qe.InputError
-        For an unknown metric.
 
     Examples
     --------

@@ -89,8 +89,6 @@ def randomization_tests(
 
     All exchanges are enumerated if they are at most `samples`, or few (4,096); p is then exact. The number of
     runs may differ for `run` and `any` only.
-
-    Raises InputError for statistics of different shape, unknown exchange, values that are not finite.
     """
     check_samples(samples)
     a, b = as_runs(system, "statistics of the system"), as_runs(baseline, "statistics of the baseline")
@@ -126,8 +124,7 @@ def randomization_test_rescored(
 ) -> TestResult:
     """The same test (one run) for a metric that is no function of sums: it rescores every exchange exactly.
 
-    exchanged    differences of scores after exchanges; see `ExchangedMetric.exchanged`. Put the predictions
-                 of different systems on a common scale (ranks) before
+    exchanged    differences of scores after exchanges; see `ExchangedMetric.exchanged`
     differs      (n,) whether the two sides differ at all
     enough       stop after so many differences at least as extreme as the observed one: p is then that number
                  over the shuffles that were made (Besag and Clifford 1991, a valid p-value); default: never

@@ -20,8 +20,8 @@ def clusters(
     order     systems by score, best first
     p_values  corrected p-value of each pair, under either order of the two names; NaN tells nothing apart
 
-    A cut lies after a system only if every pair across the cut is significant, so that two systems of
-    different clusters always differ (the convention of the WMT shared tasks).
+    A cut is after a system only if every pair across it is significant (the convention of the WMT shared
+    tasks).
 
     >>> clusters(["a", "b", "c"], {("a", "b"): 0.3, ("a", "c"): 0.01, ("b", "c"): 0.02})
     [['a', 'b'], ['c']]

@@ -26,7 +26,6 @@ class Reach:
 
     units   units in which the two sides differ
     unit    what they are: segment, document, system, run, ...
-    tail    two-sided: an arrangement and its mirror image are equally extreme
     arrangements_of_one  equally likely arrangements of one unit
     prefix  how a sentence about the units begins
     """
@@ -38,7 +37,6 @@ class Reach:
     prefix: str = "the two differ in"
 
     def arrangements(self, units: int) -> int:
-        """How many arrangements of so many units there are."""
         return _power(self.arrangements_of_one, units)
 
     @property
@@ -47,7 +45,6 @@ class Reach:
         return True
 
     def min_p_of(self, units: int) -> float:
-        """The smallest p-value of so many units."""
         sides = 2 if self.tail == "two-sided" and self.mirrored else 1
         return min(1.0, sides / min(self.arrangements(units), _MAX_ARRANGEMENTS))
 
@@ -69,10 +66,7 @@ class Reach:
         return next(units for units in count(1) if self.min_p_of(units) <= bound)
 
     def shortfall(self, level: float, comparisons: int = 1) -> str:
-        """Why no p-value can reach the level among so many comparisons; empty if one can.
-
-        comparisons  by how much a correction multiplies the smallest p-value of a family
-        """
+        """Why no p-value can reach the level, once multiplied by the comparisons; empty if one can."""
         bound = level / comparisons
         if self.min_p <= bound:
             return ""
@@ -84,7 +78,6 @@ class Reach:
         )
 
     def unit_count(self, units: int) -> str:
-        """So many units in words."""
         return f"{units} {self.unit}" + ("" if units == 1 else "s")
 
 
@@ -165,8 +158,6 @@ class TestResult:
         Score of the system minus score of the baseline.
     p : float
         The p-value; NaN if the difference is undefined, or where the test cannot be decided.
-    test : str
-        Name of the test.
     exchange : str
         Unit of exchange or resampling: segment-run, segment, run, any, group, or the name of a level.
     samples : int
@@ -207,22 +198,20 @@ class TestResult:
         return 0.0 if self.reach is None else self.reach.min_p
 
     def to_json(self) -> dict[str, Any]:
-        """The fields, with None for what is undefined."""
         values = {name: value for name, value in vars(self).items() if name not in ("reach", "error")}
         values |= {"undecided": self.undecided or None, "p_error": self.error, "units": self.units}
         return {name: plain(value) for name, value in values.items()} | {"p_smallest": self.min_p}
 
 
 def without_answer(result: TestResult, reason: str) -> TestResult:
-    """The result with no p-value, and the reason."""
     return replace(result, p=float("nan"), error=float("nan"), undecided=reason)
 
 
 def largest_p(results: Sequence[TestResult]) -> TestResult:
-    """One claim for several kinds of units (documents, judges): their largest p-value.
+    """One claim for several kinds of units (documents, judges): their largest p-value; undefined if one is.
 
-    To hold for new documents and for new judges, a difference must show with each of them as the unit: an
-    intersection-union test, valid without correction. Undefined if one is. Source: Berger 1982.
+    An intersection-union test, valid without correction: a difference must show with each kind as the unit.
+    Source: Berger 1982.
     """
     if len(results) == 1:
         return results[0]
@@ -233,13 +222,11 @@ def largest_p(results: Sequence[TestResult]) -> TestResult:
 
 
 def with_units(result: TestResult, name: str) -> TestResult:
-    """The result with groups called by the name of their level."""
     reach = result.reach and replace(result.reach, unit=result.reach.unit.replace(GROUP, name))
     return replace(result, exchange=result.exchange.replace(GROUP, name), reach=reach)
 
 
 def check_tail(tail: str) -> None:
-    """Raises InputError for a tail that is not known."""
     known_name("tail", tail, TAILS)
 
 
@@ -250,7 +237,6 @@ def check_samples(samples: int) -> None:
 
 
 def check_shares(**shares: float) -> None:
-    """Raises InputError for values outside (0, 1)."""
     for name, value in shares.items():
         if not 0 < value < 1:
             raise InputError(f"0 < {name} < 1 must hold, but got {value:g}")
@@ -266,16 +252,12 @@ def check_enough(samples: int, option: str = "samples", level: float = LEVEL) ->
 
 
 def check_seed(seed: int) -> None:
-    """Raises InputError for a negative seed."""
     if seed < 0:
         raise InputError(f"the seed must not be negative, but got {seed}")
 
 
 def as_runs(statistics: FloatArray, name: str = "statistics") -> FloatArray:
-    """Statistics as (runs, n, k) float64; (n, k) is one run.
-
-    Raises InputError for no run, no segment, or values that are not finite.
-    """
+    """Statistics as (runs, n, k) float64; (n, k) is one run."""
     array = np.asarray(statistics, np.float64)
     array = array[None] if array.ndim == 2 else array
     if array.ndim != 3 or 0 in array.shape:
@@ -295,10 +277,7 @@ def rounding(*scores: FloatArray | float) -> float:
 
 
 def extreme(null: FloatArray, observed: float, tail: Tail, tolerance: float) -> NDArray[np.bool_]:
-    """(B,) which null differences are at least as extreme as the observed one.
-
-    Undefined ones count as extreme.
-    """
+    """(B,) which null differences are at least as extreme as the observed one; undefined ones count so."""
     check_tail(tail)
     if tail == "two-sided":
         inside = np.abs(null) < abs(observed) - tolerance
@@ -310,9 +289,7 @@ def extreme(null: FloatArray, observed: float, tail: Tail, tolerance: float) -> 
 
 
 def p_value(null: FloatArray, observed: float, tail: Tail, *, exact: bool, tolerance: float) -> float:
-    """The share of null differences (B,) at least as extreme as the observed one.
-
-    NaN if that is NaN.
+    """The share of null differences (B,) at least as extreme as the observed one; NaN if that is NaN.
 
     `>=`, not `>`, and (c + 1) / (R + 1): the observed arrangement is itself one of the R + 1 that the null
     hypothesis makes equally likely, so that two identical systems get p = 1 and no p-value is 0. With exact

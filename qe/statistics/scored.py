@@ -46,7 +46,6 @@ class Additive:
         return tuple(self.measures)
 
     def score(self, system: str, metric: str) -> float:
-        """The score on all segments; NaN if it is undefined."""
         return float(self.measures[metric].aggregate(self.runs(system, metric).sum(axis=(0, 1))))
 
     def runs(self, system: str, metric: str) -> FloatArray:
@@ -109,11 +108,9 @@ class Additive:
         return np.asarray((sums[0] != sums[1]).any(axis=1))
 
     def copies(self) -> dict[str, str]:
-        """Each system -> the first one that has the same values (`copies_of`)."""
         return copies_of(self.statistics)
 
     def part(self, rows: Rows) -> "Additive":
-        """The same systems on some of the segments."""
         return Additive({name: runs[:, rows] for name, runs in self.statistics.items()}, self.measures)
 
 
@@ -150,7 +147,6 @@ class Predictions:
         }
 
     def score(self, system: str, metric: str) -> float:
-        """The score on all segments; NaN if it is undefined."""
         return self.scores[system][metric]
 
     @property
@@ -186,7 +182,6 @@ class Predictions:
     def resampled(
         self, levels: Levels, samples: int, seed: int, progress: Progress = silent
     ) -> VirtualScores:
-        """Scores of every system by every metric, all on the same virtual test sets."""
         scores = dict(self.additive.resampled(levels, samples, seed)) if self.additive.measures else {}
         scores |= {(name, key): np.empty(samples) for name in self.predictions for key in self.ranked}
         for first, last in sample_blocks(samples, 8 * levels.segments, samples) if self.ranked else ():
@@ -198,7 +193,6 @@ class Predictions:
         return {key: values for key, values in scores.items() if key not in self.unscored}
 
     def leave_one_out(self, system: str, metric: str, groups: Groups | None) -> FloatArray:
-        """(u,) scores without each group, or without each segment (or block of segments)."""
         kind = self.kinds[metric]
         if not isinstance(kind, RankedMetric):
             defined = np.nan if (system, metric) in self.unscored else 1.0
@@ -211,10 +205,7 @@ class Predictions:
         self, system: str, baseline: str, settings: ResamplingSettings, groups: Groups | None,
         exchange: Exchange = "segment",
     ) -> dict[str, TestResult]:  # fmt: skip
-        """Metric -> randomization test of the difference of two systems.
-
-        Metrics that exchange sums share the shuffles; the others rescore every exchange exactly.
-        """
+        """Metrics that exchange sums share the shuffles; the others rescore every exchange exactly."""
         sums = self._exchanged_by_sums
         results = sums.exchanged(system, baseline, settings, groups) if sums.measures else {}
         for name, metric in self.kinds.items():
@@ -233,7 +224,6 @@ class Predictions:
     def permuted(
         self, metric: str, systems: tuple[str, ...], settings: ResamplingSettings, groups: Groups | None
     ) -> TestsOfPairs:
-        """Tukey's or Scheffe's test of all pairs of some systems by one metric."""
         kind = self.kinds[metric]
         if not isinstance(kind, RankedMetric):
             return self.additive.permuted(metric, systems, settings, groups)
@@ -250,11 +240,9 @@ class Predictions:
         return np.asarray(self.predictions[system] != self.predictions[baseline])
 
     def copies(self) -> dict[str, str]:
-        """Each system -> the first one that has the same predictions."""
         return copies_of(self.predictions)
 
     def part(self, rows: Rows) -> "Predictions":
-        """The same systems on some of the segments."""
         return replace(
             self, gold=self.gold[rows], predictions={k: v[rows] for k, v in self.predictions.items()}
         )

@@ -1,8 +1,7 @@
 """Randomized Tukey HSD, and Scheffe's test: several systems at once, family-wise error held.
 
 Carterette 2012 ("Multiple testing in statistical analysis of systems-based information retrieval
-experiments"), after Tukey's honestly significant difference; Scheffe 1953 by the same exchanges. Riezler and
-Maxwell 2005, section 4.4, name both.
+experiments"); Scheffe 1953 by the same exchanges; Riezler and Maxwell 2005, section 4.4, name both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,8 +50,6 @@ def tukey_hsd(
     In each shuffle the outputs of each segment are permuted among the systems; p is the share of shuffles
     whose largest difference between any two pseudo-systems is at least the pair's difference; for Scheffe,
     whose largest contrast, on the scale of a difference of two, is.
-
-    Raises InputError for fewer than two systems, statistics of different shape, unknown exchange.
 
     Parameters
     ----------

@@ -43,7 +43,6 @@ class Characters:
         return cls(alphabet, ids[~blank], rows[~blank], before[~blank], len(texts))
 
     def count(self, mask: NDArray[np.bool_]) -> FloatArray:
-        """Number (n,) of characters per text that the mask over characters selects."""
         return np.bincount(self.rows[mask], minlength=self.n).astype(np.float64)
 
     def share(self, mask: NDArray[np.bool_]) -> FloatArray:
@@ -56,7 +55,6 @@ class Characters:
         return tuple(unicodedata.category(c) for c in self.alphabet)
 
     def of_category(self, *begins: str) -> NDArray[np.bool_]:
-        """Mask of characters whose category begins with one of the given prefixes."""
         return np.array([c.startswith(begins) for c in self.categories], np.bool_)[self.ids]
 
     @cached_property

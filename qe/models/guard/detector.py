@@ -26,10 +26,9 @@ _USUAL: Final = 0.99
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """Boosted trees that classify rows as real or corrupted by their signs.
+    """Boosted trees (LightGBM's text) that classify rows as real or corrupted by their signs.
 
-    trees      LightGBM's text
-    reference  (columns, m) signs of translations unseen by the knowledge, ascending
+    `reference` has (columns, m) signs of translations unseen by the knowledge, ascending.
     """
 
     trees: str

@@ -59,7 +59,6 @@ class GuardResult:
 
     @property
     def marked(self) -> NDArray[np.bool_]:
-        """Whether each row is out of distribution (n,)."""
         return self.outside >= MARKED
 
     def reasons(self, max_signs: int = 2) -> list[str]:
@@ -76,8 +75,6 @@ class GuardResult:
 @dataclass(frozen=True, eq=False)
 class Guard(Artifact):
     """Out-of-distribution detector trained on the training texts and corrupted copies of them.
-
-    Labels are not used, except for their standard deviation.
 
     held_out_log_odds  ascending quantiles of the detector's log-odds of held-out translations
     rows      number of training rows
@@ -101,10 +98,7 @@ class Guard(Artifact):
 
     @classmethod
     def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
-        """Returns the guard of training rows, and their cross-fitted log-odds (n,).
-
-        Raises InputError for texts without words.
-        """
+        """The guard of training rows, and their cross-fitted log-odds (n,)."""
         rng = np.random.default_rng(seed)
         sample = np.sort(rng.permutation(len(segments))[:_MOST])
         chosen = _with_tokens(segments.take(sample))
@@ -139,7 +133,6 @@ class Guard(Artifact):
         return guard, unseen
 
     def see(self, segments: Segments) -> GuardResult:
-        """The guard's result for a batch; a row's values do not depend on other rows."""
         signs = columns(segments, self.knowledge)
         beyond = mismatch(segments) - self.differs
         decided = np.maximum(self.detector.decide(signs), self._decided_of(beyond))
@@ -152,16 +145,12 @@ class Guard(Artifact):
         return np.where(excess > 0, first + share * (worst - first), -np.inf)
 
     def outside(self, decided: FloatArray) -> FloatArray:
-        """Share (n,) of held-out translations with smaller log-odds."""
         return np.asarray(
             np.interp(decided, self.held_out_log_odds, np.linspace(0, 1, len(self.held_out_log_odds)))
         )
 
     def for_scores(self, scores: FloatArray, scale: LabelScale, labels: FloatArray) -> Self:
-        """The guard adapted to a model with (n,) out-of-fold scores.
-
-        labels  training labels, used for their standard deviation only
-        """
+        """The guard adapted to (n,) out-of-fold scores, by the deviation of the training labels."""
         worst = scores.min() if scale.higher_is_better else scores.max()
         slope = max(_SLOPE * float(scores.std()), _LEAST_SLOPE * float(labels.std()))
         slope *= self.rows / (self.rows + _SHRUNK)
@@ -175,14 +164,10 @@ class Guard(Artifact):
         scale: LabelScale,
         labels: FloatArray,
     ) -> FloatArray:
-        """Out-of-fold scores (n,) lowered as in the final model, without leaking labels.
+        """Out-of-fold scores (n,) lowered as in the final model by the cross-fitted log-odds `unseen` (n,).
 
         Each fold uses its own scores and the standard deviation of its training labels, so that a row's label
         does not affect its prediction, not even through models of other folds.
-
-        unseen  (n,) cross-fitted log-odds of the rows
-        folds   training rows and held-out rows of each fold
-        labels  (n,)
         """
         lowered = scores.copy()
         for learned, rows in folds:
@@ -194,10 +179,9 @@ class Guard(Artifact):
         return np.clip(2 * self.outside(decided) - 1, 0, 1)
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
-        """Scores (n,) lowered by log-odds.
+        """Scores (n,) lowered: the larger the log-odds, the nearer a score is to the worst.
 
-        The larger the log-odds, the nearer a score is to the worst. No score improves by more than the mean
-        loss of translations.
+        No score improves by more than the mean loss of translations.
         """
         quality, worst = scores * self.sign, self.worst * self.sign
         quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: mean ramp of translations

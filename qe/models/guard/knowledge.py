@@ -26,9 +26,7 @@ _BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
 
 @dataclass(frozen=True, eq=False)
 class WordOrder:
-    """A bigram model of word classes.
-
-    The most frequent words have their own class; others are classed by ending.
+    """A bigram model of word classes: frequent words have their own, others are classed by ending.
 
     classes  class names; 0 and 1 are the beginning and the end, 2 unknown endings
     keys     ascending `before * len(classes) + class` of observed pairs
@@ -41,7 +39,6 @@ class WordOrder:
 
     @classmethod
     def make(cls, tokens: Tokens) -> Self:
-        """Builds the model from lower-cased tokens."""
         counts = np.bincount(tokens.ids, minlength=len(tokens.types))
         frequent = {tokens.types[i] for i in np.argsort(-counts, kind="stable")[:_FREQUENT].tolist()}
         names = dict.fromkeys(["<s>", "</s>", "<unk>"])
@@ -157,7 +154,6 @@ class Knowledge:
 
     @classmethod
     def learn(cls, segments: Segments) -> Self:
-        """Learns from the texts of training rows; raises InputError for texts without words."""
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
         source_texts, target_texts = plain(segments.source), plain(segments.target)
         forward, backward = Lexicon.from_tokens(source, target), Lexicon.from_tokens(target, source)
@@ -191,7 +187,6 @@ def log_ratio(target: NDArray[np.int64], source: NDArray[np.int64]) -> FloatArra
 
 
 def characters(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Number of characters (n,) of each text."""
     return np.array([len(text) for text in texts], np.int64)
 
 

@@ -12,10 +12,7 @@ from qe.models.taxonomy import TAXONOMIES, UNKNOWN, Column, Grouping, Taxonomy, 
 @TAXONOMIES.register("column")
 @dataclass(frozen=True)
 class ByColumn(Taxonomy):
-    """One group for each of the `values` of a column, such as systems or documents.
-
-    A row with another value has no interval (NaN).
-    """
+    """One group for each of the `values` of a column; other rows have no interval (NaN)."""
 
     options: ClassVar[frozenset[str]] = frozenset({"column"})
 
@@ -96,11 +93,7 @@ class Label(_Bands):
 @TAXONOMIES.register("prediction")
 @dataclass(frozen=True)
 class Prediction(_Bands):
-    """Bands of predicted scores.
-
-    >>> Prediction([2.0, 3.0]).numbers(np.array([1.5, 2.0, 4.5]), np.zeros(3), ()).tolist()
-    [0, 1, 2]
-    """
+    """Bands of predicted scores."""
 
     @classmethod
     def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:

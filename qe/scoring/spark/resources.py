@@ -42,10 +42,8 @@ _ROW = "_qe_row"
 class Executors:
     """Computes feature blocks on the executors; a `compute` for qe.training.extraction.Extraction.
 
-    All extractors see a batch of segments together, so that it is tokenized once; the blocks of the last
-    segments are kept until all have been read. Extractors that learn from labels run on the driver.
-
-    Raises InputError if an executor's resources or settings are not the driver's.
+    Extractors that learn from labels run on the driver. Raises InputError if an executor's resources or
+    settings are not the driver's.
     """
 
     session: Any
@@ -157,10 +155,8 @@ def count(
 ) -> NgramCounts:
     """The same counts, in the same files, as `NgramCounts.from_tokens`.
 
-    The text is sent once to every executor as word ids (4 bytes per token), memory-mapped there. The driver
-    holds the ids and the sorted table of all n-grams.
-
-    Raises InputError if an n-gram occurs 2^31 times or more, or there are 2^31 of them.
+    The text is sent once to every executor as word ids, memory-mapped there. Raises InputError if an n-gram
+    occurs 2^31 times or more, or there are 2^31 of them.
     """
     vocabulary, ids = encode(cased(tokens, case))
     size = len(vocabulary)
@@ -186,7 +182,6 @@ def count(
 
 
 def _keys(ngrams: Ints) -> NDArray[np.bytes_]:
-    """(n,) n-grams as bytes in the order of their ids."""
     width = 4 * ngrams.shape[1]
     return np.frombuffer(np.ascontiguousarray(ngrams, ">i4").tobytes(), f"S{width}")
 

@@ -70,12 +70,7 @@ def score_table(
     """Score a table into the folder `output`, whose parts hold the rows and columns of the local engine.
 
     The name of the folder gives the kind of the parts; parts of TSV and CSV have a header each. Values equal
-    the local engine's to the last bit, text to the byte. Parts in the order of their names have the rows of
-    one input file in its order. The folder exists only when it is complete.
-
-    columns, keep, suffix, safe  as in `qe.scoring.jobs.score_file`
-
-    Raises InputError as `read_table` does, and for a model, input or output that cannot be used.
+    the local engine's to the last bit, text to the byte. The folder exists only when it is complete.
     """
     kind = row_formats.kind_of(Path(output))
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
@@ -139,7 +134,6 @@ class Table:
 
     columns  that the input declares; None for JSONL, whose rows name their own
     headers  those, or the keys of the first row
-    types    column -> its type in Parquet; empty for JSONL
     """
 
     name: str
@@ -153,11 +147,7 @@ class Table:
         return self.kind in ("tsv", "csv", "jsonl")
 
     def located(self, frame: Any) -> tuple[Any, dict[Split, int] | None]:
-        """Lines or columns with their splits, and the number of rows before each split.
-
-        None for a table that is not made of files: its rows have no order. Raises InputError for an input
-        that Spark cannot read.
-        """
+        """Lines or columns with their splits, and the number of rows before each split (None: unordered)."""
         from pyspark.errors import AnalysisException
 
         if not self.is_text:
@@ -178,8 +168,7 @@ class Table:
     ) -> Iterator[list[tuple[int | None, Row]]]:
         """(number in the input from 1, row) of each batch; None instead of the number without an order.
 
-        Raises InputError for bytes that are not UTF-8, CSV records of several lines, and a file with another
-        header than the first.
+        Raises InputError for CSV records of several lines, and a file with another header than the first.
         """
         split, number = None, 0
         for batch in batches:
@@ -220,10 +209,7 @@ class Table:
 
 
 def read_table(session: Any, name: str) -> tuple[Table, Any]:
-    """A table file, a folder of such files (Parquet, TSV, CSV, JSONL, by its name), or a table of Spark's.
-
-    With its frame. Raises InputError for an input of another kind, or an empty one.
-    """
+    """A table file, a folder of such files (Parquet, TSV, CSV, JSONL, by its name), or a table of Spark's."""
     from pyspark.sql.functions import col
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -337,8 +323,6 @@ def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
 
     Works in any file system that Spark knows. Files that Spark's committer leaves of failed tasks are removed
     with the temporary folder.
-
-    Raises InputError if `output` exists, unless `overwrite` and it is a folder Spark wrote.
     """
     path = session._jvm.org.apache.hadoop.fs.Path(output)
     files = path.getFileSystem(session._jsc.hadoopConfiguration())
@@ -382,7 +366,7 @@ def _check_output(session: Any, files: Any, path: Any, output: str, overwrite: b
 
 
 def check_inputs(inputs: Sequence[str]) -> str:
-    """The only input. Raises InputError for two parallel files, which Spark would not read line by line."""
+    """The only input; two parallel files Spark would not read line by line."""
     if len(inputs) != 1:
         raise InputError(
             "--engine spark takes one table, not parallel text files",

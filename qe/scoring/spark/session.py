@@ -41,11 +41,9 @@ _LOOPBACK = {
 def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
     """A session on `master` (default: this machine's cores), stopped at the end of the block.
 
-    An active session (a notebook's) is used as it is and stays open. Further settings come from
-    `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS.
-
-    Raises InputError if PySpark or Java is not installed or the master does not answer; and, inside the
-    block, for an InputError raised on an executor and for a path or table that Spark does not find.
+    An active session (a notebook's) is used and stays open. Further settings come from
+    `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS. Raises InputError if PySpark or Java is not
+    installed or the master does not answer, and for errors of the input on executors.
     """
     check_installed()
     with warnings.catch_warnings():
@@ -63,7 +61,6 @@ def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
 
 
 def check_installed() -> None:
-    """Raises InputError if PySpark or a Java runtime is missing."""
     if importlib.util.find_spec("pyspark") is None:
         raise InputError("--engine spark needs PySpark", remedy=install("spark"))
     home = os.environ.get("JAVA_HOME")
@@ -94,11 +91,7 @@ def input_errors() -> Iterator[None]:
 
 
 def on_loopback(master: str) -> bool:
-    """Whether master and executors are on this machine.
-
-    >>> [on_loopback(m) for m in ("local[2]", "spark://127.0.0.1:7077", "spark://head:7077", "yarn")]
-    [True, True, False, False]
-    """
+    """Whether master and executors are on this machine."""
     return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 
@@ -152,10 +145,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def ship_folder(session: Any, folder: Path) -> str:
-    """Send a folder to every executor, as an archive of Spark's; returns its name for `shipped`.
-
-    A folder with the same files is sent once in a session.
-    """
+    """Send a folder to every executor, once in a session; returns its name for `shipped`."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     stamps = [(str(f.relative_to(folder)), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
     name = f"qe-{digest(stamps)}"

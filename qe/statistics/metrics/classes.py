@@ -32,7 +32,6 @@ def matthews(counts: FloatArray) -> FloatArray:
 
 
 def f1_score(right: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Harmonic mean of precision and recall of a class, from what is found and what is missed or alarmed."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(2.0 * right / (2.0 * right + wrong))
 

@@ -12,11 +12,9 @@ from qe.statistics.metrics.ranks import tie_groups
 
 
 class Kendall(RankedMetric):
-    """Kendall's tau-b, -1 .. 1, which corrects for ties.
+    """Kendall's tau-b, -1 .. 1, which corrects for ties; NaN if gold or predictions are constant.
 
     (concordant - discordant) / sqrt(pairs untied in gold x pairs untied in predictions).
-
-    NaN if gold or predictions are constant. O(n log n).
 
     >>> round(Kendall().score(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])), 6)
     0.666667

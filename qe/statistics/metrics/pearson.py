@@ -17,9 +17,8 @@ _MAX_RATIO = 1e150  # of the full range to that of the middle values: squares of
 class Pearson(AdditiveMetric, ExchangedMetric):
     """Linear correlation of gold and predictions, -1 .. 1; NaN if one of them is constant.
 
-    The statistics are moments of standardised values: the correlation is the same, sums keep their digits.
-    Exchanges measure the difference in units of its standard error, after DiCiccio and Romano 2017:
-    tests of the plain difference reject too often where labels have heavy tails.
+    Exchanges measure the difference in units of its standard error, after DiCiccio and Romano 2017: tests of
+    the plain difference reject too often where labels have heavy tails.
 
     >>> Pearson().score(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0]))
     1.0
@@ -46,10 +45,7 @@ class Pearson(AdditiveMetric, ExchangedMetric):
         return np.where(defined, np.clip(correlation, -1.0, 1.0), np.nan)
 
     def on_common_scale(self, predicted: FloatArray) -> FloatArray:
-        """Predictions with median 0 and a 10th to 90th percentile range of 1.
-
-        A few huge values do not set the scale.
-        """
+        """Predictions with median 0 and a 10th to 90th percentile range of 1."""
         low, middle, high = np.quantile(predicted, [0.1, 0.5, 0.9])
         full = np.ptp(predicted)
         spread = high - low if full < _MAX_RATIO * (high - low) else full

@@ -11,13 +11,7 @@ from qe.statistics.metric import METRICS, RankedMetric
 
 
 def tie_groups(values: FloatArray) -> tuple[IntArray, int]:
-    """(n,) the group of each value and the number of groups.
-
-    Group 0 has the smallest value; equal values share a group.
-
-    >>> tie_groups(np.array([2.0, 1.0, 2.0]))
-    (array([1, 0, 1]), 2)
-    """
+    """(n,) the group of each value, in rising order, and the number of groups; equal values share one."""
     distinct, groups = np.unique(values, return_inverse=True)
     return groups.astype(np.int64), len(distinct)
 
