@@ -142,7 +142,6 @@ def _sample_rows(fold: FoldData, fraction: float, seed: int) -> FoldData:
 
 
 def to_json(ablation: Ablation) -> dict[str, Any]:
-    """Plain values: the report, columns per system, the learning curve, the candidate."""
     return {
         "candidate": ablation.candidate.settings(),
         "columns": dict(ablation.sizes),
@@ -152,7 +151,6 @@ def to_json(ablation: Ablation) -> dict[str, Any]:
 
 
 def ablation_tables(ablation: Ablation) -> list[Table]:
-    """The subsets of features compared with the reference, and the curve over training rows."""
     columns = [Column("training rows"), *(Column(METRICS.get(m).title, m) for m in _TABLE_METRICS)]
     rows = [
         [count(size), *(METRICS.get(m).formatted(values[m]) for m in _TABLE_METRICS)]
@@ -162,7 +160,6 @@ def ablation_tables(ablation: Ablation) -> list[Table]:
 
 
 def subsets_table(ablation: Ablation) -> Table:
-    """The subsets of features; differences from the reference, if they were tested."""
     titles = [METRICS.get(metric).title for metric in _TABLE_METRICS]
     columns = [Column("features"), Column("columns", drop=1), Column(titles[0], _TABLE_METRICS[0])]
     columns += [Column("difference"), Column("p (Holm)", "p")]
@@ -213,7 +210,6 @@ class LearningCurve:
     sizes: tuple[Size, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         sizes = [
             {
                 "rows": size.rows,
@@ -229,11 +225,9 @@ class LearningCurve:
         }
 
     def summary(self) -> Table:
-        """Figures by training rows."""
         return curve_table(self, "")
 
     def percentage_slope(self, metric: str) -> float:
-        """See `percentage_slope`."""
         return percentage_slope(
             [size.rows for size in self.sizes], [size.mean(metric) for size in self.sizes]
         )
@@ -243,7 +237,6 @@ def percentage_slope(rows: Sequence[float], errors: Sequence[float]) -> float:
     """The slope S of error = a rows^b, in %: the share of the error that remains when the rows are doubled.
 
     S = 100 * 2^b by least squares of logarithms; NaN for fewer than two sizes, and errors not above 0.
-
     Source: Bertoldi et al. 2012, equations 1 and 2 (model U).
 
     >>> round(percentage_slope([100, 200, 400], [0.5, 0.45, 0.405]), 6)
@@ -289,11 +282,8 @@ def learning_curve(
 ) -> LearningCurve:
     """Figures of models that learn from `sizes` rows, drawn `draws` times from each fold's training rows.
 
-    A larger draw holds the smaller one of the same number; all rows are drawn once. Families that learn from
-    labels learn from the drawn rows only, rows of other datasets help at every size, and resources may hold
-    the references of all rows.
-
-    Raises InputError if a fold has fewer rows than the largest size, or resources hold post-edits.
+    Families that learn from labels learn from the drawn rows only, rows of other datasets help at every size,
+    and resources may hold the references of all rows. Raises InputError if resources hold post-edits.
     """
     if experiment.resources is not None and set(experiment.resources.texts) - {"reference"}:
         raise InputError(
@@ -343,7 +333,6 @@ def _sampled_folds(data: Prepared, size: int, seed: np.random.SeedSequence) -> l
 
 
 def curve_table(curve: LearningCurve, suffix: str) -> Table:
-    """A row for each number of training rows: means of the draws, with intervals over segments."""
     columns = [Column("training rows")]
     columns += [Column(METRICS.get(m).title, m, drop=place) for place, m in enumerate(CURVE_METRICS)]
     rows = [
@@ -360,7 +349,6 @@ def curve_table(curve: LearningCurve, suffix: str) -> Table:
 
 
 def learning_curve_plot(curves: Mapping[str, LearningCurve], metric: str) -> Figure:
-    """Mean over draws by training rows, with the interval over segments; draws as points."""
     figure, axes = canvas(7.0, 4.4)
     for name, curve in curves.items():
         _draw(axes, curve, metric, name if len(curves) > 1 else "mean", BLUE if name == ALONE else ORANGE)

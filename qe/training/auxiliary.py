@@ -51,7 +51,6 @@ class Negatives:
         return np.full(len(rows), gold.min() if self.scale.higher_is_better else gold.max())
 
     def weights(self, rows: NDArray[np.int64]) -> FloatArray:
-        """(m,) 1: they count as real rows."""
         return np.ones(len(rows))
 
     def perturbed(self, segments: Segments) -> tuple[Segments, NDArray[np.int64]]:
@@ -77,8 +76,6 @@ class Auxiliary:
     scale       of its labels
     onto        the scale of the first dataset's labels
     importance  (n,) weights of its rows; a row of the first dataset has 1
-    provenance  file -> SHA-256 of the content
-    files       where they are
     """
 
     section: DatasetSection
@@ -93,7 +90,6 @@ class Auxiliary:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the auxiliary data."""
         section = self.section
         settings = (section.weight, section.scaling, section.align, section.joint)
         features = self.extraction.feature_set.fingerprint
@@ -110,7 +106,6 @@ class Auxiliary:
         return replace(split, scores=labels)
 
     def added(self, rows: NDArray[np.int64], table: pd.DataFrame) -> "AddedRows":
-        """Some of its rows with their features."""
         return AddedRows(self, rows, self.split.take(rows).segments.source, table)
 
     def labels(self, rows: NDArray[np.int64], gold: FloatArray) -> FloatArray:
@@ -172,8 +167,8 @@ def join_rows(
 def aligned(table: pd.DataFrame, primary: pd.DataFrame) -> pd.DataFrame:
     """Columns moved and stretched to the mean and deviation that they have in `primary`, NaN aside.
 
-    They are stretched by 1/2 to 2: a column that hardly varies in `primary` would otherwise dominate what was
-    learned of its wide range elsewhere. A constant column is moved only; one undefined throughout stays.
+    They are stretched by 1/2 to 2: a column that hardly varies in `primary` would otherwise dominate. A
+    constant column is moved only.
     """
     deviation = table.std(ddof=0).replace(0.0, np.nan)
     factor = (primary.std(ddof=0) / deviation).fillna(1.0).clip(1 / _MAX_STRETCH, _MAX_STRETCH)
@@ -185,14 +180,11 @@ def aligned(table: pd.DataFrame, primary: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class FoldTables:
-    """Feature tables of one fold: training rows, held-out rows and added rows."""
-
     train: pd.DataFrame
     test: pd.DataFrame
     added: tuple[AddedRows, ...] = ()
 
     def inner(self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64]) -> "FoldTables":
-        """A fold inside the training rows, with their features."""
         return FoldTables(self.train.iloc[train_rows], self.train.iloc[test_rows], self.added)
 
 

@@ -42,14 +42,13 @@ class AuxiliaryLabels:
     A set of rows learns (w y + v h) / (w + v), where y is the label, w the row's weight (1 on average), h the
     second label on mean, deviation and direction of y in these rows, and v its weight. With "auto", v is
     chosen among WEIGHTS by ridge regression, learned from the mixture in four fifths of the rows and compared
-    with y in the others (Pearson, rows weighted by w; parts made as the experiment's folds are): the smallest
-    that is not worse than the best by more than the standard error of the difference over the parts (the rule
-    of one standard error: Breiman et al. 1984, "Classification and Regression Trees").
+    with y in the others (Pearson, rows weighted by w): the smallest that is not worse than the best by more
+    than the standard error of the difference over the parts (the rule of one standard error: Breiman et al.
+    1984, "Classification and Regression Trees").
 
     kind     `hter`, made from the post-edits, or `da`, direct assessments in addition to another label
     values   the second label by the id of the segment
     static   the columns of all training rows by families that learn nothing, for "auto"
-    setting  the weight v
     """
 
     experiment: Experiment
@@ -76,7 +75,6 @@ class AuxiliaryLabels:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of everything that the mixture depends on."""
         rule = (
             (WEIGHTS, _PARTS, _PENALTY, "one standard error, of all rows of the fold")
             if self.setting == "auto"
@@ -93,10 +91,10 @@ class AuxiliaryLabels:
         )
 
     def mixed(self, split: Split, rows: Split | None = None) -> Split:
-        """The rows with mixed labels, for families that learn from labels.
+        """The rows with mixed labels, for families that learn from labels; weights replace those by
+        annotators.
 
-        The weight of the second label comes from all `rows`, if the split is a part of them. Weights of the
-        mixture replace those by annotators: families know no others.
+        `rows` are all rows, from which the weight of the second label comes, if the split is a part of them.
         """
         labels, weights = self._mixture(split, self.weight(split if rows is None else rows))
         known = split.annotators is not None and self.experiment.weights == "annotators"
@@ -119,7 +117,6 @@ class AuxiliaryLabels:
         return self._weights_by_split[key]
 
     def note(self, split: Split) -> str:
-        """What was mixed, for the report."""
         how = CHOSEN if self.setting == "auto" else ""
         return NOTE.format(label=self.scale.name, other=_NAMES[self.kind], weight=self.weight(split), how=how)
 

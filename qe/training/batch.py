@@ -35,10 +35,7 @@ def train_all(
     on_outcome: Callable[[Outcome], None] | None = None,
     progress: Progress = silent,
 ) -> tuple[list[Outcome], list[Board]]:
-    """Runs the experiments in turn into `output/NAME`, then ranks them, by dataset and over several datasets.
-
-    With `resume`, experiments that have a report are trained again only if they changed.
-    """
+    """Runs the experiments in turn into `output/NAME`, then ranks them, by dataset and over several."""
     with locked_folder(output, "train", earlier_files=(f"*/{STATE}",)):
         outcomes: list[Outcome] = []
         with tracked.batch([plan.experiment for plan in plans]) as run:

@@ -65,7 +65,6 @@ def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
 
 
 def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
-    """The mistakes of an experiment whose keys are right, a line each, with their places."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
         yield from _check_dataset(experiment.dataset, "dataset")
     yield from _check_auxiliary_datasets(experiment)
@@ -352,7 +351,6 @@ def _check_model_name(experiment: Experiment) -> Iterator[str]:
 
 
 def check_path(section: DatasetSection, place: str) -> None:
-    """Raises InputError if there is nothing at the path of a dataset."""
     if not section.path.exists():
         raise InputError(
             f"no such dataset: {section.path}", location=f"{place}.path", remedy="check it, or --data-root"
@@ -461,10 +459,7 @@ def _installed(
 
 
 def without_missing(plan: Plan) -> Plan:
-    """The plan without missing annotators and engines, and without features that need them.
-
-    `omitted` lists them. Raises InputError if nothing that can be trained is left.
-    """
+    """The plan without missing annotators and engines, and without features that need them (`omitted`)."""
     absent = [program for program in _programs(plan.experiment) if program.absent]
     if not absent:
         return plan
@@ -506,12 +501,10 @@ Setting = Mapping[str, str]  # key -> value, as YAML
 
 
 def settings_of(sweep: Sequence[str], max_runs: int = MAX_RUNS) -> list[Setting]:
-    """All combinations of `KEY=VALUE,VALUE` and `KEY=FIRST..LAST`.
+    """All combinations of `KEY=VALUE,VALUE` and `KEY=FIRST..LAST`, at most `max_runs`.
 
     >>> settings_of(["learner.kind=ridge,lightgbm", "seed=0..1"])[1]
     {'learner.kind': 'ridge', 'seed': '1'}
-
-    Raises InputError for another form, a key that is named twice, and more than `max_runs` combinations.
     """
     values: dict[str, Sequence[Any]] = {}
     for text in sweep:

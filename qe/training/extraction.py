@@ -53,7 +53,7 @@ class Sharing:
     others of a. These are m (m - 1) / 2 + m fits, and one more for every fold that is a proper part of a
     group. No row's value ever comes from its own label, or from a label of the fold that is held out.
 
-    parts  k arrays, the held-out rows of each fold: a partition of the rows
+    `parts` are k arrays, the held-out rows of each fold: a partition of the rows.
     """
 
     parts: Sequence[Rows]
@@ -75,19 +75,16 @@ class Sharing:
 
     @cached_property
     def group_of(self) -> list[int]:
-        """The group of every fold."""
         parts = np.array_split(np.arange(len(self.parts)), min(_GROUPS, len(self.parts)))
         return [group for group, part in enumerate(parts) for _ in part]
 
     @cached_property
     def rows(self) -> list[Rows]:
-        """The rows of every group, ascending."""
         pairs = list(zip(self.parts, self.group_of, strict=True))
         groups = range(max(self.group_of) + 1)
         return [np.sort(np.concatenate([rows for rows, g in pairs if g == group])) for group in groups]
 
     def outside(self, *rows: Rows) -> Rows:
-        """All rows but these."""
         return np.setdiff1d(np.arange(self.n), np.concatenate(rows))
 
     def fits(self) -> list[tuple[Rows, list[tuple[tuple[int, int], Rows]]]]:
@@ -121,7 +118,6 @@ class Sharing:
 
 
 def extracted(features: FeatureSet, i: int, segments: Segments) -> FloatArray:
-    """The columns of an extractor that learns nothing, computed in this process."""
     return checked(features.extractors[i], segments)
 
 
@@ -133,7 +129,6 @@ class Extraction:
                    saw them, unless fits are shared
     compute        runs an extractor that learns nothing; None: `extracted`
     part_features  the features with the resources of rows whose texts are in the others'
-                   (`features/core/out_of_fold.py`); extractors that learn handle them themselves
     labels         further labels of the same segments, mixed into the one that families learn
     """
 
@@ -202,7 +197,6 @@ class Extraction:
         return self._joined(train, trained, segments), self.scored(fitting, scoring, test)
 
     def scored(self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Features of other rows than those learned from."""
         static = self.static(scoring) if static is None else static
         applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
         return self._joined(static, applied, scoring)
@@ -220,7 +214,6 @@ class Extraction:
 
     @property
     def fitted_families(self) -> list[tuple[int, FittedExtractor]]:
-        """The extractors that learn from labels, and their places."""
         extractors = enumerate(self.feature_set.extractors)
         return [(i, extractor) for i, extractor in extractors if isinstance(extractor, FittedExtractor)]
 
@@ -309,10 +302,7 @@ class Extraction:
     def training_places(
         self, i: int, split: Split, folds: Sequence[Fold], fold: int | None = None
     ) -> dict[Kind, list[FloatArray | None]]:
-        """P(BAD) of the words of a fold's training rows (None: all rows), out of fold.
-
-        The models are those that gave the columns of `folds`. Held-out rows of the fold have None.
-        """
+        """P(BAD) of the words of a fold's training rows (None: all), out of fold; None for held-out rows."""
         sharing = Sharing.of_folds(folds)
         if sharing is not None:
             parts = sharing.training_parts(fold)
@@ -379,7 +369,6 @@ class Extraction:
         return self._keys[i]
 
     def _cached(self, i: int, key: Sequence[object], compute: Callable[[], FloatArray]) -> FloatArray:
-        """The columns of an extractor from the cache, or computed, which are then stored."""
         kind = self.feature_set.configs[i]["kind"]
         name = f"{kind}-{digest(self._key(i), *key)}.npy"
         path = cache_entry(self.cache, "features", name) if self.cache else None
@@ -422,7 +411,6 @@ def _source(extractor: Extractor) -> str:
 
 
 def cached_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Family:
-    """The fitted family in the folder `path`, where the result of `fit` is stored. InputError for damage."""
     if path is None:
         return fit()
     recorded = path / _CHECKSUMS

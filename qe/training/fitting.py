@@ -49,7 +49,6 @@ def guard_predictions(
 
 
 def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:
-    """The model: the candidate fitted on all training rows, with only what scoring needs."""
     experiment, segments, labels = prepared.experiment, prepared.training.segments, prepared.scores
     rows, scale = prepared.learned_rows(), prepared.dataset.scale
     pipeline = fit(best.pipeline(experiment.seed), rows.table, rows.scores, rows.weights)

@@ -35,7 +35,6 @@ class CandidateFailed(InputError):
 
     @property
     def reason(self) -> str:
-        """Why, on one line."""
         return self.problem
 
 
@@ -62,7 +61,6 @@ def failures_of(candidate: Candidate) -> Iterator[None]:
 
 
 def finite(predicted: FloatArray) -> FloatArray:
-    """The predictions. Raises FloatingPointError if one is no finite number."""
     wrong = int(np.count_nonzero(~np.isfinite(predicted)))
     if wrong:
         raise FloatingPointError(f"{wrong} of {len(predicted)} predictions are not finite")
@@ -73,8 +71,7 @@ def finite(predicted: FloatArray) -> FloatArray:
 class FoldData:
     """One fold: features and labels of its training rows and of its held-out rows.
 
-    Imputing and scaling are fitted once per fold, a selector once for every choice of its parameters; the
-    last fitted candidate is kept.
+    Imputing and scaling are fitted once per fold, a selector once for every choice of its parameters.
 
     rows           (m,) places of the held-out rows
     training_rows  (n,) places of the training rows among the rows that a kernel's columns are for
@@ -108,7 +105,6 @@ class FoldData:
         return self.scaled if candidate.scaled else self.imputed
 
     def fitted(self, candidate: Candidate, seed: int) -> Predict:
-        """The candidate fitted on the training rows."""
         name = f"{_name(candidate)} {seed}"
         if self._last is None or self._last[0] != name:
             self._last = (name, self._fit(candidate, seed))
@@ -163,8 +159,6 @@ def _name(candidate: Candidate) -> str:
 
 @dataclass
 class _Best:
-    """The best candidate so far: its loss, its name, and its predictions of every fold."""
-
     loss: float = float("inf")
     name: str = ""
     predictions: list[FloatArray] = field(default_factory=list)
@@ -224,5 +218,4 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """Factor of the first metric by which less is better."""
         return -1.0 if self.directions[0] == "maximize" else 1.0

@@ -46,16 +46,13 @@ class Plan:
 
     @cached_property
     def parts(self) -> list[str]:
-        """The resources that the features need."""
         return parts_needed(self.features)
 
     @property
     def space(self) -> "Space":
-        """The search space."""
         return Space(self.experiment.learner, self.experiment.selection)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         made, data, space = self.experiment, self.experiment.dataset, self.space
         return {
             "name": made.name,
@@ -77,7 +74,6 @@ class Plan:
         }
 
     def summary(self) -> Table:
-        """The stages and sizes of the run."""
         return entries("experiment", self.experiment.name, self._lines().items())
 
     def __str__(self) -> str:
@@ -119,14 +115,12 @@ class Space:
         return Candidate(*first, selector.kind, _values(trial, selector, "selector"), self.clip)
 
     def distributions(self) -> dict[str, Distribution]:
-        """All parameters by their names in the study."""
         spaces = [(section, _space(section, "learner")) for section in self.learners]
         spaces += [(section, _space(section, "selector")) for section in self.selectors]
         return {f"{s.kind}.{name}": value for s, space in spaces for name, value in space.items()}
 
     @property
     def single(self) -> bool:
-        """Whether there is nothing to search."""
         return not self.distributions() and len(self.learners) == len(self.selectors) == 1
 
     def grid(self) -> dict[str, list[Any]]:

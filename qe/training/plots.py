@@ -41,11 +41,9 @@ _MAX_VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
 def study_history(values: ArrayLike, direction: Literal["maximize", "minimize"], metric: str) -> Figure:
-    """The objective per trial, in trial order, and the best value so far.
+    """The objective per trial (n,), NaN without a value, in trial order, and the best value so far.
 
-    values  (n,) one per trial, NaN for trials without a value (failed, pruned)
-
-    Values that would flatten the rest are triangles at the edge. Raises InputError if no trial has a value.
+    Values that would flatten the rest are triangles at the edge.
     """
     heights, higher = np.asarray(values, np.float64), direction == "maximize"
     finished = np.isfinite(heights)
@@ -251,13 +249,7 @@ def feature_importance(
     unit: str = "importance",
     spread_name: str = "± 1 standard deviation",
 ) -> Figure:
-    """The `top` features of highest importance, highest first.
-
-    values  (k,) importance per name; the subtitle counts undefined ones, which are not drawn
-    spread  (k,) half-length of each whisker, in the same unit
-
-    Raises InputError if names and values differ in number, or nothing is defined.
-    """
+    """The `top` features of highest importance, highest first; `spread` has half-lengths of whiskers."""
     heights = np.asarray(values, np.float64)
     if len(names) != len(heights):
         raise InputError(
@@ -288,7 +280,6 @@ def feature_importance(
 
 
 def prediction_figures(output: Path, report: Mapping[str, Any], split: str) -> dict[str, Figure]:
-    """Figures of a finished run's split. Raises InputError for one without labels, or that is not there."""
     table = pd.read_parquet(output / "predictions.parquet").dropna(subset=["gold", "predicted"])
     rows = table[table["split"] == known_name("split with labels", split, table["split"].unique())]
     gold, predicted = (np.asarray(rows[name], np.float64) for name in ("gold", "predicted"))

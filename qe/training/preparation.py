@@ -62,7 +62,6 @@ class Prepared:
     training      the rows that are learned from; all have labels
     repeats       the folds of every repeat: every training row is held out once in each
     calibration   labelled rows that are not learned from, for split-conformal intervals
-    auxiliaries   auxiliary training datasets
     negatives     makes perturbed training rows, which the learner sees in addition
     leaks         pairs that are in both training and evaluation data, a sentence each
     """
@@ -80,7 +79,6 @@ class Prepared:
 
     @property
     def scores(self) -> FloatArray:
-        """(n,) labels of the training rows."""
         return reading.scores_of(self.training)
 
     def learned(
@@ -96,7 +94,6 @@ class Prepared:
 
     @cached_property
     def test(self) -> str | None:
-        """The split that predictions.tsv is for, if there is one."""
         return reading.test_split(self.dataset, self.experiment)
 
     @cached_property
@@ -107,13 +104,11 @@ class Prepared:
 
     @property
     def other_splits(self) -> dict[str, Split]:
-        """The splits that are not learned from."""
         learned = self.experiment.split.train
         return {name: split for name, split in self.dataset.splits.items() if name not in learned}
 
     @property
     def first_folds(self) -> list[Fold]:
-        """The folds of the first repeat."""
         return self.repeats[0]
 
     def training_table(self) -> pd.DataFrame:
@@ -140,10 +135,7 @@ class Prepared:
     def fold(
         self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64], tables: Tables | None = None
     ) -> FoldTables:
-        """Features of one fold; families that learn are fitted on its training rows and those added.
-
-        tables  of the rows of the first dataset, if they are known
-        """
+        """Features of one fold; families that learn are fitted on its training rows and those added."""
         first, scored = self.training.take(train_rows), self.training.take(test_rows).segments
         fitting = Fitting.for_fold(first, self.auxiliaries, scored)
         if tables is None:
@@ -211,9 +203,7 @@ def prepare(
 ) -> Prepared:
     """Reads the data, makes the folds, and loads or builds the resources.
 
-    calibrating  whether the rows that split-conformal intervals need are set aside
-
-    Raises InputError for data that cannot be used.
+    With `calibrating`, the rows that split-conformal intervals need are set aside.
     """
     dataset = (
         reading.read_dataset(plan.experiment)
@@ -279,10 +269,7 @@ def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progre
 def build(
     plan: Plan, rows: TrainingRows, cache: Path, progress: Progress
 ) -> tuple[FeatureSet, Bundle | None, OutOfFold[FeatureSet] | None]:
-    """The extractors, their resources, and the extractors with resources without the texts of each part.
-
-    Raises InputError for what they lack.
-    """
+    """The extractors, their resources, and the extractors with resources without the texts of each part."""
     section, trees = plan.experiment.resources, plan.experiment.trees
     check_files(plan.features)
     bundle: Bundle | None

@@ -48,7 +48,6 @@ def read_dataset(
 
 
 def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
-    """The dataset, tokenized as the experiment's `text` section sets."""
     section = experiment.text
     changes: dict[str, Any] = {"kind": section.tokenizer, "normalise": section.normalise}
     changes = {key: value for key, value in changes.items() if value is not None}
@@ -85,11 +84,7 @@ def translated(
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """All rows with labels, and how they are divided.
-
-    corpus       segments that resources are built from if there is no parallel corpus
-    calibration  rows for split-conformal intervals; None: there are none
-    """
+    """All rows with labels, and how they are divided; `corpus` is for resources without parallel text."""
 
     labelled: Split
     training: Split
@@ -168,7 +163,6 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
 
 
 def scores_of(split: Split) -> FloatArray:
-    """(n,) labels. Raises InputError for a split without labels."""
     if split.scores is None:
         raise InputError("these segments have no labels")
     return split.scores
@@ -182,7 +176,6 @@ def sampled(split: Split, rows: int | None, seed: int) -> Split:
 
 
 def group_column(segments: Segments, name: str) -> Column:
-    """The values of a column. Raises InputError if the segments lack it."""
     columns = dict(segments.columns())
     if name not in columns:
         others = [column for column in columns if column not in ("source", "target", "id")]
@@ -195,7 +188,6 @@ def group_column(segments: Segments, name: str) -> Column:
 
 
 def grouping_of(experiment: Experiment) -> Grouping | None:
-    """The groups that are calibrated separately; None for one group of all."""
     section = experiment.intervals
     if section.group_by is None:
         return None
@@ -203,10 +195,7 @@ def grouping_of(experiment: Experiment) -> Grouping | None:
 
 
 def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
-    """(n,) row weights: numbers of annotators or a column, to `weight_power`, relative to the mean.
-
-    None if all rows count the same. Raises InputError if the weights are not known, or all are 0.
-    """
+    """(n,) row weights: numbers of annotators or a column, to `weight_power`; None if all count the same."""
     if experiment.weights == "none":
         return None
     counts = row_counts(split, experiment)
@@ -224,7 +213,6 @@ def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
 
 
 def row_counts(split: Split, experiment: Experiment) -> FloatArray | None:
-    """(n,) the numbers that the experiment weighs rows by; None if the split lacks them."""
     return split.annotators if experiment.weights == "annotators" else split.row_weights
 
 
@@ -240,8 +228,6 @@ def rescaled(
     >>> labels, gold = np.array([0.0, 0.2, 0.4]), np.array([-10.0, 0.0, 10.0])
     >>> rescaled(labels, hter, gold, da, "standard").round(9).tolist()
     [10.0, 0.0, -10.0]
-
-    Raises InputError for `none` if name or direction of the scales differ.
     """
     sign = scale.sign * onto.sign
     if method == "none":
@@ -266,9 +252,5 @@ def unrepeated(texts: Sequence[str], sources: Iterable[str]) -> NDArray[np.int64
 
 
 def letters(text: str) -> str:
-    """Letters and digits in lower case, which tokenization keeps; the text itself if there are none.
-
-    >>> letters("It &apos;s Anna 's .") == letters("It's Anna's.")
-    True
-    """
+    """Letters and digits in lower case, which tokenization keeps; the text itself if there are none."""
     return _NO_LETTER.sub("", html.unescape(text)).casefold() or text.strip()

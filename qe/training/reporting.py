@@ -57,7 +57,6 @@ class TrainingResult:
     predictions  split -> its predictions, for every split that was not learned from
     covered      split -> coverage of the intervals, for every labelled one that they were not made from
     words        word-level results; None for a model without word labels
-    robustness   the perturbed rows, and their scores; None unless set
     """
 
     prepared: Prepared
@@ -73,7 +72,6 @@ class TrainingResult:
 
     @property
     def out_of_fold(self) -> FloatArray:
-        """(n,) out-of-fold predictions of the first repeat."""
         first: FloatArray = self.repeats[0]
         return first
 
@@ -198,7 +196,6 @@ def per_fold(prepared: Prepared, predicted: FloatArray, folds: Sequence[Fold]) -
 
 
 def on_test(prepared: Prepared, predictions: Mapping[str, FloatArray]) -> dict[str, Any] | None:
-    """The report on the test split; None if there is none or its labels are not known."""
     test, scale = prepared.test, prepared.dataset.scale
     if test is None or prepared.dataset.split(test).scores is None:
         return None
@@ -226,7 +223,6 @@ def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] 
 def repeat_figures(
     prepared: Prepared, predicted: FloatArray, rows: NDArray[np.int64] | slice = slice(None)
 ) -> dict[str, float]:
-    """The metrics of (n,) out-of-fold predictions of one repeat, in these rows."""
     sign = prepared.dataset.scale.sign
     gold, predicted = sign * prepared.scores[rows], sign * predicted[rows]
     names = REPEATED if prepared.dataset.scale.classes is None else (*CLASS_METRICS, *REPEATED)
@@ -294,7 +290,6 @@ def equation(model: Model, names: list[str]) -> str:
 
 
 def about(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The origin of a model, for its card."""
     figures = report["cross_validation"]["systems"][report["experiment"]["name"]]
     return {
         "trained": date.today().isoformat(),

@@ -48,7 +48,6 @@ class Reproduction:
         return not self.differences
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return {
             "figures": self.figures,
             "same": self.identical,
@@ -77,10 +76,7 @@ def report_of(run: str) -> dict[str, Any]:
 def reproduce(
     run: str, output: Path, *, cache: Path, overrides: Sequence[str] = (), progress: Progress = silent
 ) -> Reproduction:
-    """Trains a run (`report_of`) again into `output`, untracked, and compares the two reports.
-
-    Raises InputError if there is no finished run, or one of data in memory.
-    """
+    """Trains a run (`report_of`) again into `output`, untracked, and compares the two reports."""
     then = report_of(run)
     with damage_reported("the report", Path(run), _REMEDY):
         experiment, notes = _experiment(then, overrides)
@@ -104,7 +100,6 @@ def _perturbed_rows(report: Mapping[str, Any]) -> int | None:
 def compared(
     then: Mapping[str, Any], now: Mapping[str, Any], excluded: set[str], notes: Sequence[str] = ()
 ) -> Reproduction:
-    """The figures of two reports side by side, without some parts."""
     before, after = (dict(_figures(report, excluded)) for report in (then, now))
     recipes = (dict(_leaves(report["recipe"], "")) for report in (then, now))
     return Reproduction(len(before), _differences(before, after), _differences(*recipes), notes)

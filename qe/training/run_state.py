@@ -126,8 +126,6 @@ def _read(path: Path) -> dict[str, Any] | None:
 class Clock:
     """Seconds by part of the work: wall-clock time, and CPU time with finished child processes.
 
-    progress  reports the begin and end of parts
-
     A part within a part counts for itself only, so that all parts add up to the total.
 
     >>> clock = Clock()
@@ -144,7 +142,6 @@ class Clock:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """The block counts for `name`."""
         self._count()
         self._open.append(name)
         self.progress(name, 0, None)

@@ -49,7 +49,6 @@ class Finished:
 
     @property
     def is_best(self) -> bool:
-        """Whether no trial before it was as good."""
         return self.trial.number == self.best.number
 
 
@@ -62,7 +61,6 @@ class SearchResult:
 
     reproducible  whether the seed alone gives the same study again, however often it was stopped
     note          what was lost of a study that a crash had damaged; empty if nothing was
-    ended         why the search ended
     by_user       whether the user chose the trial
     section       the settings with the budgets that were spent, which repeat the search
     """
@@ -103,14 +101,12 @@ class SearchResult:
 
     @property
     def failures(self) -> list[dict[str, Any]]:
-        """Candidates that could not be computed, and why."""
         return [
             {"candidate": trial.user_attrs["candidate"], "reason": trial.user_attrs[studies.FAILURE]}
             for trial in studies.failed(self.study)
         ]
 
     def history(self) -> pd.DataFrame:
-        """One row per finished trial: number, values, parameters, seconds."""
         rows = [
             {
                 "trial": place,
@@ -138,13 +134,11 @@ class SearchResult:
 class Search:
     """A study that tries candidates until a budget of its section is spent; earlier trials count.
 
-    A study that was killed continues as if it had not been: running trials are closed as failed, and
-    the same parameters are drawn again. On a `shared` storage only trials whose process has fallen silent
-    are closed, and what is drawn depends on who is faster.
+    A study that was killed continues as if it had not been: running trials are closed as failed, and the same
+    parameters are drawn again. On a `shared` storage what is drawn depends on which process is faster.
 
     warm_start  parameters (by their names in the study) to try before anything is drawn
     identity    what the values of trials depend on; a study of another one is refused
-    location    what messages call the storage
     """
 
     objective: Objective
@@ -159,7 +153,6 @@ class Search:
 
     @cached_property
     def study(self) -> optuna.Study:
-        """The study. Raises InputError if it belongs to another experiment."""
         study = optuna.create_study(
             study_name=self.name, storage=self.storage, directions=self.objective.directions,
             load_if_exists=True,
@@ -173,7 +166,6 @@ class Search:
         return self.objective.space.most_trials(self.section)
 
     def best(self, trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
-        """The best of finished trials."""
         return min(trials, key=self._loss, default=None)
 
     def _loss(self, trial: FrozenTrial) -> float:
@@ -182,10 +174,7 @@ class Search:
     def result(
         self, trial_number: int | None = None, on_trial: OnTrial | None = None, progress: Progress = silent
     ) -> SearchResult:
-        """Searches until a budget is spent; `trial_number` chooses another trial than the best.
-
-        Raises InputError if too many trials fail, none could be finished, or none has the number.
-        """
+        """Searches until a budget is spent; `trial_number` chooses another trial than the best."""
         with studies.quiet():
             alike = self._prepare_drawing()
             reason = self._optimize(on_trial, progress)
@@ -203,20 +192,17 @@ class Search:
         )  # fmt: skip
 
     def add_trials(self, progress: Progress = silent) -> None:
-        """Adds trials until enough are finished or running."""
         with studies.quiet():
             self._prepare_drawing()
             self._optimize(None, progress, helping=True)
 
     def finished(self) -> list[Finished]:
-        """The finished trials, each with the best one until then."""
         with studies.quiet():
             trials = studies.finished(self.study)
         best = list(accumulate(trials, lambda *pair: min(pair, key=self._loss)))
         return [Finished(n, *pair) for n, pair in enumerate(zip(trials, best, strict=True), start=1)]
 
     def _prepare_drawing(self) -> bool:
-        """Whether all trials of the study are drawn in one way."""
         if self.shared:
             optuna.storages.fail_stale_trials(self.study)
         else:
@@ -431,7 +417,6 @@ def gathered(folds: Sequence[FoldData], predictions: Sequence[FloatArray], k: in
 
 
 def objective_of(prepared: Prepared, folds: Sequence[FoldData]) -> Objective:
-    """The objective of an experiment's search. Raises InputError for class metrics of a number."""
     experiment, scale = prepared.experiment, prepared.dataset.scale
     for metric in (*experiment.search.objective, experiment.evaluation.metric):
         if METRICS.get(metric).kind == "classes" and scale.classes is None:

@@ -47,10 +47,7 @@ def quiet() -> Iterator[None]:
 
 
 class JournalLock(JournalFileSymlinkLock):
-    """Optuna's lock of a journal; an interruption is raised unchanged, with the lock released.
-
-    Optuna's own, interrupted while it is acquired or released, hides it, and the search goes on.
-    """
+    """Optuna's lock of a journal; an interruption is raised unchanged, with the lock released."""
 
     def acquire(self) -> bool:
         with _interruptions_first():
@@ -80,10 +77,7 @@ def _lock(path: Path) -> JournalLock:
 
 
 def mended(address: str) -> str:
-    """Cuts a journal to its last whole line after a crash; a note on the loss, or an empty text.
-
-    The lock keeps writers away, whose unfinished lines would look like damage.
-    """
+    """Cuts a journal to its last whole line after a crash; a note on the loss, or an empty text."""
     check_study_storage(address)
     path = Path(address)
     if "://" in address or not path.is_file():
@@ -119,10 +113,7 @@ def _end_of_lines(path: Path) -> int:
 
 
 def storage_at(address: str) -> optuna.storages.BaseStorage:
-    """A storage that processes can share: a database URL, or a journal file.
-
-    Raises InputError if it cannot be reached, or belongs to another program.
-    """
+    """A storage that processes can share: a database URL, or a journal file."""
     check_study_storage(address)
     if "://" not in address:
         return journal(Path(address))
@@ -141,7 +132,6 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:
-    """A journal file, for processes on one machine. Raises InputError for a damaged or other file."""
     check_journal(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +145,7 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
 def claim(study: optuna.Study, identity: Identity, location: object) -> None:
     """Marks a new study as that of an experiment, or checks that it is.
 
-    Each of several writes its claim first, then reads the others': at most one gets the study. Raises
-    InputError, with the differences, if it belongs to another one.
+    Each of several processes writes its claim first, then reads the others': at most one gets the study.
     """
     owner = _OWNER + digest(*identity.items())
     owners = _owners(study)
@@ -187,12 +176,10 @@ def _trials(study: optuna.Study, *states: TrialState) -> list[FrozenTrial]:
 
 
 def running(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials that some process has begun."""
     return _trials(study, TrialState.RUNNING)
 
 
 def finished(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials with values."""
     return _trials(study, TrialState.COMPLETE)
 
 
@@ -339,9 +326,7 @@ def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: Sear
 def spent_budget(
     trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int
 ) -> SearchSection:
-    """The section with budgets that end a search at exactly these trials, should it have been resumed
-    with smaller ones.
-    """
+    """The section with the budgets that were spent, should the search have been resumed with smaller ones."""
     for n in range(1, len(trials)):
         best = min(
             (trial for trial in trials[:n] if trial.values),
@@ -364,11 +349,7 @@ def seconds_of(trials: Sequence[FrozenTrial]) -> float:
 
 
 def in_units(seconds: float) -> str:
-    """A duration as experiments write it.
-
-    >>> in_units(1200.0), in_units(90.0), in_units(45.0)
-    ('20m', '1.5m', '45s')
-    """
+    """A duration as experiments write it, such as 20m, 1.5m or 45s."""
     for unit, size in (("h", 3600), ("m", 60)):
         if seconds >= size and (10 * seconds / size) % 1 == 0:
             return f"{seconds / size:g}{unit}"

@@ -19,12 +19,10 @@ _RANKS = ((0.3, "enough to rank roughly"), (0.5, "enough to rank"), (0.7, "ranks
 
 
 def location(part: str) -> str:
-    """A part of a report, as sentences name it."""
     return "on the test split" if part == "test" else f"in {PARTS[part]}"
 
 
 def value_of(scores: Mapping[str, Any], metric: str) -> float | None:
-    """A system's score; None if it is undefined."""
     value = scores.get(json_name(metric))
     return None if value is None else float(value)
 
@@ -107,7 +105,6 @@ def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:
 
 
 def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
-    """A system's score with its interval, if it has one."""
     return METRICS.get(metric).formatted(
         value_of(scores, metric), scores.get("ci", {}).get(json_name(metric))
     )
@@ -184,7 +181,6 @@ def scores_table(
 
 
 def per_fold_table(report: Mapping[str, Any]) -> Table:
-    """The metrics of the experiment in each fold, with their mean and standard deviation."""
     system, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
     figures = report["cross_validation"]["systems"][system]["per_fold"]
     names = sorted(figures, key=lambda name: name != metric)

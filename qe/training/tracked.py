@@ -44,11 +44,6 @@ _NO_METRICS = ("interval", "n", "ci", "delta_avg_by_n")
 
 
 def title(metric: str) -> str:
-    """A metric's name as MLflow takes it.
-
-    >>> title("delta_avg"), title("large_error")
-    ('DeltaAvg', 'Large percent')
-    """
     return title_of(metric).replace("%", "percent")
 
 

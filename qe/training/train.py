@@ -74,7 +74,7 @@ class Outcome:
     def figures(self, part: str = "cross_validation") -> pd.DataFrame:
         """The scores of the model and of the baselines: a row a system, a column a metric.
 
-        part  `cross_validation`, `nested` or `test`; InputError if the run has no such part
+        `part` is `cross_validation`, `nested` or `test`; InputError if the run has no such part.
         """
         section = self.report.get(part)
         if not isinstance(section, dict) or "systems" not in section:
@@ -209,10 +209,7 @@ def _fit(
 
 
 def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
-    """Runs trials of the experiment's shared study until it has enough; returns its size.
-
-    Raises InputError if the experiment names no `search.storage`.
-    """
+    """Runs trials of the experiment's shared study until it has enough; returns its size."""
     if plan.experiment.search.storage is None:
         raise InputError(
             "a worker needs a study that processes share",

@@ -44,7 +44,6 @@ class Unlabelled:
     folder: Path
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return {
             "model": str(self.folder),
             "segments": len(self.features),
@@ -54,7 +53,6 @@ class Unlabelled:
         }
 
     def summary(self) -> Table:
-        """The model, and where it lies."""
         return replace(self.model.summary(), notes=[f"folder: {self.folder}"])
 
 
@@ -63,9 +61,8 @@ def train_without_labels(
 ) -> Unlabelled:
     """Writes `output`/model, a model without figures and intervals, and logs it to MLflow.
 
-    Scores are in standard deviations from the mean of the segments, higher is better.
-
-    Raises InputError for fewer than 20 segments, a folder of others, and while another process works there.
+    Scores are in standard deviations from the mean of the segments, higher is better. Raises InputError for
+    fewer than 20 segments, a folder of others, and while another process works there.
     """
     if len(segments) < MIN_SEGMENTS:
         raise InputError(
@@ -150,7 +147,6 @@ def unlabelled_experiment(
 
     They are the mean log-probability of subwords if the table has the decoder's columns, the mean P(BAD) of
     words with parallel text, and the cosine of source and target, centred by language, with an encoder.
-
     Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`, `encoder`).
     """
     features = list[dict[str, Any]]()

@@ -55,7 +55,6 @@ class Words:
     splits: Mapping[str, Mapping[Kind, Tagged]]
 
     def by_file(self) -> dict[str, Mapping[Kind, Tagged]]:
-        """Name of files -> their content: `train` is out of fold."""
         return {"train": self.out_of_fold, **self.splits}
 
 
