@@ -33,11 +33,7 @@ def cross_validated(
 def predict(
     lengths: FloatArray, scores: FloatArray, new_lengths: FloatArray, scale: LabelScale
 ) -> dict[str, FloatArray]:
-    """Predictions of the baselines `(mean)` and `(length)`.
-
-    `(mean)` is the mean label; `(length)` is linear regression on both lengths, their squares and
-    product.
-    """
+    """Predictions of `(mean)`, the mean label, and `(length)`, regression on lengths, squares and product."""
     polynomial = PolynomialFeatures(2, include_bias=False)
     model = LinearRegression().fit(polynomial.fit_transform(lengths), scores)
     return {

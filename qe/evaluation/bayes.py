@@ -66,8 +66,7 @@ def bayesian_comparisons(
         (n,) the fold of cross-validation that each segment was predicted in: the metric is computed by
         fold (correlated t test); none: by segment (signed-rank test), MAE alone.
     groups : Groups or mapping of str to Groups or None, default=None
-        (n,) the document of each segment: the signed-rank test takes the mean difference of each; a fold
-        holds whole documents.
+        (n,) the document of each segment: the signed-rank test takes the mean difference of each.
     """
     levels = Levels.from_groups(groups, len(gold))
     if levels.crossed:
@@ -136,7 +135,6 @@ def _by_fold(name: str, gold: FloatArray, predicted: FloatArray, folds: Groups) 
 
 
 def bayesian_lines(comparisons: Sequence[BayesianComparison]) -> list[str]:
-    """A line per pair, for people."""
     return [
         f"{c.test} of {c.unit}s, {title_of(c.metric)} within {c.rope:g}: "
         + (

@@ -29,11 +29,9 @@ _FOR_PEOPLE = ("name", "description", "absent", "published", "tracking")
 
 @dataclass(frozen=True)
 class Standing:
-    """One system: its figure on each data set, and their mean.
+    """One system: its figure on each data set, and their mean (NaN unless it has all).
 
-    A figure is absent if the system did not run there; the mean is NaN unless it has all.
-
-    p  corrected, against the baseline; None for the baseline, and without a mean
+    `p` is corrected, against the baseline; None for the baseline, and without a mean.
     """
 
     name: str
@@ -54,7 +52,6 @@ class BoardOfPairs:
     samples: int
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         values: dict[str, Any] = plain({
             "metric": self.metric, "data": self.data, "baseline": self.baseline, "samples": self.samples,
             "systems": self.standings,
@@ -62,7 +59,6 @@ class BoardOfPairs:
         return values
 
     def summary(self) -> Table:
-        """A row per system, a column per data set."""
         shown, title = METRICS.get(self.metric).formatted, title_of(self.metric)
         columns = [Column(name) for name in ("system", *self.data, "macro average", "p")]
         rows = [
@@ -88,8 +84,6 @@ def make(
 
     Runs whose experiments differ in their data alone are one system. `baseline` is one of the folders;
     default: the first. The metric is that of the experiments, DeltaAvg where they differ in it.
-
-    Raises InputError if a folder holds no finished run.
     """
     runs = {folder: outputs_of(folder) for folder in folders}
     reports = {folder: read_json("the report of the run", folder / "report.json") for folder in folders}
@@ -114,7 +108,6 @@ def make(
 
 
 def write(board: BoardOfPairs, folder: Path) -> list[Path]:
-    """leaderboard-pairs.txt, .md and .json, each atomically; returns their paths."""
     table = board.summary()
     contents = {
         "txt": table.text(UNBOUNDED),
@@ -146,7 +139,7 @@ def _p_values(
 
 
 def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: int, seed: int) -> float:
-    """Two-sided p of the difference of two macro averages.
+    """Two-sided p of the difference of two macro averages, exchanged by data set.
 
     Source: Riezler and Maxwell 2005, Figure 1, stratified by data set.
     """
@@ -202,11 +195,7 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
 
 
 def _common(names: Sequence[str], omitted: Sequence[str] = ()) -> str:
-    """The words that all names have, in their order, without those of their data.
-
-    >>> _common(["demo-ridge-ro-en", "demo-ridge-en-de"], ["ro", "en", "de"])
-    'demo-ridge'
-    """
+    """The words that all names have, in their order, without those of their data."""
     others = [set(name.split("-")) for name in names[1:]]
     common = (word for word in names[0].split("-") if all(word in other for other in others))
     return "-".join(word for word in common if word not in omitted)

@@ -19,10 +19,7 @@ _MOST_STEPS = 10
 
 @dataclass(frozen=True)
 class BandCoverage:
-    """Coverage and mean width of the `n` segments in a band from `low` to `high`.
-
-    NaN without segments.
-    """
+    """Coverage and mean width of the `n` segments in a band from `low` to `high`; NaN without segments."""
 
     low: float
     high: float
@@ -57,7 +54,6 @@ class Coverage:
     by_prediction: tuple[BandCoverage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for what is not a finite number."""
         values: dict[str, Any] = plain(vars(self))
         return values
 
@@ -90,8 +86,7 @@ def coverage(
 
     predicted  (n,) predictions: adds coverage by their fifths
     scale      of the labels: adds coverage by their bands
-    weights    (n,) how much each segment counts in the share of all: an estimate for segments that occur so
-               much more often elsewhere; bands count segments
+    weights    (n,) how much each segment counts in the share of all; bands count segments
     """
     inside = ((low <= gold) & (gold <= high)).astype(np.float64)
     width = high - low
@@ -110,9 +105,7 @@ def coverage(
 
 
 def label_cuts(gold: FloatArray, scale: LabelScale) -> list[float]:
-    """Cut points of bands of labels: whole steps of a scale of up to ten, else its fifths.
-
-    On an open scale they are fifths of the labels themselves.
+    """Cut points of bands of labels: whole steps of a scale of up to ten, else fifths of it or of the labels.
 
     >>> label_cuts(np.array([1.0, 4.5]), LabelScale("effort", 1, 5, True))
     [2.0, 3.0, 4.0]

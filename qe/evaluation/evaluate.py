@@ -47,10 +47,7 @@ def evaluate_in_buckets(
     rule: Rule,
     samples: int | None = None,
 ) -> BucketReport:
-    """Tests pairs of systems in every bucket, by the `BUCKET_METRICS` that are defined.
-
-    samples  resamples of each test; None: what so many comparisons need
-    """
+    """Tests pairs of systems in every bucket, by the `BUCKET_METRICS` that are defined."""
     kinds = {name: predictions.kinds[name] for name in BUCKET_METRICS if name in predictions.kinds}
     keys = [
         (a, b, metric)
@@ -92,8 +89,6 @@ class SystemScores:
         DeltaAvg[n] for n = 2 .. min(n/2, 1000) quantiles.
     interval : pair of float and float
         Smallest and largest prediction.
-    n : int
-        Number of segments.
     """
 
     metrics: Mapping[str, float]
@@ -120,15 +115,11 @@ class Report:
 
     Attributes
     ----------
-    systems : mapping of str to SystemScores
-        Name -> SystemScores, in the order given.
     comparisons : sequence of Pair
         All pairs, or each system with each named baseline.
     clusters : mapping of str to list of list of str
         Metric -> systems that no test separates, best first (corrected over all pairs); a metric is absent
         if that cannot be decided.
-    baselines : sequence of str
-        The named baselines.
     recipe : mapping of str to Any
         Seed, samples, test, correction, families, label scale, fingerprint of the labels, versions.
     notes : sequence of str
@@ -152,19 +143,14 @@ class Report:
     buckets: BucketReport | None = None
 
     def summary(self) -> DisplayTable:
-        """The systems, best first by the first metric, with its interval."""
         return table_by("qe.evaluation.tables.summary_table", self)
 
     def score(self, system: str, metric: str) -> float:
-        """The score of a system by a metric. Raises InputError for unknown names."""
         metrics = self.systems[known_name("system", system, self.systems)].metrics
         return metrics[known_name("metric", metric, metrics)]
 
     def comparison(self, system: str, baseline: str, metric: str) -> Pair:
-        """The comparison of that pair on that metric.
-
-        Raises InputError for unknown names, and for a pair that was not compared.
-        """
+        """The comparison of that pair on that metric; raises InputError if there is none."""
         self.score(system, metric)
         self.score(baseline, metric)
         pairs = {pair.names: pair for pair in self.comparisons if pair.metric == metric}
@@ -178,7 +164,6 @@ class Report:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only; undefined is None."""
         values: dict[str, Any] = plain({
             "systems": self.systems,
             "comparisons": [_by_json_name(pair) for pair in self.comparisons],
@@ -194,7 +179,6 @@ class Report:
 
 
 def json_name(metric: str) -> str:
-    """The name of a metric in JSON reports."""
     return (METRICS.get(metric).json_key if metric in METRICS else "") or metric
 
 
@@ -203,12 +187,7 @@ def _by_json_name(pair: Pair | Equivalence) -> dict[str, Any]:
 
 
 def metrics_of(scale: LabelScale, gold: FloatArray | None = None) -> tuple[str, ...]:
-    """The metrics of a label, a number or two classes.
-
-    gold  (n,) labels: the range of an open scale
-
-    Large and small errors are those of labels from 1 to 5, and are left out for others.
-    """
+    """The metrics of a label; large and small errors are those of labels from 1 to 5."""
     if scale.classes is not None:
         return CLASS_METRICS
     labels = np.zeros(0) if gold is None else gold
@@ -243,10 +222,8 @@ def evaluate(
     metrics            default: those of the label's kind
     samples            resamples of intervals and tests; 0: neither; default: as many as the number of
                        comparisons needs (`qe.statistics.family`)
-    test               ar: approximate randomization of predictions (of their ranks for ranking metrics);
-                       bootstrap: paired, centred on the signed difference; win-ratio: paired, the share of
-                       virtual test sets that the better one does not win (Koehn 2004); tukey, scheffe:
-                       exchanges of all systems at once, corrected by itself for all pairs or all contrasts
+    test               as in `ResamplingSettings`; ar: approximate randomization of predictions (of their
+                       ranks for ranking metrics)
     correction         none, bonferroni, holm, bh, over each `family` of comparisons: metric, table, all
     groups             (n,) document of each segment, to resample documents; or several such columns by name
                        (documents, judges): a difference must then show with each of them as the unit

@@ -25,9 +25,7 @@ def hints(
     scale: LabelScale,
     rankings: Collection[str] = (),
 ) -> list[str]:
-    """A question for each system that looks reversed, shifted, rescaled or broken.
-
-    Shifted means by a line; rescaled, on another scale than the labels.
+    """A question for each system that looks reversed, shifted or rescaled (by a line), or broken.
 
     gold, predictions  (n,) as given, not oriented
     rankings           systems whose predictions are on no scale
@@ -83,7 +81,6 @@ def narrow(gold: FloatArray, predictions: Mapping[str, FloatArray]) -> list[str]
 
 
 def rank_correlation(gold: FloatArray, predicted: FloatArray) -> float:
-    """Spearman's correlation; NaN if a side is constant."""
     if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
         return float("nan")
     x, y = (stats.rankdata(side) for side in (gold, predicted))

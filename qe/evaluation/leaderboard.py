@@ -94,7 +94,6 @@ class Leaderboard:
     report: Report
 
     def summary(self) -> Table:
-        """The runs, best first."""
         return table(self)
 
 
@@ -106,11 +105,7 @@ def make(
     All are compared on the training segments of their common dataset by their out-of-fold predictions:
     those of the whole procedure (nested) where an experiment made them. `baseline` is what p-values (Holm)
     are against, a name or one of the folders; by default the experiment named `baseline`, if there is one.
-    Runs of one name have those of their folders. Without `samples`, as many
-    resamples are drawn as corrected p-values need. The metric is that of the experiments
-    (`evaluation.metric`), DeltaAvg where they differ in it.
-
-    Raises InputError if a folder holds no finished run, or the runs are of different segments.
+    The metric is that of the experiments (`evaluation.metric`), DeltaAvg where they differ in it.
     """
     runs = {folder: _run(folder) for folder in folders}
     tables = {folder: _predictions(folder, runs[folder].nested is not None) for folder in folders}
@@ -162,15 +157,11 @@ class Outputs:
     metric: str
 
     def score(self, metric: str) -> float:
-        """The score of the predictions by a metric."""
         return METRICS.get(metric)().score(self.sign * self.gold, self.sign * self.predicted)
 
 
 def outputs_of(folder: Path) -> Outputs:
-    """Out-of-fold predictions of a run, nested if it made them.
-
-    Raises InputError if there are none.
-    """
+    """Out-of-fold predictions of a run, nested if it made them."""
     run = _run(folder)
     table = _predictions(folder, run.nested is not None)
     sign = LabelScale(**run.data.label.model_dump()).sign
@@ -191,7 +182,6 @@ def _names(runs: Mapping[Path, _Run]) -> dict[Path, str]:
 
 
 def common_metric(metrics: Sequence[str]) -> str:
-    """The metric of all experiments, DeltaAvg if they differ in it."""
     return metrics[0] if len(set(metrics)) == 1 else "delta_avg"
 
 
@@ -295,17 +285,14 @@ def legend(board: Leaderboard) -> list[str]:
 
 
 def markdown(board: Leaderboard) -> str:
-    """The leaderboard as a Markdown table."""
     return table(board).markdown()
 
 
 def text(board: Leaderboard, width: int = UNBOUNDED) -> str:
-    """The leaderboard in columns, for a terminal of that width."""
     return table(board).text(width)
 
 
 def page(board: Leaderboard) -> str:
-    """The leaderboard as a separate HTML page."""
     from qe.display.page import render
 
     recipe = board.report.recipe

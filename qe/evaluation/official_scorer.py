@@ -1,7 +1,4 @@
-"""The official scorer of the WMT12 quality-estimation task, quirks included.
-
-It follows evaluateWMTQP2012.pl 1.1.
-"""
+"""The official scorer of the WMT12 quality-estimation task, evaluateWMTQP2012.pl 1.1, quirks included."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,10 +44,7 @@ class OfficialScores:
 
 
 def official_scores(gold: Submission, submitted: Submission) -> OfficialScores:
-    """Scores a submission against gold labels and gold ranks.
-
-    Raises InputError if the two hold another number of segments, or the gold file lacks scores or ranks.
-    """
+    """Scores a submission against gold labels and gold ranks."""
     if gold.scores is None or gold.ranks is None:
         raise InputError("the gold labels need both scores and ranks")
     if submitted.segments != gold.segments:
@@ -86,10 +80,7 @@ def _with_scoring(scores: OfficialScores, gold: FloatArray, submitted: FloatArra
 
 
 def official_lines(submitted: Submission, scores: OfficialScores) -> str:
-    """The two lines of the scorer, with 12 digits instead of its 2.
-
-    `--` means scores or ranks that were not submitted.
-    """
+    """The two lines of the scorer, with 12 digits instead of its 2; `--` for what was not submitted."""
     method = f"{submitted.method:>30}"
     ranking = ["  --" if value is None else f"{value:.12f}" for value in (scores.delta_avg, scores.spearman)]
     errors = ["  --" if value is None else f"{value:.12f}" for value in (scores.mae, scores.rmse)]

@@ -1,7 +1,4 @@
-"""Oracles: rankings and scores that know the post-edits.
-
-No prediction is expected to pass them.
-"""
+"""Oracles: rankings and scores that know the post-edits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,10 +28,7 @@ _TAIL = 0.05  # of the oracle's values at either end that are cut off
 @summarised
 @dataclass(frozen=True, eq=False)
 class PostEdited:
-    """What an oracle knows in addition to the labels: n translations and their post-edits, as raw text.
-
-    Raises InputError if the two differ in number.
-    """
+    """What an oracle knows in addition to the labels: n translations and their post-edits, as raw text."""
 
     target: Sequence[str]
     post_edit: Sequence[str]
@@ -78,10 +72,7 @@ class Oracle:
         return delta_avg / own if own > 0 else float("nan")
 
     def to_json(self, systems: Mapping[str, float] | None = None) -> dict[str, Any]:
-        """Plain values.
-
-        systems  name -> DeltaAvg: adds `reached`, the share of the oracle's DeltaAvg that each has
-        """
+        """Plain values; `systems` (name -> DeltaAvg) adds what share of the oracle's each reaches."""
         content: dict[str, Any] = {**self.metrics, "ci": self.ci, "mapped_to": self.mapped_to}
         if systems is not None:
             content["reached"] = {name: self.reached(value) for name, value in systems.items()}
@@ -103,12 +94,8 @@ def oracle(
     """One of ORACLES, scored against (n,) gold labels.
 
     `effort` is the labels themselves; `hter` ranks by HTER, lowest first; `bleu` by sentence BLEU against
-    the post-edit. The ranking is not mapped; for scores, see `mapped`.
-
-    Raises InputError for an unknown name, absent post-edits, and post-edits that are empty.
-
-    Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation",
-    6.4.
+    the post-edit. Raises InputError for an unknown name, and for absent or empty post-edits.
+    Source: Callison-Burch et al. 2012, section 6.4.
 
     Parameters
     ----------
@@ -132,11 +119,7 @@ def oracle(
 
 @dataclass(frozen=True, eq=False)
 class SplitOracles:
-    """All oracles of some segments.
-
-    oracles    name -> oracle
-    undefined  name -> why there is none
-    """
+    """All oracles of some segments by name, and why others are undefined."""
 
     oracles: Mapping[str, Oracle]
     undefined: Mapping[str, str]
@@ -167,11 +150,10 @@ def split_oracles(split: Split, scale: LabelScale, *, samples: int | None, seed:
 
 
 def mapped(quality: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """(n,) labels that map quality linearly onto the label range.
+    """(n,) labels that map the 5 % and 95 % quantiles of quality linearly onto the ends, and cut off the
+    rest.
 
-    The 5 % quantile of quality becomes ends[0], the 95 % quantile ends[1].
-
-    What lies outside is cut off. If the two quantiles are equal, everything becomes the middle.
+    If the two quantiles are equal, everything becomes the middle.
 
     >>> mapped(np.arange(21.0), (1.5, 5.0))[[0, 1, 10, 19, 20]].tolist()
     [1.5, 1.5, 3.25, 5.0, 5.0]

@@ -38,11 +38,7 @@ _CROWD = 3000  # points; more are drawn as a density
 
 
 def predicted_against_gold(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figure:
-    """Predictions (y) against gold labels (x), both (n,), with means per tenth.
-
-    Pairs with an undefined value are not drawn, and the subtitle counts them. Raises InputError where
-    nothing is left to draw.
-    """
+    """Predictions (y) against gold labels (x), both (n,), with means per tenth."""
     x, y, lost = _pairs(gold, predicted)
     figure, axes = canvas(6.4, 6.2)
     low, high = _limits(scale, x, y)
@@ -63,10 +59,7 @@ def predicted_against_gold(gold: ArrayLike, predicted: ArrayLike, scale: LabelSc
 
 
 def residuals(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figure:
-    """Residuals (predicted - gold, in label units) over the prediction, and their distribution.
-
-    Undefined pairs and errors as in `predicted_against_gold`.
-    """
+    """Residuals (predicted - gold, in label units) over the prediction, and their distribution."""
     x, y, lost = _pairs(gold, predicted)
     residual = y - x
     figure = new_figure(8.4, 4.8)
@@ -97,10 +90,7 @@ def residuals(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figur
 def delta_avg_by_quantiles(per_n: Mapping[str, ArrayLike], segments: int | None = None) -> Figure:
     """DeltaAvg[n] over the number of quantiles n, one line per model.
 
-    per_n     model -> (k,) values for n = 2 .. k + 1, from `statistics.metrics.delta_avg.delta_avg_by_n`
-    segments  how many segments were ranked, for the subtitle
-
-    Raises InputError if no model has a value.
+    `per_n` has (k,) values for n = 2 .. k + 1, from `statistics.metrics.delta_avg.delta_avg_by_n`.
     """
     curves = {name: np.asarray(values, np.float64) for name, values in per_n.items()}
     if not any(np.isfinite(curve).any() for curve in curves.values()):
@@ -183,11 +173,7 @@ _SHOWN = (0.5, 0.8, 0.9)  # levels whose coverage by band is drawn, where they w
 
 
 def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location: str) -> Figure:
-    """Coverage of prediction intervals by the requested level, and by band.
-
-    measured  one entry per level, all of the same segments
-    location  which segments, for the subtitle
-    """
+    """Coverage of prediction intervals by the requested level, and by band; `location` names the segments."""
     figure = new_figure(10.4, 4.4)
     grid = figure.add_gridspec(1, 3, width_ratios=(1, 1.2, 1.2))
     panels = [figure.add_subplot(grid[0, column]) for column in range(3)]

@@ -92,7 +92,6 @@ class PowerSettings:
 
     @property
     def threshold(self) -> float:
-        """What an uncorrected p-value must reach."""
         return self.level / self.comparisons
 
 
@@ -151,12 +150,10 @@ class PowerReport:
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only; undefined is None."""
         values: dict[str, Any] = plain(vars(self))
         return values
 
     def summary(self) -> Table:
-        """What difference the test set can show, by metric."""
         return table_by("qe.evaluation.power.power_table", self)
 
 
@@ -208,9 +205,7 @@ def power(
 
 
 def pilot_certainty(influence: FloatArray) -> float:
-    """Degrees of freedom of a pilot's variance: how sure it is, from the kurtosis of its values.
-
-    influence  (n,) what each unit of the pilot adds to the difference
+    """Degrees of freedom of a pilot's variance, from the kurtosis of what each unit adds (n,).
 
     n - 1 for normal values, fewer with heavy tails: 2 n / (kurtosis - 1), by the variance of a sample
     variance. A planner that takes the variance for known promises too much. Source: Browne 1995.
@@ -268,7 +263,6 @@ class Pilot(ABC):
         """Power for a true gain with test sets of that many units, simulated with one stream of draws."""
 
     def reaches(self, gain: float) -> bool:
-        """Whether such a gain is possible."""
         return True
 
     def draws(self, size: int, stream: int) -> list[Draw]:
@@ -289,11 +283,7 @@ class Pilot(ABC):
         self, run: Callable[[Draw], float], draws: Sequence[Draw], size: int, gain: float, scale: float,
         progress: Progress,
     ) -> Point:  # fmt: skip
-        """The power of a test on test sets.
-
-        run    the gain that the test finds in a test set; 0 if it finds none
-        scale  of `gain` in these test sets
-        """
+        """The power of a test on test sets; `run` gives the gain that the test finds, 0 if none."""
         count, stage = len(draws), f"{self.name}, {size:,} {'segments' if self.plain else 'groups'}"
         gains = np.empty(count)
         with ThreadPoolExecutor(cores()) as pool:
@@ -308,12 +298,10 @@ class Pilot(ABC):
 
     @property
     def plain(self) -> bool:
-        """Whether every segment is a unit."""
         return self.units == len(self.index)
 
     @cached_property
     def members(self) -> list[NDArray[np.int64]]:
-        """The rows of each unit."""
         order = np.argsort(self.index, kind="stable")
         starts = np.searchsorted(self.index[order], np.arange(self.units + 1))
         return [order[first:last] for first, last in pairwise(starts)]
@@ -450,10 +438,7 @@ def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, li
 
 
 def needed_units(pilot: Pilot, gain: float, progress: Progress) -> tuple[int | None, list[Point]]:
-    """The units that a gain needs, and the power by size.
-
-    Raises InputError for a gain that is not above 0, is impossible, or needs far too many units.
-    """
+    """The units that a gain needs, and the power by size."""
     if not gain > 0:
         raise InputError(f"the gain of {pilot.name} must be above 0, but got {gain:g}")
     if not pilot.reaches(gain):
@@ -498,7 +483,6 @@ def _crossing(places: Sequence[float], shares: Sequence[float], power: float) ->
 
 
 def power_table(report: PowerReport) -> Table:
-    """A row per metric: the gain that is found, its power, the units that a gain needs."""
     unit, asked = report.recipe["unit"], any(item.by_size for item in report.metrics)
     columns = [
         Column("Metric"), Column(f"gain seen in {count(report.metrics[0].size)} {unit}s", "detectable"),

@@ -1,8 +1,4 @@
-"""Tables of evaluations: systems by metric, differences of pairs, buckets, words, oracles.
-
-The tables of systems are like Tables 12 and 13 of the WMT12 findings: winners are marked, and systems are
-grouped around a baseline.
-"""
+"""Tables of evaluations: systems by metric, differences of pairs, buckets, words, oracles."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,7 +43,6 @@ def differences(report: Report) -> list[Table]:
 
 
 def summary_table(report: Report) -> Table:
-    """The systems, best first by the first metric, and what a reader must know of the scores."""
     return replace(report_tables(report)[0], notes=notes(report))
 
 
@@ -90,7 +85,6 @@ def _scoring(metric: str) -> bool:
 
 
 def pairs_table(report: Report) -> Table:
-    """Differences with intervals and corrected p-values, pair by pair."""
     shown = [m for m in _primaries(report) if any(item.metric == m for item in report.comparisons)]
     columns = [Column("System"), Column("minus")]
     for metric in shown:
@@ -104,7 +98,6 @@ def pairs_table(report: Report) -> Table:
 
 
 def p_table(report: Report, metrics: Sequence[str]) -> Table:
-    """Corrected p-values alone: a row for each pair, a column for each metric."""
     columns = [Column("System"), Column("minus"), *(Column(title_of(m), f"{m} p") for m in metrics)]
     rows = [[*pair, *(p_cell(report.comparison(*pair, m)) for m in metrics)] for pair in _compared(report)]
     return Table("p of the differences, corrected", columns, rows)
@@ -162,12 +155,10 @@ def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | No
 
 
 def p_cell(comparison: Pair, level: float = LEVEL) -> NumberText:
-    """The corrected p-value, marked where it is significant."""
     return p_value(comparison.p_corrected, level, comparison.result.undecided)
 
 
 def winners(report: Report, metric: str) -> list[str]:
-    """The systems of the first cluster, if there is more than one cluster."""
     groups = report.clusters.get(metric, [])
     return groups[0] if len(groups) > 1 else []
 
@@ -253,10 +244,7 @@ _BUCKET_COLUMNS = (
 
 
 def bucket_tables(report: BucketReport, digits: int | None = None, titles: Titles = title_of) -> list[Table]:
-    """A table for each kind of buckets, unless the pairs are too many; p-values are corrected.
-
-    digits  of scores; default: those of the metric
-    """
+    """A table for each kind of buckets, unless the pairs are too many; p-values are corrected."""
     return (
         []
         if _too_many_pairs(report)
@@ -321,7 +309,6 @@ def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
 
 
 def verdict(item: Dependence, level: float) -> str:
-    """Yes, or not shown, with the p-value."""
     if math.isnan(item.p_corrected):
         return "cannot be decided"
     shown = "yes" if item.p_corrected <= level else "not shown"
@@ -353,7 +340,6 @@ def _word_scores(part: str, report: WordReport) -> Table:
 
 
 def shown_metrics(report: WordReport) -> list[str]:
-    """The metrics of a table's columns."""
     calibrated = any("ece" in scores for scores in report.scores.values())
     return [*WORD_METRICS, *(["ece"] if calibrated else [])]
 
@@ -410,11 +396,7 @@ _WITH_INTERVAL = ("delta_avg", "mae")
 
 
 def oracle_table(oracles: Mapping[str, Mapping[str, Any]], best: str | None = None) -> Table:
-    """One row per oracle.
-
-    oracles  name -> JSON values, as `Oracle.to_json` gives them
-    best     a system: what share of each oracle's DeltaAvg it reaches is shown
-    """
+    """One row per oracle from JSON values of `Oracle.to_json`; with a system `best`, its share of each."""
     title = "oracles: they know the post-edits, the oracle effort the labels"
     columns = [Column("oracle")]
     columns += [Column(METRICS.get(m).title, m, drop=m not in _WITH_INTERVAL) for m in PUBLISHED]
@@ -431,7 +413,6 @@ def _oracle_row(name: str, values: Mapping[str, Any], best: str | None) -> list[
 
 
 def best_system(systems: Mapping[str, float | None]) -> str | None:
-    """The system with the highest DeltaAvg; None without systems."""
     known = {name: value for name, value in systems.items() if value is not None and value == value}
     return max(known, key=lambda name: known[name]) if known else None
 

@@ -28,11 +28,7 @@ BINS = 20
 
 
 def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
-    """(t,) the bin of every probability; bins are about equally full.
-
-    Equal probabilities share a bin.
-
-    The bin is the share of lower probabilities times `bins`, rounded down.
+    """(t,) the bin of every probability: the share of lower ones times `bins`, rounded down.
 
     >>> equal_mass_bins(np.array([0.1, 0.4, 0.2, 0.2]), 2).tolist()
     [0, 1, 0, 0]
@@ -44,10 +40,7 @@ def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
 def calibration_sums(
     gold: BoolArray, probability: FloatArray, offsets: IntArray, bins: int = BINS
 ) -> FloatArray:
-    """(n, bins + 1) per segment: by bin, P(BAD) less the number of BAD tags; and all tags.
-
-    The bins are those of all segments together. Sums over segments give `ece`.
-    """
+    """(n, bins + 1) per segment: by bin, P(BAD) less the number of BAD tags; and all tags."""
     bin_of = equal_mass_bins(probability, bins)
     columns = [segment_sum(np.where(bin_of == k, probability - gold, 0.0), offsets) for k in range(bins)]
     return np.column_stack([*columns, np.diff(offsets)]).astype(np.float64)
@@ -58,20 +51,13 @@ def ece(sums: FloatArray) -> FloatArray:
 
     The mean over bins of |mean P(BAD) - share of BAD tags|, weighted by the tags in each. Source: Naeini et
     al. 2015, with bins of equal mass (Nguyen and O'Connor 2015).
-
-    >>> float(ece(np.array([-0.5, 0.3, 4.0])))
-    0.2
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1])
 
 
 def ece_by_chance(sums: FloatArray) -> float:
-    """Calibration error that true probabilities would show by chance on these segments.
-
-    NaN for one segment.
-
-    sums  (n, bins + 1) by segment, see `calibration_sums`
+    """Calibration error that true probabilities would show by chance on these segments; NaN for one.
 
     Each bin's sum of P(BAD) less BAD tags is then noise around 0, about normal, whose variance is that of the
     segments' sums: the mean of its size is sqrt(2 / pi) standard deviations.
@@ -93,7 +79,6 @@ class Bin:
 
 
 def reliability(gold: BoolArray, probability: FloatArray, bins: int = BINS) -> list[Bin]:
-    """The bins that are not empty, in rising order."""
     bin_of = equal_mass_bins(probability, bins)
     return [
         Bin(float(probability[own].mean()), float(gold[own].mean()), int(own.sum()))
@@ -108,22 +93,14 @@ _TP, _FP, _FN, _TN = range(4)
 def confusions(gold: BoolArray, predicted: BoolArray, offsets: IntArray) -> FloatArray:
     """(n, 4) counts per segment: BAD found, OK tagged BAD, BAD tagged OK, OK found.
 
-    gold, predicted  (t,) whether a tag is BAD
-    offsets          (n + 1,) where segments begin and end
-
-    >>> confusions(np.array([True, False]), np.array([True, True]), np.array([0, 1, 2])).tolist()
-    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    `gold` and `predicted` are (t,) whether a tag is BAD; `offsets` (n + 1,) where segments begin and end.
     """
     sums = np.concatenate([np.zeros((1, 4)), np.cumsum(confusion(gold, predicted), axis=0)])
     return np.diff(sums[offsets], axis=0)
 
 
 def mcc(counts: FloatArray) -> FloatArray:
-    """(..., 4) counts -> (...) Matthews correlation; 0 if a side has one tag only, NaN without tags.
-
-    >>> mcc(np.array([2.0, 1, 1, 4])).round(4)
-    np.float64(0.4667)
-    """
+    """(..., 4) counts -> (...) Matthews correlation; 0 if a side has one tag only, NaN without tags."""
     known = np.sum(counts, axis=-1) > 0
     return np.where(known, np.nan_to_num(matthews(counts)), np.nan)[()]
 
@@ -154,18 +131,14 @@ THRESHOLD_METRICS = ("mcc", "f1_mult")
 
 
 def check_threshold_metric(metric: str, location: str | None = None) -> None:
-    """Raises InputError for a metric that no thresholds are chosen by."""
     known_name("metric", metric, THRESHOLD_METRICS, location=location)
 
 
 def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> float:
     """The threshold on P(BAD) that gives the best tags; BAD is what reaches it.
 
-    gold  (t,) whether a tag is BAD
-    bad   (t,) P(BAD)
-
-    It lies halfway between two neighbouring probabilities; the lowest of equally good ones. Choose it on
-    other segments than those it is evaluated on: `cross_thresholded`, or a development set.
+    `gold` is (t,) whether a tag is BAD, `bad` (t,) P(BAD). It is halfway between two neighbouring
+    probabilities; the lowest of equally good ones. Choose it on other segments than those it is evaluated on.
 
     >>> best_threshold(np.array([True, False, True]), np.array([0.9, 0.2, 0.6]))
     0.4
@@ -193,10 +166,7 @@ def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> flo
 def cross_thresholded(
     gold: BoolArray, bad: FloatArray, offsets: IntArray, *, folds: int = 5, metric: str = "mcc", seed: int = 0
 ) -> BoolArray:
-    """(t,) tags from P(BAD); each fold of segments has the threshold chosen on the others.
-
-    Raises InputError for fewer segments than folds.
-    """
+    """(t,) tags from P(BAD); each fold of segments has the threshold chosen on the others."""
     segments = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     tags = np.zeros(len(bad), np.bool_)
     for learned, held_out in make_folds(len(offsets) - 1, folds, seed=seed):
@@ -216,8 +186,7 @@ class WordReport:
         System -> metric -> score; where probabilities are known, `ece`, and the `ece_by_chance` that true
         probabilities would have on these segments.
     ci : mapping of str to mapping of str to pair of float and float
-        System -> metric -> 95 % jackknife interval over segments, none of `ece`, which has one sign
-        in any case; empty without resampling.
+        System -> metric -> 95 % jackknife interval over segments, none of `ece`; empty without resampling.
     reliability : mapping of str to sequence of Bin
         System -> bins of its probabilities, where these are known.
     comparisons : sequence of Pair
@@ -225,8 +194,6 @@ class WordReport:
     clusters : mapping of str to list of list of str
         Metric -> systems that no test separates, best first; empty with baselines, absent if nothing can
         be decided.
-    segments : int
-        How many there are.
     tags : pair of int and int
         How many there are, and how many of them are BAD.
     """
@@ -242,11 +209,9 @@ class WordReport:
     reliability: Mapping[str, Sequence[Bin]] = field(default_factory=dict)
 
     def summary(self) -> DisplayTable:
-        """The systems, best first by MCC."""
         return table_by("qe.evaluation.tables.word_summary_table", self)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only; undefined is None."""
         values: dict[str, Any] = plain({
             "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1],
             "systems": {name: {**each, "ci": self.ci.get(name, {})} for name, each in self.scores.items()},

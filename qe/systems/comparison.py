@@ -41,11 +41,9 @@ from qe.systems.texts import Texts
 
 @dataclass(frozen=True, eq=False)
 class RunDistributions:
-    """Bootstrap scores of one system by one metric.
+    """Bootstrap scores of one system by one metric: (runs, samples) and, pooled, (samples,); also s_sel.
 
-    They are (runs, samples) and, pooled, (samples,); also s_sel.
-
-    NaN with one unit of any level: every virtual test set is the real one, and says nothing of the spread.
+    NaN with one unit of any level: every virtual test set is the real one.
     """
 
     runs: FloatArray
@@ -79,7 +77,6 @@ def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Pr
 
 
 def pooled(bootstrap: AllRuns) -> VirtualScores:
-    """(samples,) scores of all runs together."""
     return {key: item.pooled for key, item in bootstrap.items()}
 
 
@@ -161,8 +158,6 @@ def compare(
     ----------
     references : sequence of Texts
         One or several columns of n segments.
-    metrics : mapping of str to TextMetric
-        Name -> metric; all share the same shuffles and virtual test sets.
     groups : Groups or mapping of str to Groups or None, default=None
         (n,) group (document) of each segment: groups are exchanged and drawn whole; or several such
         columns by name, with each of which as the unit a difference must show.
@@ -344,12 +339,7 @@ def _notes(systems: Sequence[System]) -> list[str]:
 def with_buckets(
     comparison: SystemsComparison, buckets: Sequence[Buckets], samples: int | None = None
 ) -> SystemsComparison:
-    """The comparison with every system tested against the baseline in every bucket.
-
-    samples  resamples of each test; None: those of the comparison, or what so many comparisons need
-
-    The test, its unit of exchange and the correction are those of the comparison.
-    """
+    """The comparison with every system tested against the baseline in every bucket."""
     settings, metrics = comparison.settings, comparison.metrics
     scored = Additive(comparison.statistics, comparison.measures)
     report = compare_in_buckets(

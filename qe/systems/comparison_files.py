@@ -34,7 +34,6 @@ DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither
 
 
 def runs_plot(comparison: SystemsComparison) -> Figure:
-    """Plot a panel per metric: runs as points on the distribution of each system's mean."""
     names = list(comparison.scores)
     figure = new_figure(1.2 + 1.3 * len(names) * len(comparison.metrics), 3.6)
     panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
@@ -59,7 +58,6 @@ def _draw(axes: Axes, place: int, score: SystemScore) -> None:
 
 
 def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
-    """Plot a panel per metric: differences from the baseline by number of runs."""
     metrics = list(dict.fromkeys(item.metric for item in comparisons))
     figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
@@ -98,10 +96,7 @@ Marked = list[tuple[str, bool]]
 
 @dataclass(frozen=True)
 class ShownSegment:
-    """A segment on the page.
-
-    bands  the bucket of each kind that it is in
-    """
+    """A segment on the page; `bands` has the bucket of each kind that it is in."""
 
     change: Change
     source: str | None
@@ -122,7 +117,6 @@ def page(
 ) -> str:
     """The page; all text of the data is escaped.
 
-    source     the sources, to be shown
     languages  ISO codes of source and target, for hyphenation and speech; empty if not known
     plots      kind of buckets -> a picture of them (PNG)
     """
@@ -215,14 +209,7 @@ def _recipe_text(comparison: SystemsComparison) -> str:
 def write(
     comparison: SystemsComparison, folder: Path, source: Texts | None = None, language: str = ""
 ) -> None:
-    """Write the files of a comparison: page, tables, changed segments, plot.
-
-    They are comparison.html, report.json, table.csv, table.tex, changes.txt and .jsonl, segments.tsv,
-    runs.png.
-
-    With buckets, buckets.csv and by-KIND.png, too; with single runs, by-runs.png. `source` and the language
-    of the translations are for the page.
-    """
+    """Write the files of a comparison: page, JSON, tables, changed segments, plots."""
     folder.mkdir(parents=True, exist_ok=True)
     files.write_json(folder / "report.json", comparison.to_json())
     files.write(folder / "table.csv", report.csv_table(comparison))

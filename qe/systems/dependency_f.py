@@ -23,18 +23,12 @@ Dependencies = Counter[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class DependencyF(TextMetric):
-    """Harmonic mean of precision and recall of dependencies, x 100.
-
-    A dependency is (head, relation, word), lower-cased.
-
-    annotator  parses tokens; its own name is `annotator_name`
-    cache      folder where annotations are kept
+    """Harmonic mean of precision and recall of dependencies (head, relation, word), lower-cased; x 100.
 
     statistics   dependencies of both, of the translation, of the reference with the highest F
 
-    NaN if the references have no word. Raises InputError for an annotator that does not parse.
-
-    Source: Riezler and Maxwell 2005, section 3 (there by an LFG grammar), after Crouch et al. 2002.
+    NaN if the references have no word. Raises InputError for an annotator that does not parse. Source:
+    Riezler and Maxwell 2005, section 3 (there by an LFG grammar), after Crouch et al. 2002.
     """
 
     higher_is_better: ClassVar[bool | None] = True
@@ -72,10 +66,7 @@ class DependencyF(TextMetric):
 
 
 def dependencies(block: str, annotator: str, number: int) -> Dependencies:
-    """(head, relation, word) of every word of a CoNLL-U block; the head of a root is empty.
-
-    Raises InputError for a word without a head.
-    """
+    """(head, relation, word) of every word of a CoNLL-U block; the head of a root is empty."""
     rows = list(words_of(block, annotator, number))
     words = [_ROOT, *(row[_FORM].lower() for row in rows)]
     found: Dependencies = Counter()

@@ -24,9 +24,7 @@ Rows = NDArray[np.int64]
 
 
 def blocks(segments: int, size: int = 10) -> tuple[str, ...]:
-    """Document ids of `size` consecutive segments each, where the data name no documents.
-
-    Source: Soricut and Narsale 2012, section 3.4 (10 consecutive sentences).
+    """Document ids of `size` consecutive segments each (10: Soricut and Narsale 2012, section 3.4).
 
     >>> blocks(5, 2)
     ('1', '1', '2', '2', '3')
@@ -48,15 +46,12 @@ def document_statistics(statistics: FloatArray, documents: Groups) -> FloatArray
 
 
 def document_scores(statistics: FloatArray, documents: Groups, aggregate: Aggregate) -> FloatArray:
-    """(d,) the metric of every document, from (n, k) statistics of its segments."""
     scores: FloatArray = aggregate(document_statistics(statistics, documents))
     return scores
 
 
 def document_means(scores: FloatArray, documents: Groups, weights: FloatArray | None = None) -> FloatArray:
-    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths.
-
-    NaN if the weights of a document sum to 0.
+    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths; NaN if these sum to 0.
 
     >>> document_means(np.array([1.0, 2, 6]), ["a", "a", "b"], np.array([1.0, 3, 2])).tolist()
     [1.75, 6.0]
@@ -70,9 +65,7 @@ def document_means(scores: FloatArray, documents: Groups, weights: FloatArray | 
 
 
 def quantile_numbers(values: FloatArray, quantiles: int) -> Rows:
-    """(n,) quantile of every element, 0 for the highest values.
-
-    Ties go by position, the first one higher.
+    """(n,) quantile of every element, 0 for the highest values; ties go by position, the first one higher.
 
     All quantiles hold n // quantiles elements, the last one the rest too (the paper's footnote 3).
 
@@ -88,10 +81,8 @@ def quantile_numbers(values: FloatArray, quantiles: int) -> Rows:
 def ranking_accuracy(gold: FloatArray, predicted: FloatArray, quantiles: int = 2) -> float:
     """rAcc[n]: the share of elements that a ranking puts into their true quantile, 0 .. 1.
 
-    rAcc[n] = (1 / N) sum over quantiles of TP_i. A random ranking gives 1 / n where quantiles are equal.
-    NaN for fewer elements than quantiles; InputError for fewer than 2 quantiles.
-
-    Source: Soricut and Narsale 2012, section 3.3.
+    rAcc[n] = (1 / N) sum over quantiles of TP_i; 1 / n by chance where quantiles are equal. NaN for fewer
+    elements than quantiles; InputError for fewer than 2 quantiles. Source: Soricut and Narsale 2012, 3.3.
 
     >>> ranking_accuracy(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
     0.5
@@ -107,12 +98,9 @@ def ranking_accuracy(gold: FloatArray, predicted: FloatArray, quantiles: int = 2
 def delta_avg_of_sets(
     statistics: FloatArray, predicted: FloatArray, aggregate: Aggregate, quantiles: int = 2
 ) -> float:
-    """DeltaAvg[n] of (d,) predictions.
-
-    The value of a set is the metric of its summed (d, k) statistics.
+    """DeltaAvg[n] of (d,) predictions; the value of a set is the metric of its summed (d, k) statistics.
 
     For n = 2: the BLEU of the better half less the BLEU of all. NaN for fewer elements than quantiles.
-
     Source: Soricut and Narsale 2012, equation 4.
     """
     if quantiles < 2:
@@ -157,10 +145,7 @@ def evaluate_documents(
     samples: int = 1000,
     seed: int = 0,
 ) -> DocumentReport:
-    """Evaluate predicted document scores (d,) against the true metric of the documents.
-
-    Raises InputError for another number of predictions than documents.
-    """
+    """Evaluate predicted document scores (d,) against the true metric of the documents."""
     count = group_index(documents, len(statistics))[1]
     if len(predicted) != count:
         raise InputError(f"{count} documents, but {len(predicted)} predicted scores")
@@ -189,15 +174,9 @@ def _figure(measure: Callable[[Rows], float], count: int, samples: int, seed: in
 def by_document(
     gold: ScoreFile, files: Mapping[str, ScoreFile], documents: Sequence[str], location: Path
 ) -> tuple[ScoreFile, dict[str, ScoreFile]]:
-    """Labels and predictions (n,) of segments -> those of documents (d,).
-
-    Documents are in order of first appearance.
-
-    documents  (n,) the document of each segment
-    location      the file that they are from, for messages
+    """Labels and predictions (n,) of segments -> those of documents (d,), in order of first appearance.
 
     Labels may be of documents already, such as BLEU of each. Classes become the share of the better one.
-    Raises InputError for another number of documents than segments, fewer than two documents, and ranks.
     """
     names = document_names(documents)
     if len(names) < 2:

@@ -52,8 +52,6 @@ def needed_segments(
 
     Test sets are drawn from the segments (groups), and the randomization test is run on each; its level is
     divided by the number of comparisons in the family.
-
-    Raises InputError for crossed groups.
     """
     sizes = comparison.recipe["families"]["comparisons"]
     return [
@@ -97,7 +95,6 @@ def _needed(
 
 
 def needed_table(comparison: SystemsComparison) -> Table:
-    """A row for each system and metric."""
     rows = [
         (title_of(item.metric), item.system, item.baseline, signed(item.difference, 2), count(item.units),
          count(item.needed) if item.needed else number(None))

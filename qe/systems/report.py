@@ -23,10 +23,7 @@ _EXAMPLES = 20  # segments shown per direction
 
 @dataclass(frozen=True)
 class Change:
-    """A segment that one system translates better or worse than the baseline.
-
-    baseline_score, system_score  segment scores, means over runs; the texts are those of the median runs
-    """
+    """A segment that one system translates better or worse than the baseline; scores are means over runs."""
 
     metric: str
     system: str
@@ -72,7 +69,6 @@ def _median_text(comparison: SystemsComparison, system: str, metric: str, segmen
 
 
 def change_text(change: Change) -> str:
-    """A segment in words: its scores, and all texts."""
     return (
         f"{change.change} by {title_of(change.metric)}: segment {change.segment}, "
         f"{number(change.baseline_score, 2)} ({change.baseline}) -> "
@@ -309,12 +305,10 @@ def _equivalence_tables(comparison: SystemsComparison) -> list[Table]:
 
 
 def latex_tables(comparison: SystemsComparison) -> str:
-    """All tables for a paper (package booktabs), the first as in Clark et al. 2011, Table 1."""
     return files.latex(tables(comparison))
 
 
 def markdown_tables(comparison: SystemsComparison) -> str:
-    """All tables, with the notes of the whole comparison."""
     return files.markdown(
         "Comparison", [verdict(comparison), *comparison.recipe["notes"]], tables(comparison)
     )

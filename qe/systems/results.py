@@ -47,15 +47,11 @@ class System:
 
 
 def columns_of(system: System) -> list[Texts]:
-    """The texts of the runs, and their files of scores."""
     return [*system.runs, *(column for columns in system.score_files.values() for column in columns)]
 
 
 def check(systems: Sequence[System], references: Sequence[Texts], metrics: Mapping[str, TextMetric]) -> None:
-    """Check that systems can be compared.
-
-    Raises InputError for bad names, runs, references, score files or lengths.
-    """
+    """Raises InputError for bad names, runs, references, score files or lengths."""
     names = [system.name for system in systems]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -95,7 +91,6 @@ def _check_score_files(system: System, metrics: Mapping[str, TextMetric]) -> Non
 
 
 def check_lengths(columns: Sequence[Texts]) -> None:
-    """Raises InputError for columns of different length, and for empty ones."""
     if len({len(column) for column in columns}) > 1:
         counts = ", ".join(f"{column.name} has {len(column)}" for column in columns)
         raise InputError(f"all files must have as many segments, but {counts}")
@@ -127,8 +122,6 @@ class Instability:
     ----------
     runs : tuple of float
         (r,) score of each run on the test set.
-    mean : float
-        Mean over runs.
     pooled : float
         Score of the statistics of all runs together.
     s_sel : float
@@ -154,10 +147,7 @@ class Instability:
 @summarised
 @dataclass(frozen=True, eq=False)
 class SystemScore:
-    """The score of one system by one metric, in units of the metric.
-
-    `ci` is the bootstrap interval of the mean.
-    """
+    """The score of one system by one metric, with the bootstrap interval of the mean."""
 
     instability: Instability
     ci: tuple[float, float]
@@ -173,7 +163,6 @@ class SystemScore:
 
 
 def pair_json(pair: Pair) -> dict[str, Any]:
-    """A comparison as plain values; undefined is None."""
     values = pair.to_json()
     return {
         **{name: values[name] for name in _KEYS},
@@ -186,7 +175,7 @@ def pair_json(pair: Pair) -> dict[str, Any]:
 class ByNumber:
     """Differences of the means of `runs` runs of each system, over ways to choose them.
 
-    opposite  share of them whose sign is not that of all runs together
+    `opposite` is the share of them whose sign is not that of all runs together.
     """
 
     runs: int
@@ -249,8 +238,6 @@ class SystemsComparison:
         Every other system against the baseline, by every metric.
     statistics : mapping of str to array of float
         System -> (runs, n, k) statistics; measures: metric -> its columns and aggregation.
-    settings : ResamplingSettings
-        How they were compared, with the number of samples that were drawn.
     levels : Levels
         What segments belong to: the units that were exchanged and drawn.
     ranks : mapping of str to mapping of str to RankInterval
@@ -311,21 +298,16 @@ class SystemsComparison:
         return values
 
     def signature(self, metric: str) -> str:
-        """What the numbers by the metric rest on, as sacreBLEU writes it.
-
-        Raises InputError for an unknown metric, as the other methods do for unknown names.
-        """
+        """What the numbers by the metric rest on, as sacreBLEU writes it; InputError for unknown names."""
         return self.metrics[known_name("metric", metric, self.metrics)].signature(len(self.references))
 
     def against_baseline(self, system: str, metric: str) -> Pair | None:
-        """The comparison of one system by one metric; None for the baseline."""
         known_name("system", system, self.scores)
         known_name("metric", metric, self.metrics)
         matching = (c for c in self.comparisons if (c.system, c.metric) == (system, metric))
         return next(matching, None)
 
     def segment_scores(self, system: str, metric: str) -> FloatArray:
-        """(runs, n) scores of single segments."""
         known_name("system", system, self.statistics)
         columns = self.measures[known_name("metric", metric, self.measures)].columns
         return np.stack(
@@ -333,5 +315,4 @@ class SystemsComparison:
         )
 
     def summary(self) -> Table:
-        """A row for each metric and system."""
         return table_by("qe.systems.report.table", self)

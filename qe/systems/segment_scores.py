@@ -26,7 +26,6 @@ Runs = Mapping[str, Sequence[Texts]]
 class ScoredRuns:
     """What --scores gives.
 
-    metrics   name -> metric
     files     system -> metric -> a column of scores per run
     outputs   system -> columns of segment names in place of texts, if there are no outputs
     notes     on segments without scores
@@ -39,7 +38,6 @@ class ScoredRuns:
 
 
 def named_files(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> tuple[str, list[str]]:
-    """A name and its values. Raises InputError for another form."""
     name, values = assigned(text, form, option)
     if not all(values.split(",")):
         raise InputError(f"expected {form}, but got '{text}'", location=option)
@@ -47,19 +45,13 @@ def named_files(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> 
 
 
 def files_of(scores: Iterable[str]) -> list[Path]:
-    """All files that are read."""
     return [Path(run) for text in scores for run in ([text] if _is_table(text) else _scored(text)[2])]
 
 
 def read_segment_scores(
     scores: Sequence[str], systems: Runs, lower_is_better: Sequence[str], texts: Sequence[Texts]
 ) -> ScoredRuns:
-    """Scores of the systems' segments; without systems, those of the tables.
-
-    texts  outputs and references, whose lines are the segments
-
-    Raises InputError for unknown or repeated names, and systems or segments that do not fit.
-    """
+    """Scores of the systems' segments by the texts' lines; without systems, those of the tables."""
     result = ScoredRuns()
     chosen = [text for text in scores if _is_table(text)]
     tables = read_metric_tables(chosen)[0] if chosen else []
@@ -150,7 +142,6 @@ def _add(result: ScoredRuns, table: ScoreTable, systems: Runs, names: Sequence[s
 
 
 def _columns(table: ScoreTable, system: str, outputs: Sequence[Texts], names: Sequence[str]) -> FloatArray:
-    """(runs, n) scores: those of the system's name, or of the names of its files."""
     known = table.system_names()
     own = [system] if system in known else [Path(run.name).name for run in outputs]
     if not own or not set(own) <= set(known):

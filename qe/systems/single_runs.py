@@ -23,11 +23,7 @@ _PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus
 
 
 def single_runs_tables(comparisons: Sequence[SingleRuns], level: float) -> list[Table]:
-    """Tables of single runs, as in Clark et al. 2011.
-
-    One run each, as in their Table 2; differences by the number of runs, as in their Figure 2; else no
-    table.
-    """
+    """Tables of single runs, as in Clark et al. 2011, Table 2 and Figure 2; else no table."""
     if not comparisons:
         return []
     cases, numbers = [], []
@@ -55,10 +51,7 @@ _RANGE = (2.5, 97.5)
 
 
 def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
-    """Compare single runs by each metric with a direction.
-
-    Sources: Clark et al. 2011, Table 2 (its first three rows) and Figure 2.
-    """
+    """Compare single runs by each metric with a direction (Clark et al. 2011, Table 2 and Figure 2)."""
     for item in comparison.comparisons:
         directed = comparison.metrics[item.metric].higher_is_better is not None
         if directed and min(len(comparison.statistics[name]) for name in (item.system, item.baseline)) > 1:

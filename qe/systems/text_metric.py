@@ -37,10 +37,7 @@ class TextMetric(ABC):
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
-        """Default options for texts of a language.
-
-        Raises InputError if none do.
-        """
+        """Default options for texts of a language; raises InputError if none do."""
         return {}
 
     @abstractmethod
@@ -114,9 +111,7 @@ def title_of(metric: str) -> str:
 
 
 def metric(text: str, defaults: Mapping[str, Any] | None = None) -> TextMetric:
-    """The metric that `text` names.
-
-    `defaults` hold for the options that it has and `text` leaves open.
+    """The metric that `text` names, with `defaults` for the options that it leaves open.
 
     Raises InputError for unknown names, options or values, with the known ones.
 
@@ -134,8 +129,6 @@ def metrics_for(
     tokenize  of TOKENIZATIONS, for every metric of tokens; None: what each takes for the language
     language  None: one with blanks between words
     texts     references, looked at where no language is given
-
-    Raises InputError for unknown names, and where no tokenization suits the language.
     """
     heads = {name: name.partition(":")[0] for name in names}
     names = [name.replace(head, MT_METRICS.spelled(head), 1) for name, head in heads.items()]
@@ -147,9 +140,7 @@ def metrics_for(
 
 
 def tokenizations_of(metrics: Iterable[TextMetric]) -> list[str]:
-    """Tokenizations that were set for metrics with a tokenization of their own.
-
-    Metrics that split text themselves unless told otherwise are looked at.
+    """Tokenizations that were set for metrics with a default of the language (not for TER).
 
     >>> tokenizations_of([metric("bleu:tokenize=intl"), metric("ter"), metric("chrf")])
     ['intl']

@@ -41,7 +41,6 @@ class Texts:
         return len(self.lines)
 
     def forget(self) -> None:
-        """Drops what was derived; it is computed again when needed."""
         self._derived.clear()
 
     def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:
@@ -99,7 +98,6 @@ def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
 
 
 def tokenizer_signature(name: str, language: str) -> str:
-    """The name of a tokenization in a signature."""
     if name == "moses":
         return f"moses-{language}"
     return name if name == "none" else str(sacrebleu_tokenizer(name).signature())

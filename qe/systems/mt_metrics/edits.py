@@ -17,10 +17,7 @@ from qe.systems.tokenizers import usual_tokenization
 
 
 def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:
-    """(n, 2) edits to the nearest reference, and mean reference length.
-
-    columns[0] holds the translations; the nearest reference needs the fewest edits.
-    """
+    """(n, 2) edits to the nearest reference, which needs fewest, and mean reference length."""
     from rapidfuzz.distance import Levenshtein
 
     hypotheses, *references = columns
@@ -40,12 +37,10 @@ SACREBLEU_CANDIDATES = 1000
 class Ter(TextMetric):
     """Edits per 100 reference words, as tercom 0.8.0.
 
-    Its statistics are the edits to the reference that needs fewest, and the mean reference length.
-
-    NaN if the references are empty. Raises InputError for tercom's preparation of text that another
-    tokenization has split, and for `asian_support` alone. With several references MultEval
-    rounds their mean length down to a whole number, segment by segment, and so reports a slightly higher
-    rate; here it is not rounded.
+    Its statistics are the edits to the reference that needs fewest, and the mean reference length. NaN if the
+    references are empty. With several references MultEval rounds their mean length down to a whole number,
+    segment by segment; here it is not rounded. Raises InputError for tercom's preparation of text that
+    another tokenization has split, and for `asian_support` alone.
 
     Source: Snover et al. 2006; see features/edits/ter.py.
 
@@ -53,10 +48,8 @@ class Ter(TextMetric):
     ----------
     normalized : bool
         Tercom's normalisation: punctuation split off, XML entities read.
-    no_punct : bool
-        Without punctuation.
     asian_support : bool
-        Both for Chinese, Japanese and Korean characters, too.
+        Normalisation and removal of punctuation for Chinese, Japanese and Korean characters, too.
     shift_candidates : int
         Shifts that are looked at before no more are made: 1,000 as sacreBLEU; 0: no limit, as tercom,
         which differs in long translations of many repeated words.
@@ -93,11 +86,7 @@ class Ter(TextMetric):
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
-        """The usual tokenization of a language: split at blanks, as tercom.
-
-        Chinese is split by characters as in sacreBLEU; other languages without blanks by their
-        tokens.
-        """
+        """Split at blanks, as tercom; Chinese by characters as in sacreBLEU, or by a language's tokens."""
         if language == "zh":
             return {"normalized": True, "asian_support": True}
         tokenize = usual_tokenization(language) if without_blanks(language) else "none"
@@ -145,11 +134,9 @@ class Ter(TextMetric):
 @MT_METRICS.register("token_edit_rate")
 @dataclass(frozen=True)
 class TokenEditRate(TextMetric):
-    """Insertions, deletions and substitutions per 100 reference words.
+    """Insertions, deletions and substitutions per 100 reference words; NaN if the references are empty.
 
     statistics   edits to the reference that needs fewest, mean reference length
-
-    NaN if the references are empty.
 
     >>> TokenEditRate().score(["c a b"], [["a b c"]])
     66.6...
@@ -177,12 +164,11 @@ class TokenEditRate(TextMetric):
 @MT_METRICS.register("character_edit_rate")
 @dataclass(frozen=True)
 class CharacterEditRate(TextMetric):
-    """Character insertions, deletions and substitutions per 100 reference characters.
+    """Character edits per 100 reference characters; NaN if the references are empty.
 
     statistics   edits to the reference that needs fewest, mean reference length
 
     A run of white space counts as one character, none at the ends; `white_space=False` leaves it out.
-    NaN if the references are empty.
 
     >>> CharacterEditRate().score(["the  cats"], [["the cat!"]])
     12.5

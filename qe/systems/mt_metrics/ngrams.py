@@ -30,10 +30,7 @@ from qe.systems.tokenizers import usual_tokenization
 
 
 def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray[np.int64]:
-    """(n,) length of the reference closest in length to each hypothesis.
-
-    The shorter one if two are as close.
-    """
+    """(n,) length of the reference closest in length to each hypothesis, the shorter one of two."""
     lengths = np.sort(np.array([column.lengths for column in references]), axis=0)
     nearest = np.abs(lengths - hypotheses.lengths).argmin(axis=0)
     closest: NDArray[np.int64] = lengths[nearest, np.arange(lengths.shape[1])]
@@ -42,10 +39,7 @@ def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """Hypotheses and references as tokens and ids.
-
-    (order, n_tokens) flags of the n-grams of the hypotheses that match.
-    """
+    """Hypotheses and references as tokens and ids, and (order, n_tokens) flags of n-grams that match."""
 
     tokens: Sequence[Tokens]
     ids: Sequence[Ids]
@@ -54,8 +48,6 @@ class Shared:
 
 @dataclass(frozen=True)
 class NgramMetric(TextMetric):
-    """Options of every metric of n-grams up to `order`."""
-
     tokenize: Tokenization = "none"
     lowercase: bool = False
     order: int = 4
@@ -66,7 +58,6 @@ class NgramMetric(TextMetric):
         return {"tokenize": usual_tokenization(language), "language": language}
 
     def shared(self, hypotheses: Texts, references: Sequence[Texts]) -> Shared:
-        """What the n-grams of the hypotheses have in common with those of the references."""
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
         ids = common_ids(*tokens)
         columns = list(zip(ids, (t.offsets for t in tokens), strict=True))
@@ -88,8 +79,6 @@ class Bleu(NgramMetric):
     orders above 1. A text without one matching word, or shorter than `order` words, scores 0.
 
     Source: Papineni et al. 2002, section 2; smoothing: Chen and Cherry 2014, as sacrebleu has it.
-
-    Raises InputError for a smooth_value that is not above 0, or that the smoothing does not take.
 
     Attributes
     ----------
@@ -176,8 +165,7 @@ class Nist(NgramMetric):
                  mean reference length
 
     The information of an n-gram is log2(count of its first n - 1 words / its count) in all the references
-    given; resampling keeps it fixed. An order without hypothesis n-grams adds 0; empty references give NaN.
-
+    given. An order without hypothesis n-grams adds 0; empty references give NaN.
     Source: Doddington 2002, equations 2 and 3, as in mteval-v13a.
 
     >>> round(Nist(order=1).score(["a b"], [["a b b c"]]), 4)  # (log2 4 + log2 2) / 2, penalty at 1/2
@@ -212,7 +200,6 @@ class Chrf(TextMetric):
 
     Precision and recall are means over the orders that both sides have; of several references a segment
     takes the one with the best F. A text without n-grams on one side scores 0. Equal to sacrebleu.
-
     Source: Popović 2015 (chrF), 2016 (beta = 2), 2017 (chrF++).
 
     >>> round(Chrf().score(["the cat is on the mat"], [["the cat sat on the mat"]]), 4)
@@ -285,16 +272,9 @@ def _separate_punctuation(line: str) -> list[str]:
 @MT_METRICS.register("length")
 @dataclass(frozen=True)
 class Length(TextMetric):
-    """Hypothesis words per 100 words of the closest reference in length.
+    """Hypothesis words per 100 words of the closest reference in length; neither direction is better.
 
-    Neither direction is better.
-
-    statistics   hypothesis length, reference length
-
-    NaN if the references are empty.
-
-    >>> Length().score(["a b c"], [["a b", "a b c d e"][:1]])
-    150.0
+    statistics   hypothesis length, reference length; NaN if the references are empty
     """
 
     title: ClassVar[str] = "Length"

@@ -25,16 +25,12 @@ _COLUMNS = {
 @MT_METRICS.register("table")
 @dataclass(frozen=True)
 class Table(TextMetric):
-    """A score of summed counts.
-
-    Each line of a run holds the counts of one segment, separated by blanks.
+    """A score of summed counts: each line of a run holds those of one segment, separated by blanks.
 
     statistics   what the lines hold: `matched predicted gold` for f, precision and recall, `numerator
                  denominator` for ratio, `value` for mean (and the number 1 besides)
 
-    Higher is taken to be better. NaN if a denominator is 0. References are not looked at.
-
-    Raises InputError for lines with another number of columns, or values that are not finite numbers.
+    Higher is taken to be better. NaN if a denominator is 0. References are not read.
 
     >>> Table().score(["2 4 3", "1 1 2"], [])  # precision 3/5, recall 3/5
     0.6
@@ -81,15 +77,7 @@ NO_SCORE = "no score"
 
 @dataclass(frozen=True)
 class SegmentScores(TextMetric):
-    """The mean of one finite number per line; lines of NO_SCORE do not count.
-
-    statistics   score, 1
-
-    Raises InputError, with file and line, for what is no finite number.
-
-    >>> SegmentScores().score(["0.5", "0.7"], [])
-    0.6
-    """
+    """The mean of one finite number per line; lines of NO_SCORE do not count."""
 
     higher_is_better: ClassVar[bool | None] = True
     needs_references: ClassVar[bool] = False
