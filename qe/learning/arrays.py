@@ -16,10 +16,7 @@ _MAY_BE_UNDEFINED = frozenset({"threshold_", "low_", "high_"})
 
 
 def check_estimators(root: BaseEstimator) -> None:
-    """Checks the arrays of an estimator and all nested estimators before compiled code reads them.
-
-    Calls `check_arrays`, or scikit-learn's checks. Raises Damaged if an array would be read out of bounds.
-    """
+    """Raises Damaged if an array of an estimator, or of a nested one, would be read out of bounds."""
     for estimator in estimators(root):
         own = getattr(estimator, "check_arrays", None)
         check = own or next((c for kind, c in _CHECKS.items() if isinstance(estimator, kind)), None)

@@ -25,7 +25,6 @@ class ClippingImputer(SimpleImputer):  # type: ignore[misc]
         self.share = share
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        """Raises ValueError for a table without rows."""
         self.low_ = X.quantile(self.share).fillna(-np.inf).to_numpy()
         self.high_ = X.quantile(1 - self.share).fillna(np.inf).to_numpy()
         super().fit(self._cut(X), y)

@@ -57,10 +57,7 @@ def strategy_mistakes(
     place: str,
     inside: str,
 ) -> Iterator[Mistake]:
-    """Every error in a learner or selector: its name, its parameters, its search space.
-
-    place   its location; `inside`: the location of its parameters
-    """
+    """Every error in a learner or selector: its name, its parameters, its search space."""
     if kind not in catalogue:
         yield f"{place}.kind", str(catalogue.unknown(kind))
         return
@@ -94,11 +91,8 @@ class Parameters:
     """Parameters that a strategy's estimator accepts.
 
     They come from the annotations of its `__init__` (bounds by `Annotated`), from `stated` (parameter ->
-    annotation), or from scikit-learn's `_parameter_constraints`. `check_parameters` of the estimator checks
-    combinations, and raises InputError.
-
-    hints        parameter -> annotation
-    constraints  parameter -> scikit-learn's constraints, for those without an annotation
+    annotation), or from scikit-learn's `_parameter_constraints`; `check_parameters` of the estimator checks
+    combinations.
     """
 
     owner: str
@@ -116,7 +110,6 @@ class Parameters:
         return cls(owner, tuple(names), hints, getattr(kind, "_parameter_constraints", {}))
 
     def mistakes(self, params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-        """Errors in single parameters."""
         for name, value in params.items():
             yield from self.value_mistakes(name, value, f"{place}.{name}")
 
@@ -185,5 +178,4 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
 
 
 def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-    """Errors in the parameters of scikit-learn's own estimators."""
     yield from Parameters.from_constructor(kind, kind.__name__).mistakes(params, place)

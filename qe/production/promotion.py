@@ -36,8 +36,6 @@ from qe.training.train import Outcome
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Segments with gold labels (n,) that two models are compared on."""
-
     name: str
     rows: Sequence[Row]
     gold: FloatArray
@@ -62,10 +60,6 @@ class Decision:
         Its 95 % jackknife interval.
     p : float or None
         Of a gain no larger than the margin (`better_by`); None where so few segments cannot decide.
-    test : str or None
-        Name of the test.
-    n : int
-        Segments that were compared on.
     learned : int
         Segments that were left out, because a model has learned from them.
     silent : tuple of str
@@ -111,10 +105,8 @@ def promote(
     """Makes the challenger champion if it is better by more than `margin`, at significance `level`.
 
     Segments that either was trained on are left out. The decision and its evidence are recorded on the
-    challenger (tags `promotion.decision`, `promotion.evidence`). Without a champion there is no test.
-
-    Raises InputError for an unknown model or version, none to promote, labels of different scales, rows that
-    a model cannot score, or none that is new to both.
+    challenger. Without a champion there is no test. Raises InputError for an unknown model or version, labels
+    of different scales, rows that a model cannot score, or none that is new to both.
 
     Parameters
     ----------
@@ -173,10 +165,7 @@ class Candidacy:
 
 
 def promote_trained(candidates: Sequence[Candidacy]) -> list[Decision]:
-    """`promote` for models that were just registered: of each name, the one that measured best.
-
-    A model that is the champion already (the first of its name) is left as it is.
-    """
+    """`promote` for models that were just registered: of each name, the one that measured best."""
     best: dict[str, Candidacy] = {}
     for candidate in candidates:
         entry = candidate.outcome.report["registration"]
@@ -193,10 +182,7 @@ def promote_trained(candidates: Sequence[Candidacy]) -> list[Decision]:
 
 
 def rollback(name: str) -> tuple[str, str]:
-    """Gives the alias back to the champion's predecessor: (version demoted, version champion again).
-
-    Raises InputError if no version is champion, or it has no predecessor.
-    """
+    """Gives the alias back to the champion's predecessor: (version demoted, version champion again)."""
     versions = {entry.version: entry for entry in registry.model_versions(name)}
     champion = registry.aliased(name, registry.CHAMPION)
     if champion is None:
@@ -212,10 +198,7 @@ def rollback(name: str) -> tuple[str, str]:
 
 
 def from_table(path: Path, label: str) -> Labelled:
-    """Labelled segments of a TSV, CSV, JSONL or Parquet table; `label` is the column of the labels.
-
-    Raises InputError, with the row, for a label that is missing or no number.
-    """
+    """Labelled segments of a TSV, CSV, JSONL or Parquet table; `label` is the column of the labels."""
     rows = list(read_rows(path))
     gold = np.empty(len(rows))
     for number, (columns, reason) in enumerate(rows):
@@ -235,10 +218,7 @@ def from_table(path: Path, label: str) -> Labelled:
 
 
 def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
-    """The labelled split of an experiment's dataset (default: its test split).
-
-    Raises InputError for a split that is unknown or has no labels.
-    """
+    """The labelled split of an experiment's dataset (default: its test split)."""
     from qe.training.reading import read_dataset, test_split
 
     dataset = read_dataset(loaded)
@@ -323,9 +303,8 @@ def better_by(
 ) -> TestResult:
     """Whether new predictions (n,) are better than old ones by more than a margin; one-sided.
 
-    The difference is the gain: larger is better. Without a margin the predictions of segments are exchanged,
-    as in `qe evaluate`; with one, under which they are not exchangeable, a t test with the jackknife's
-    standard error.
+    Without a margin the predictions of segments are exchanged, as in `qe evaluate`; with one, under which
+    they are not exchangeable, a t test with the jackknife's standard error.
     """
     sign = 1.0 if metric.higher_is_better else -1.0
     tail: Tail = "greater" if metric.higher_is_better else "less"

@@ -25,7 +25,6 @@ class QualityEstimation(PythonModel):
         self._last = self.options, self.scorer
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
-        """The scores; `params` add columns: `interval` (0.9), `explain` (3), `words`, `outside`."""
         return frame_of(self._scorer_for(params or {}), model_input)
 
     def _scorer_for(self, params: Mapping[str, Any]) -> Scorer:

@@ -26,10 +26,7 @@ _log = logging.getLogger(REQUESTS)
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A listening socket, where clients wait for the server; port 0 is any free port.
-
-    Raises InputError if the port is taken, or the address is none of this machine.
-    """
+    """A listening socket, where clients wait for the server; port 0 is any free port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
@@ -61,13 +58,12 @@ def address_of(listener: socket.socket) -> str:
 def application(
     folder: Path, limits: Limits | None = None, level: float | None = None, triage: Path | None = None
 ) -> App:
-    """The server's application (ASGI) for the model in `folder`; parameters and errors as `Service.load`."""
+    """The server's application (ASGI) for the model in `folder`; parameters as `Service.load`."""
     limits = limits or Limits()
     return App(limits, Service.load(folder, limits, level=level, triage=triage))
 
 
 def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server:
-    """The server of an application, not yet started; parameters as `serve`."""
     limiter = ConnectionLimiter(app.limits, partial(app.metrics.count, "closed"))
     for name, text, value in (
         ("requests_busy", "Requests that are being scored, those given up on included.", lambda: app.busy),
@@ -98,10 +94,7 @@ def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server
 
 @dataclass(eq=False)
 class Renewal:
-    """The source of the model, and when to look for a newer one.
-
-    If the new one cannot be loaded, or needs more columns from clients, the log has the reason, and the old
-    one stays.
+    """The source of the model, and when to look for a newer one; one that cannot be loaded is logged.
 
     Attributes
     ----------
@@ -120,7 +113,6 @@ class Renewal:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def watch(self, app: App) -> None:
-        """Renews the model of `app` until `end` is called."""
         while True:
             due = self.due.wait(self.seconds or None)
             if self.ended.is_set():
@@ -164,11 +156,7 @@ def _name(service: Service) -> str:
 
 @contextmanager
 def renewed_by_signal(renewal: Renewal) -> Iterator[None]:
-    """Renews the model at SIGHUP within the block.
-
-    A SIGHUP because the terminal was closed ends the process as before. In a thread, which has no signals,
-    nothing changes.
-    """
+    """Renews the model at SIGHUP within the block; one sent because the terminal closed ends the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -205,12 +193,8 @@ def serve(
 ) -> None:
     """Answers requests until it is stopped (Ctrl-C, SIGTERM); it is not ready until the model is loaded.
 
-    Raises what loading raises, and InputError if the connections need more open files than are allowed.
-
     Parameters
     ----------
-    renewal : Renewal
-        Loads the model, and a newer one later.
     hosts : Hosts, default=None
         Host names that are answered to. None: those of loopback.
     trusted_proxies : sequence of str, default=()

@@ -41,10 +41,8 @@ class Suggestions:
         Rows of the pool, the most useful first.
     uncertainty : array of float
         (count,) disagreement of the committee about each, in label units.
-    labelled : int
-        Training segments.
-    candidates : int
-        Rows of the pool without a label.
+    labelled, candidates : int
+        Training segments, and rows of the pool without a label.
     """
 
     rows: NDArray[np.int64]
@@ -107,7 +105,6 @@ def _unlabelled(prepared: Prepared, segments: Segments) -> NDArray[np.int64]:
 
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:
-    """Writes the rows to annotate, the most useful first, as TSV, CSV, JSONL or Parquet."""
     with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
         write(_rows(pool, suggestions))
 
@@ -130,10 +127,7 @@ def _rows(pool: Pool, suggestions: Suggestions) -> list[dict[str, Any]]:
 def choose(
     labelled: FloatArray, labels: FloatArray, pool: FloatArray, count: int, seed: int
 ) -> tuple[NDArray[np.int64], FloatArray]:
-    """Rows of the (m, d) pool in the order drawn, and (m,) the disagreement about each row of the pool.
-
-    They are drawn by the variance of a committee's predictions, far from each other and from labelled rows.
-    """
+    """Rows of the (m, d) pool in the order drawn, and (m,) the disagreement about each row of the pool."""
     rows, pool_rows = standardised(labelled, pool)
     uncertain = disagreement(rows, labels, pool_rows, seed)
     labelled_points, points = components(rows, pool_rows)
@@ -141,10 +135,7 @@ def choose(
 
 
 def standardised(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both tables, standardised by all rows and clipped at four deviations, without constant columns.
-
-    Undefined values become the median.
-    """
+    """Both tables, standardised by all rows (undefined values: the median) and clipped at four deviations."""
     table = np.vstack([labelled, pool])
     table = table[:, np.isfinite(table).any(axis=0)]
     table = np.where(np.isfinite(table), table, np.nanmedian(table, axis=0))
@@ -156,7 +147,6 @@ def standardised(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, Fl
 
 
 def components(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both tables as their first principal components, each of variance 1."""
     table = np.vstack([labelled, pool])
     centred = table - table.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred / len(table))
@@ -171,9 +161,8 @@ def disagreement(
 ) -> FloatArray:
     """(m,) standard deviation of the members' predictions for (m, d) rows of the pool.
 
-    The members are ridge regressions on bootstrap samples of the (n, d) labelled rows with their (n,) labels
-    (query by bagging, Abe and Mamitsuka 1998), with the penalty that generalised cross-validation chooses for
-    all labelled rows (Golub, Heath and Wahba 1979).
+    The members are ridge regressions on bootstrap samples of the (n, d) labelled rows (query by bagging, Abe
+    and Mamitsuka 1998), with the penalty of generalised cross-validation (Golub, Heath and Wahba 1979).
     """
     penalty = len(labelled) * _penalty(labelled, labels)
     generator = np.random.default_rng(seed)
@@ -208,12 +197,8 @@ def spread(
 ) -> NDArray[np.int64]:
     """`count` of the (m, d) points, in the order drawn, none twice.
 
-    Each is drawn with a probability proportional to its weight times its squared distance to the nearest
-    labelled or drawn point (k-means++, Arthur and Vassilvitskii 2007). Points equal to another are drawn
-    last, in order.
-
-    weights  (m,) not negative
-    labelled_points  (n, d)
+    Each is drawn with a probability proportional to its weight (m,) times its squared distance to the nearest
+    labelled (n, d) or drawn point (k-means++, Arthur and Vassilvitskii 2007); equal points come last.
     """
     generator, left = np.random.default_rng(seed), np.asarray(weights, np.float64).copy()
     nearest = _nearest(points, labelled_points)

@@ -61,10 +61,6 @@ class ActionCosts(Section):
 
 
 def read_costs(path: Path) -> ActionCosts:
-    """The cost table of a YAML file.
-
-    Raises InputError for a file that cannot be read, and for keys that are unknown, missing or no numbers.
-    """
     content = strict_yaml.read(path, "cost table")
     if not isinstance(content, dict):
         raise InputError(
@@ -82,11 +78,7 @@ def closed_scale(described: Description) -> LabelScale:
 
 
 def unusual_threshold(name: str, threshold: float | None, gold: FloatArray) -> str:
-    """A note on a threshold outside of the middle 99 % of (n,) labels; else empty.
-
-    >>> unusual_threshold("good", 4.0, np.linspace(10, 90, 81))
-    'good: 4 is outside of the middle 99 % of the labels, 10.4 to 89.6; check that it is on their scale'
-    """
+    """A note on a threshold outside of the middle 99 % of (n,) labels; else empty."""
     low, high = np.quantile(gold, [0.005, 0.995])
     if threshold is None or low <= threshold <= high:
         return ""
@@ -151,7 +143,6 @@ class Triage:
 
     @property
     def verdict(self) -> str:
-        """The saving against the cheapest single treatment at the 95 % level, in words."""
         value, ci = self.saved_share.value, self.saved_share.ci
         if self.alike is not None:
             return f"all segments get the same action, {self.alike}: the predictions change nothing"
@@ -168,10 +159,7 @@ class Triage:
 
 
 def cost_table(gold: FloatArray, costs: ActionCosts, scale: LabelScale) -> FloatArray:
-    """(n, 3) cost of publishing, post-editing and retranslating every segment.
-
-    Raises InputError for a label without a closed range: the cost of post-editing needs its ends.
-    """
+    """(n, 3) cost of publishing, post-editing and retranslating every segment; the scale must be closed."""
     if scale.low is None or scale.high is None:
         raise InputError(f"the cost of post-editing needs the ends of the label '{scale.name}'",
                          remedy="give a range; --scale-low and --scale-high, or --model")  # fmt: skip
@@ -279,8 +267,8 @@ def _figures(
 def thresholds(quality: FloatArray, table: FloatArray) -> tuple[float, float]:
     """(publish from, retranslate below), on predicted quality (higher is better), at least cost.
 
-    All pairs of thresholds between distinct predictions (at most 400 of them, at even shares of the
-    segments); infinite where an action is never best. Ties go to the pair that post-edits most.
+    All pairs of thresholds between at most 400 distinct predictions; infinite where an action is never best.
+    Ties go to the pair that post-edits most.
     """
     order = np.argsort(quality, kind="stable")
     ranked, sums = quality[order], np.vstack([np.zeros(3), np.cumsum(table[order], axis=0)])
@@ -313,9 +301,7 @@ def decide(quality: FloatArray, publish: float, retranslate: float) -> NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """Cost and errors of publishing the best-predicted segments.
-
-    Row i is for the best `published[i]`.
+    """Cost and errors of publishing the `published[i]` best-predicted segments.
 
     published  (k,) share published
     bad        (k,) share of the published that should not have been; NaN if none is
@@ -398,7 +384,6 @@ class Thresholds:
 
     @classmethod
     def read(cls, path: Path, scale: LabelScale) -> Self:
-        """Raises InputError for a file without thresholds, and for thresholds in the wrong order."""
         try:
             content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
@@ -418,11 +403,7 @@ class Thresholds:
 
     @classmethod
     def from_file(cls, path: Path, model: Path, scale: LabelScale) -> Self:
-        """Thresholds from a file (.json), or the cheapest ones by a cost table (YAML).
-
-        The cheapest are those for the model's held-out predictions. Raises InputError as `read`, `read_costs`
-        and `HeldOutPredictions.load` do.
-        """
+        """Thresholds from a file (.json), or the cheapest for held-out predictions by a cost table (YAML)."""
         if path.suffix.lower() == ".json":
             read = cls.read(path, scale)
             if not HeldOutPredictions.exists(model):
@@ -439,7 +420,6 @@ class Thresholds:
         return replace(self, notes=tuple(filter(None, notes)))
 
     def rules(self) -> dict[Action, str]:
-        """What is done with which scores, in words."""
         return rules(self.publish, self.retranslate, self.scale.higher_is_better, "score")
 
     def action(self, prediction: float, outside: bool = False) -> Action:
@@ -455,10 +435,7 @@ class Thresholds:
 def rules(
     publish: float | None, retranslate: float | None, higher_is_better: bool, subject: str
 ) -> dict[Action, str]:
-    """What is done with which segments, in words.
-
-    publish, retranslate  the thresholds; None: never
-    subject               what has a threshold: a score, a prediction
+    """What is done with which segments, in words; `subject` has the threshold: a score, a prediction.
 
     >>> rules(2.5, None, False, "score")["publish"]
     'score at most 2.500'
@@ -472,7 +449,6 @@ def rules(
 
 
 def triage_tables(decision: Triage, higher_is_better: bool) -> list[Table]:
-    """The actions with their rules; errors, costs and savings with 95 % intervals."""
     told = rules(decision.publish, decision.retranslate, higher_is_better, "predicted")
     actions = [[action, _share(decision.shares[action]), rule] for action, rule in told.items()]
     figures = {

@@ -21,7 +21,6 @@ from qe.production.triage import ACTIONS, TradeOff, Triage
 
 
 def trade_off_figure(curve: TradeOff, decision: Triage, unit: str = "cost") -> Figure:
-    """Plots the share of bad segments among the published, and the mean cost, by share published."""
     figure = new_figure(10.4, 4.8)
     errors, costs = figure.subplots(1, 2)
     plain_axes(errors)

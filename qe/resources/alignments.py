@@ -35,7 +35,6 @@ class Alignments:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Checksum of the file; raises InputError if there is none."""
         if self.path is None:
             return None
         if not is_input_file(self.path):
@@ -43,10 +42,7 @@ class Alignments:
         return sha256(self.path)
 
     def builders(self) -> Builders:
-        """Builders for parts that take the corpus' links, without our aligner.
-
-        They are for `features.core.bundle.build`.
-        """
+        """Builders for parts that take the corpus' links, without our aligner."""
         if self.path is None:
             return {}
         return {
@@ -56,7 +52,6 @@ class Alignments:
         }
 
     def check_used(self, parts: Iterable[str]) -> None:
-        """Raises InputError if there is a file that none of the parts takes."""
         if self.path is not None and not set(with_needs(parts)) & set(self.wanted):
             raise InputError(
                 "none of the parts to be built takes alignments",
@@ -110,10 +105,7 @@ class Alignments:
 
 
 def links_of_pairs(links: Links, corpus: ParallelCorpus, location: object) -> Links:
-    """Links of the pairs that the corpus kept, from the links of all its lines.
-
-    Raises InputError, naming the line, for another number of lines, and links outside their sentences.
-    """
+    """Links of the pairs that the corpus kept, from the links of all its lines."""
     total = len(corpus) + corpus.empty_pairs
     if len(links) != total:
         raise InputError(

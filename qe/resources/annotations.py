@@ -51,15 +51,7 @@ class CorpusAnnotation:
 def by_program(
     name: str, language: str, other_language: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
 ) -> CorpusAnnotation:
-    """Annotation by an annotator of `qe.language.programs.taggers`.
-
-    `other_language` is that of the other side.
-
-    cache   folder where what it says is kept, so that a build that was cut off goes on
-    layers  what is kept of it
-
-    Raises InputError for an unknown program, or one that is not installed.
-    """
+    """Annotation by an annotator of `qe.language.programs.taggers`; `layers` is what is kept of it."""
     annotator = for_corpora(tagger(name, language, other_language, texts_per_process=2000), layers)
 
     def blocks(corpus: ParallelCorpus, side: Side) -> Iterator[str]:
@@ -72,11 +64,7 @@ def by_program(
 
 
 def from_file(path: Path) -> CorpusAnnotation:
-    """Annotation from a CoNLL-U file, plain or gzip.
-
-    It has a block per line of the corpus (comments alone: no words). Raises InputError if there is no such
-    file.
-    """
+    """Annotation from a CoNLL-U file with a block per line of the corpus (comments alone: no words)."""
     if not is_input_file(path):
         raise InputError(
             f"'{path}' is neither an annotator nor a file",
@@ -90,7 +78,6 @@ def from_file(path: Path) -> CorpusAnnotation:
 
 
 def from_column(blocks: Sequence[str]) -> CorpusAnnotation:
-    """Annotation of the segments used as corpus."""
     print_ = digest("\x1f".join(blocks).encode())
     return CorpusAnnotation("segments", print_, lambda corpus, side: _of_pairs(blocks, corpus, "annotations"))
 
@@ -136,11 +123,9 @@ class Annotations:
 
     @classmethod
     def alike(cls, sides: Mapping[str, CorpusAnnotation]) -> "Annotations":
-        """Everything comes from the same."""
         return cls(dict.fromkeys(KEPT, sides))
 
     def builders(self) -> Builders:
-        """How `features.core.bundle.build` makes annotations."""
         return {"annotation": self._built}
 
     @property
@@ -164,12 +149,7 @@ class Annotations:
 
 
 def annotated_sides(parts: Sequence[str], holds: Holds | None = None) -> list[str]:
-    """The sides of the corpus that need an annotation for these parts.
-
-    Sources that a part is built from count, too.
-
-    holds  what the annotation holds; None: anything
-    """
+    """The sides of the corpus that need an annotation for these parts, or for sources of them."""
     needed = with_needs(parts)
     wanted = [named for what, named in _PARTS.items() if holds in (None, what)]
     return [side for side in ("source", "target") if any(named.get(side) in needed for named in wanted)]

@@ -35,15 +35,11 @@ class Inputs:
         return [*self.files.files, *self.settings]
 
     def builders(self, annotations: Annotations, engine: Builders) -> Builders:
-        """How `features.core.bundle.build` makes parts; `engine` makes those of its kinds elsewhere."""
         builders: Builders = {**annotations.builders(), **self.alignments.builders(), **engine}
         return {**builders, **self.monolingual.builders(builders), **self.files.builders()}
 
     def wanted(self, annotations: Annotations) -> Mapping[str, Mapping[str, Any]]:
-        """The settings that the built parts must have.
-
-        A part that is read from a file has no further text.
-        """
+        """The settings that the built parts must have; a part read from a file has no further text."""
         without_text = {name: {"monolingual": None} for name in self.files.files}
         inputs = (annotations.wanted, self.alignments.wanted, self.monolingual.wanted, self.files.wanted)
         wanted: dict[str, dict[str, Any]] = {}
@@ -53,14 +49,10 @@ class Inputs:
         return wanted
 
     def checked_settings(self, builders: Builders) -> dict[str, dict[str, Any]]:
-        """The settings that differ from what parts have anyway; raises InputError as `checked` does."""
         return checked(self.settings, builders)
 
     def key(self, builders: Builders) -> dict[str, Any]:
-        """Cache key of the extra inputs; empty for the corpus alone.
-
-        Other inputs mean another folder: experiments must not rebuild each other's parts.
-        """
+        """Cache key of the extra inputs; empty for the corpus alone."""
         everything = {
             "alignments": self.alignments.fingerprint,
             "monolingual": sorted(self.monolingual.fingerprints.items()),
@@ -70,7 +62,6 @@ class Inputs:
         return {name: value for name, value in everything.items() if value}
 
     def check_used(self, parts: Sequence[str], builders: Builders) -> None:
-        """Raises InputError for inputs that neither the parts nor their sources take."""
         self.alignments.check_used(parts)
         needed = with_needs(parts, builders)
         for name in (*self.files.files, *self.checked_settings(builders)):
@@ -84,13 +75,7 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class BundleSource:
-    """What a bundle is built from.
-
-    corpus       the sentence pairs
-    annotations  of the sides that have one
-    inputs       what else parts are built from, and their settings
-    engine       kind -> function that builds its parts elsewhere, such as on Spark
-    """
+    """What a bundle is built from; `engine` (by kind) builds parts elsewhere, such as on Spark."""
 
     corpus: Corpus
     tokenizers: Tokenizers
@@ -100,28 +85,20 @@ class BundleSource:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What the bundle's manifest says of its origin: the corpus and the tokenizers."""
         tokenizers = [tokenizer.settings() for tokenizer in self.tokenizers]
         return {**self.corpus.provenance, "tokenizers": tokenizers}
 
     @property
     def fingerprint(self) -> str:
-        """Identifies corpus, tokenizers, inputs and settings.
-
-        Raises InputError for settings that parts do not take.
-        """
+        """Identifies corpus, tokenizers, inputs and settings."""
         content = {**self.provenance, **self.inputs.key(self._builders())}
         return digest(sorted((k, repr(v)) for k, v in content.items()))
 
     def check_used(self, parts: Sequence[str]) -> None:
-        """Raises InputError for inputs that none of the parts takes."""
         self.inputs.check_used(parts, self._builders())
 
     def build(self, directory: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
-        """The bundle in `directory`; parts that are there as wanted are kept.
-
-        Raises InputError for a corpus that cannot be used, and a folder with resources of another corpus.
-        """
+        """The bundle in `directory`; parts that are there as wanted are kept."""
 
         def read() -> ParallelCorpus:
             return self.corpus.read(self.tokenizers, progress)

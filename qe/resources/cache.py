@@ -38,8 +38,7 @@ def resources_for(
     """The bundle with the parts that the features need; None if they need none.
 
     `programs` (side -> annotator) tag the corpus where parts need it and the section names no files. Where
-    the section is `optional` and its corpus is not there, the segments themselves are the corpus. Raises
-    InputError if parts are needed and none are named, or a bundle was made with other tokenizers.
+    the section is `optional` and its corpus is not there, the segments themselves are the corpus.
     """
     check_section(section, parts)
     if section is None or not parts:
@@ -62,7 +61,6 @@ def resources_for(
 
 
 def inputs_of(section: ResourcesSection) -> Inputs:
-    """What parts are built from in addition to the corpus, and their settings."""
     return Inputs(
         Alignments(None if corpus_absent(section) else section.alignments),
         Monolingual.from_files(section.source_monolingual, section.target_monolingual),
@@ -72,7 +70,6 @@ def inputs_of(section: ResourcesSection) -> Inputs:
 
 
 def corpus_absent(section: ResourcesSection | None) -> bool:
-    """Whether an optional corpus (both of its files) is not there."""
     if section is None or not section.optional or section.bundle is not None:
         return False
     return not any(path is not None and path.exists() for path in (section.source, section.target))
@@ -83,9 +80,6 @@ def rows_of_own_corpus(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
     Apart, because language models and lexicons know the text they were built from: features of rows that are
     in them look better than those of any new segment (on MLQE-PE ro-en, Pearson .23 instead of .73).
-
-    >>> [rows.tolist() for rows in rows_of_own_corpus(7)]
-    [[0, 1, 3, 4, 6], [2, 5]]
     """
     rows = np.arange(n)
     return rows[rows % 3 != 2], rows[rows % 3 == 2]
@@ -100,10 +94,7 @@ def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> 
 
 
 def corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:
-    """How the corpus is tokenized: as the segments.
-
-    If those come tokenized (`whitespace`), Moses tokenizes the corpus.
-    """
+    """How the corpus is tokenized: as the segments, but by Moses if these come tokenized (`whitespace`)."""
     left, right = (
         Tokenizer(t.language, "moses", t.normalise) if t.kind == "whitespace" else t for t in tokenizers
     )

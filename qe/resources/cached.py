@@ -27,11 +27,7 @@ _DAY = 86_400
 
 @dataclass(frozen=True)
 class Entry:
-    """One file or folder of the cache.
-
-    size  bytes
-    used  seconds since 1970: when it was last written, or read if the file system records that
-    """
+    """One file or folder of the cache: bytes, and seconds since 1970 of the last write or recorded read."""
 
     kind: str
     path: Path
@@ -40,15 +36,11 @@ class Entry:
 
     @property
     def days(self) -> float:
-        """Days since it was used."""
         return max(0.0, time.time() - self.used) / _DAY
 
 
 def cached(cache: Path, kinds: Collection[str] = tuple(KINDS)) -> list[Entry]:
-    """The entries of the cache, the largest first: files and folders with names that the cache gives.
-
-    Raises InputError for a folder with such entries that qe has not tagged as its cache.
-    """
+    """The entries of the cache, the largest first: files and folders with names that the cache gives."""
     found = [_entry(kind, path) for kind in KINDS if kind in kinds for path in _within(cache, kind)]
     if found or any((cache / kind).is_dir() for kind in kinds):
         check_tagged(cache)
@@ -56,7 +48,6 @@ def cached(cache: Path, kinds: Collection[str] = tuple(KINDS)) -> list[Entry]:
 
 
 def old(entries: Sequence[Entry], days: float) -> list[Entry]:
-    """The entries that nobody has used for so many days."""
     return [entry for entry in entries if entry.days >= days]
 
 
@@ -73,7 +64,6 @@ def remove(entries: Sequence[Entry]) -> int:
 
 
 def cache_table(cache: Path, entries: Sequence[Entry]) -> Table:
-    """A row per kind: entries, size, days since the oldest and the newest was used."""
     columns = [
         Column("kind"), Column("what it is", drop=1), Column("entries"), Column("MB"),
         Column("oldest use", "days since the entry was used that is unused longest"),

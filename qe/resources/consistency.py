@@ -1,7 +1,4 @@
-"""Consistency of translated documents, from files and a bundle.
-
-It gives a table of features, and the paper's figures.
-"""
+"""Consistency of translated documents, from files and a bundle: features, and the paper's figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +34,6 @@ class DocumentConsistency:
         return len(self.values)
 
     def summary(self) -> dict[str, float | None]:
-        """Plain values; undefined is None."""
         return {name: finite_or_none(value) for name, value in self.figures.items()}
 
     def table(self) -> Table:
@@ -61,11 +57,7 @@ def consistency_of(
     alignment: Path | None = None,
     progress: Progress = silent,
 ) -> DocumentConsistency:
-    """From files with a line for each segment.
-
-    Raises InputError for files of different length, and a bundle that lacks the aligner (unless links are
-    given) or the phrase table.
-    """
+    """From files with a line for each segment; links of words replace the bundle's aligner."""
     reading, bundle = Reading(Path()), Bundle(resources)
     columns = {name: reading.lines(path) for name, path in (("source", source), ("target", target))}
     equal_lengths(columns)

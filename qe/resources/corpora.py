@@ -75,8 +75,6 @@ class TranslatedSegments:
 
     If a part of the corpus is held out, no other translation of it is then left in the rest. The pairs of
     `general` come before the segments.
-
-    shared_parts  identifies the bundle of the parts that are not built from this corpus
     """
 
     texts: Sequence[Segments]
@@ -106,10 +104,7 @@ class TranslatedSegments:
 
 
 def corpus_of(bundle: Bundle) -> ParallelCorpus:
-    """The corpus that a bundle keeps.
-
-    Raises InputError for a bundle that left it behind, as a model's does.
-    """
+    """The corpus that a bundle keeps; raises InputError if it left it behind, as a model's does."""
     folder = bundle.path / "corpus"
     if not folder.is_dir():
         raise InputError(

@@ -23,10 +23,7 @@ from qe.language.conllu import tags_of_texts
 
 @dataclass(frozen=True)
 class PartFiles:
-    """Part -> the file it is read from.
-
-    Raises InputError for an unknown part, one that is read from no file, and a file that is not there.
-    """
+    """Part -> the file it is read from; raises InputError for an unknown part or an absent file."""
 
     files: Mapping[str, Path]
 
@@ -52,11 +49,9 @@ class PartFiles:
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """Part -> checksum of its file."""
         return {name: sha256(path) for name, path in self.files.items()}
 
     def builders(self) -> Builders:
-        """How `features.core.bundle.build` makes these parts."""
         return {
             name: partial(_READERS[name], path, self.fingerprints[name]) for name, path in self.files.items()
         }
@@ -73,10 +68,7 @@ class PartFiles:
 
 
 def parsed(texts: Iterable[str]) -> dict[str, Path]:
-    """Part -> file, from `PART=FILE`.
-
-    Raises InputError for what is not of that form, or names a part twice.
-    """
+    """Part -> file, from `PART=FILE`."""
     return {part: Path(path) for part, path in assignments(texts, "PART=FILE", "--read").items()}
 
 

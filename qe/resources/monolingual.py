@@ -23,11 +23,7 @@ _BATCH = 5000  # segments encoded, and reported, at a time
 
 @dataclass(frozen=True, eq=False)
 class Monolingual:
-    """Side -> a file of further text, plain or gzip, one segment per line.
-
-    It is tokenized as the corpus is, and stands after the corpus's own; lines without words are left out.
-    Raises InputError for a file that is not there.
-    """
+    """Side -> a file of further text, plain or gzip, one segment per line, tokenized as the corpus is."""
 
     files: Mapping[Side, Path]
     _longer: dict[str, ParallelCorpus] = field(default_factory=dict, init=False, repr=False)
@@ -39,20 +35,15 @@ class Monolingual:
 
     @classmethod
     def from_files(cls, source: Path | None, target: Path | None) -> Self:
-        """From a file for each side, or None."""
         given: dict[Side, Path | None] = {"source": source, "target": target}
         return cls({side: path for side, path in given.items() if path is not None})
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """Side -> checksum of its file."""
         return {side: sha256(path) for side, path in self.files.items()}
 
     def builders(self, fallback: Builders) -> Builders:
-        """Builders for parts of this text, for `features.core.bundle.build`.
-
-        The parts are made as `fallback` or their kinds make them.
-        """
+        """Builders for parts of this text, made as `fallback` or their kinds make them."""
         return (
             {kind: self._with_text(builder_of(kind, kind, fallback)) for kind in KINDS} if self.files else {}
         )
@@ -67,7 +58,6 @@ class Monolingual:
         }
 
     def check_used(self, parts: Iterable[str]) -> None:
-        """Raises InputError for a file that none of the parts takes."""
         taking = {name: settings["side"] for kind in KINDS for name, settings in _parts(kind).items()}
         sides = {taking[name] for name in parts if name in taking}
         for side, path in self.files.items():
@@ -95,10 +85,7 @@ class Monolingual:
         return make
 
     def longer(self, corpus: ParallelCorpus, side: Side, progress: Progress = silent) -> ParallelCorpus:
-        """A corpus whose sides are both the one side of `corpus` with the text after it (read once).
-
-        Raises InputError for a file without words, one that is damaged, or bytes that are not UTF-8.
-        """
+        """A corpus whose sides are both the one side of `corpus` with the text after it (read once)."""
         if side not in self._longer:
             builder, tokenizer = TokensBuilder(), corpus.tokenizer(side)
             builder.add(corpus.side(side))

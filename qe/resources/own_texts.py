@@ -1,7 +1,4 @@
-"""Resources of the training segments' post-edits and references.
-
-One set is made of all of them; further sets leave out the texts of each part.
-"""
+"""Resources of the training segments' post-edits and references: of all, and without each part's texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,8 +31,7 @@ _VECTORS: Final = kind_of(WordVectors)
 class OwnTexts:
     """Bundles of the same parts: of all texts, and without those of the rows of part k.
 
-    Vectors of words are the same in all of them: of the general corpus, and of the sources and translations,
-    which are no labels.
+    Vectors of words are the same in all of them, because sources and translations are no labels.
     """
 
     complete: Bundle
@@ -51,10 +47,7 @@ def own_texts(
     cache: Path,
     progress: Progress = silent,
 ) -> OwnTexts:
-    """The bundles with the parts that the features need, built on first use and cached.
-
-    Raises InputError if the labels lack a text, or a part is needed that is made of an annotated corpus.
-    """
+    """The bundles with the parts that the features need, built on first use and cached."""
     _check_plain(needed)
     texts = _texts(section, segments, labels)
     vectors = [name for name in with_needs(needed) if known_parts()[name].kind == _VECTORS]

@@ -34,17 +34,13 @@ class Setting:
 
     @property
     def takes(self) -> str:
-        """The values it takes, in words.
-
-        >>> Setting(Literal["lower", "true"], "lower").takes
-        'lower or true'
-        """
+        """The values it takes, in words."""
         if get_origin(self.hint) is Literal:
             return " or ".join(get_args(self.hint))
         return described(self.bounded) if get_origin(self.bounded) is Annotated else _TAKES[self.hint]
 
     def value(self, raw: Any) -> Any:
-        """The value in its type, from text or YAML. Raises ValueError for what it does not take.
+        """The value in its type, from text or YAML; raises ValueError for what it does not take.
 
         >>> Setting(int, 3).value("5"), Setting(float, 0.1).value("1e-4"), Setting(bool, True).value("false")
         (5, 0.0001, False)
@@ -67,7 +63,6 @@ class Setting:
 
 
 def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
-    """What can be set of a part, as `builders`, or its own kind, make it."""
     make = declaration(builder_of(part.name, part.kind, builders))
     hints, bounded = get_type_hints(make), get_type_hints(make, include_extras=True)
     settings = {}
@@ -86,10 +81,7 @@ def _counts(hint: Any, part: Part) -> bool:
 
 
 def checked(part_settings: PartSettings, builders: Builders) -> dict[str, dict[str, Any]]:
-    """The settings that differ from what parts have anyway, in their types.
-
-    Raises InputError for an unknown part or setting, or a value that the setting does not take.
-    """
+    """The settings that differ from what parts have anyway, in their types."""
     parts = known_parts(builders)
     by_part: dict[str, dict[str, Any]] = {}
     for name, settings in part_settings.items():
@@ -120,13 +112,7 @@ def _value(part: str, key: str, raw: Any, settings: Mapping[str, Setting]) -> An
 
 
 def parsed(pairs: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Part -> setting -> text, from `PART.key=value`.
-
-    Raises InputError for what is not of that form, or sets something twice.
-
-    >>> parsed(["target_lm.order=4", "target_lm.prune=true"])
-    {'target_lm': {'order': '4', 'prune': 'true'}}
-    """
+    """Part -> setting -> text, from `PART.key=value`."""
     texts: dict[str, dict[str, str]] = {}
     for name, value in assignments(pairs, "PART.key=value", "--set").items():
         part, _, key = name.partition(".")
@@ -141,10 +127,7 @@ def parsed(pairs: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Every part: name, kind, sources and settings.
-
-    A source is a part it is built from; a setting has accepted values and its default.
-    """
+    """Every part: name, kind, sources, and settings with their accepted values and defaults."""
     return [
         {
             "name": part.name,
@@ -160,10 +143,7 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
-    """Check that the needed parts have an origin.
-
-    Raises InputError if parts are needed, and the section, if there is one, does not name their origin.
-    """
+    """Raises InputError if parts are needed, and the section does not name their origin."""
     if parts and section is None:
         raise InputError(
             f"the features need {', '.join(parts)}",
@@ -175,7 +155,6 @@ def check_section(section: ResourcesSection | None, parts: Sequence[str], place:
 
 
 def catalogue_table(parts: Sequence[Mapping[str, Any]]) -> Table:
-    """Every part with what it is built from, and its settings as --set takes them."""
     rows = []
     for part in parts:
         settings = [f"{name}={_as_yaml(entry['default'])}" for name, entry in part["settings"].items()]
@@ -188,7 +167,6 @@ def _as_yaml(value: Any) -> str:
 
 
 def bundle_table(name: str, manifest: Mapping[str, Any]) -> Table:
-    """The parts of a bundle, and what they took."""
     source, target = (count(manifest[f"{side}_tokens"]) for side in ("source", "target"))
     title = (
         f"{name}: {count(manifest['pairs'])} pairs, {source} + {target} tokens, "

@@ -23,10 +23,7 @@ def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
 
 
 def relative_weights(sample_weight: Any, n: int) -> FloatArray:
-    """Weights (n,) divided by their mean, so that penalties keep their meaning; ones for None.
-
-    Raises ValueError unless there are n finite, non-negative weights that are not all 0.
-    """
+    """Weights (n,) divided by their mean, so that penalties keep their meaning; ones for None."""
     if sample_weight is None:
         return np.ones(n)
     weights = np.asarray(sample_weight, np.float64)
@@ -50,7 +47,7 @@ def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
 
 
 def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yields (train, held out) rows for min(folds, n) contiguous blocks, because neighbours share a document.
+    """Yields (train, held out) rows for contiguous blocks, because neighbours share a document.
 
     >>> [test.tolist() for _, test in contiguous_folds(5, 2)]
     [[0, 1, 2], [3, 4]]

@@ -56,7 +56,6 @@ def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstima
 
 
 def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> BaseEstimator:
-    """Fits the member; raises InputError if it does not support the given weights."""
     if sample_weight is None:
         return member.fit(X, y)
     if not has_fit_parameter(member, "sample_weight"):

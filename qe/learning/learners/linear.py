@@ -188,11 +188,7 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
-    """Threshold with the best weighted Matthews correlation with the upper class.
-
-    >>> best_threshold(np.array([False, False, True]), np.array([0.1, 0.2, 0.4]), np.ones(3)).__round__(6)
-    0.3
-    """
+    """Threshold with the best weighted Matthews correlation with the upper class."""
     order = np.argsort(-probabilities, kind="stable")
     sorted_, weight = probabilities[order], weights[order]
     hits, alarms = np.cumsum(weight * upper[order]), np.cumsum(weight * ~upper[order])

@@ -29,7 +29,6 @@ class FlatTrees:
     links     (nodes, 3) feature (-1 at leaves), left child, right child
     threshold (nodes,) x <= threshold goes left
     values    (nodes, c) predictions at leaves
-    roots     (trees,)
     """
 
     links: NDArray[np.int64]

@@ -17,7 +17,6 @@ from qe.learning.selector import SELECTORS, NothingSelected, Selector
 
 
 def column_names(selector: Any) -> list[str]:
-    """Names of the columns in `fit`; raises InputError if they had none."""
     names = [str(name) for name in getattr(selector, "feature_names_in_", ())]
     if not names:
         raise InputError(
@@ -27,7 +26,6 @@ def column_names(selector: Any) -> list[str]:
 
 
 def matching(pattern: str, names: list[str]) -> BoolArray:
-    """Mask (k,) of names that match, with case; raises InputError if none does."""
     chosen = np.asarray([fnmatchcase(name, pattern) for name in names])
     if not chosen.any():
         raise InputError(f"no feature matches '{pattern}'", remedy=f"known: {', '.join(names)}")

@@ -94,18 +94,14 @@ class Path(Protocol):
         """Predictions (n, k) after changing feature j; unwanted columns contain arbitrary finite values."""
         ...
 
-    def change(self, feature: int) -> None:
-        """Adds (forward) or drops (backward) the feature."""
-        ...
+    def change(self, feature: int) -> None: ...
 
 
 def forward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
-    """Path that starts without features; `learner` None: least squares."""
     return _LinearForward(X, y, parts) if learner is None else _refit(X, y, parts, learner, False)
 
 
 def backward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
-    """Path that starts from all features; `learner` None: least squares."""
     return _LinearBackward(X, y, parts) if learner is None else _refit(X, y, parts, learner, True)
 
 
@@ -208,7 +204,6 @@ class _LinearBackward:
 
 
 def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
-    """The unfitted estimator of `{kind: NAME, parameter: value, ...}`."""
     params = {name: value for name, value in learner.items() if name != "kind"}
     return LEARNERS.get(learner["kind"])().estimator(**params)
 

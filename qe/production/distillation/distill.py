@@ -33,8 +33,7 @@ def student_of(
 ) -> Experiment:
     """The experiment of a student: one of `STUDENTS`, or a file.
 
-    The default is `words` if the teacher scores words and has their resources (families without resources are
-    left out), else `surface`. Raises InputError as loading an experiment does, and for an unknown name.
+    The default is `words` if the teacher scores words and has their resources, else `surface`.
     """
     if student is None:
         student = "words" if _teaches_words(teacher) else "surface"
@@ -47,10 +46,7 @@ def student_of(
 def load_student(
     path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
 ) -> Experiment:
-    """The student's experiment file, with data in memory; `resources` is the bundle if it names none.
-
-    Raises InputError as loading an experiment does.
-    """
+    """The student's experiment file, with data in memory; `resources` is the bundle if it names none."""
     content, files = read(path, data_root)
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
     if resources is not None and path == STUDENTS["words"]:
@@ -79,12 +75,10 @@ def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
 
 
 def learns_words(student: Experiment) -> bool:
-    """Whether one of its families learns from tags of words."""
     return any(_of_words(feature) for feature in student.features)
 
 
 def check_teaches(teacher: Model, student: Experiment) -> None:
-    """Raises InputError for a student of words whose teacher scores none."""
     if learns_words(student):
         WordLevel.from_model(teacher, location="--student")
 
@@ -98,11 +92,8 @@ def taught(
 ) -> Dataset:
     """The pool, read from `source`, as a training split whose labels are the teacher's scores.
 
-    words  adds P(BAD) of words and gaps, which word-level families learn from, and tags drawn by them, for
-           metrics that need tags
-
-    Raises InputError if the pool has fewer than 30 rows or lacks a column that the teacher needs, or the
-    teacher does not score words.
+    `words` adds P(BAD) of words and gaps, and tags drawn by them. Raises InputError if the pool has fewer
+    than 30 rows or lacks a column that the teacher needs, or the teacher does not score words.
     """
     if len(pool.rows) < _FEWEST:
         raise InputError(

@@ -46,18 +46,14 @@ class Limits:
 
     @property
     def values(self) -> int:
-        """JSON values in a body: `rows` rows of `keys` keys."""
         return self.rows * (self.keys + 1) + 100
 
     @property
     def bodies(self) -> int:
-        """Bytes of all bodies that are being received."""
         return self.busy * self.bytes
 
 
 class Refused(Exception):
-    """A request that is answered with an error."""
-
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.headers = status, message, dict(headers or {})
@@ -81,7 +77,6 @@ class Quality:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
-        """Counts of output rows of a scorer."""
         return cls(
             [row["score"] for row in rows if row["score"] is not None],
             collections.Counter(kind_of(row["reason"]) for row in rows if row["score"] is None),
@@ -92,11 +87,7 @@ class Quality:
 
 
 def kind_of(reason: str) -> str:
-    """The kind of a reason, without the values in it.
-
-    >>> kind_of("target has 2,001 words, but a text has at most 2,000"), kind_of("empty source")
-    ('too long', 'empty')
-    """
+    """The kind of a reason, without the values in it."""
     if reason.startswith("no route "):
         return "no route"
     if reason.startswith(("empty ", "no ")):
@@ -130,7 +121,6 @@ def json_answer(
 
 
 def refusal(refused: Refused, request: str) -> Answer:
-    """The error, with the id of the request in the log."""
     content = json_bytes({"error": shortened(refused.message, _MAX_MESSAGE), "request_id": request})
     return Answer(refused.status, content, headers=refused.headers, reason=refused.message)
 
@@ -141,19 +131,10 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def escaped(text: str, length: int) -> str:
-    """At most `length` characters in printable ASCII, the others as escapes; for one line of a log.
-
-    >>> escaped("a\\n\u202e", 9), escaped("abcdef", 3)
-    ('a\\\\n\\\\u202e', 'abc...')
-    """
+    """At most `length` characters in printable ASCII, the others as escapes; for one line of a log."""
     shown = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in text[:length])
     return shown if len(text) <= length else f"{shown}..."
 
 
 def shortened(text: str, length: int) -> str:
-    """At most `length` characters, and an ellipsis if there were more.
-
-    >>> shortened("abcdef", 3)
-    'abc…'
-    """
     return text if len(text) <= length else f"{text[:length]}…"

@@ -46,18 +46,14 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d*)?", re.ASCII)
 class Hosts:
     """Host names that a server answers to, in lower case, without ports; loopback is always among them.
 
-    Otherwise a page of another site, whose name is made to lead to this machine, could read answers in a
-    browser here (DNS rebinding).
+    Otherwise a page of another site could read answers in a browser on this machine (DNS rebinding).
     """
 
     names: frozenset[str] = frozenset({"localhost"})  # and addresses of loopback
 
     @classmethod
     def from_names(cls, names: Iterable[str], listening: str = "") -> Self:
-        """These names, and the address that the server listens on, unless it listens on every one.
-
-        Raises InputError for what is no name.
-        """
+        """These names, and the address that the server listens on, unless it listens on every one."""
         allowed = set(cls().names)
         for name in names:
             if name != ANY_HOST and not _name(name):
@@ -100,11 +96,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def check_proxies(names: Iterable[str]) -> list[str]:
-    """Addresses and networks of proxies, or `*`. Raises InputError for anything else.
-
-    >>> check_proxies(["10.0.0.1", "10.1.0.0/16"])
-    ['10.0.0.1', '10.1.0.0/16']
-    """
+    """Addresses and networks of proxies, or `*`; raises InputError for anything else."""
     checked = list(names)
     for name in checked:
         try:
@@ -118,8 +110,6 @@ def check_proxies(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Request:
-    """The first line, the headers and the body of a request."""
-
     id: str
     method: str
     path: str
@@ -152,12 +142,7 @@ class Request:
 
 @dataclass(eq=False)
 class App:
-    """Answers while the model is being loaded (`service` is None), and afterwards.
-
-    hosts     names that it answers to
-    stopping  whether the server takes no new requests
-    busy      requests that are being scored
-    """
+    """Answers while the model is being loaded (`service` is None), and afterwards."""
 
     limits: Limits
     service: Service | None = None
@@ -264,7 +249,6 @@ class App:
             raise Refused(504, f"the answer took longer than {self.limits.seconds} s") from None
 
     def stop(self) -> None:
-        """Stops all scoring after the current blocks of rows."""
         for stopped in list(self._running):
             stopped.set()
         self.pool.shutdown(wait=False, cancel_futures=True)

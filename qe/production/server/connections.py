@@ -1,8 +1,4 @@
-"""Connections within limits, over uvicorn's HTTP/1.1 protocol, and the bodies that they receive.
-
-uvicorn closes idle connections and limits the size of headers. This adds a time limit for headers, a place
-for the next client when all are taken, a time limit for reading an answer, and errors as JSON.
-"""
+"""Connections within limits, over uvicorn's HTTP/1.1 protocol, and the bodies that they receive."""
 
 import asyncio
 import resource
@@ -36,7 +32,6 @@ class ConnectionLimiter:
 
     closed   called with the reason when one is given up: headers (not sent), answer (not read), full
     waiting  connections without a request, the oldest first
-    open     number of all connections
     """
 
     limits: Limits
@@ -65,8 +60,6 @@ class _StrictConnection(h11.Connection):
 
 
 class Connection(H11Protocol):
-    """One connection, within the limits."""
-
     def __init__(self, *arguments: Any, limiter: ConnectionLimiter, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.conn = _StrictConnection(h11.SERVER, self.conn._max_incomplete_event_size)
@@ -204,14 +197,11 @@ class ClientDisconnected(Exception):
 
 @dataclass(eq=False)
 class Body:
-    """The body of a request, part by part."""
-
     receive: Receive
     declared: int | None
     complete: bool = False
 
     async def part(self) -> bytes:
-        """The next part. Raises ClientDisconnected if there will be none."""
         message = await self.receive()
         if message["type"] != "http.request":
             raise ClientDisconnected
@@ -228,10 +218,7 @@ class Body:
 
 @dataclass(eq=False)
 class BodyReader:
-    """Reads the bodies of all requests.
-
-    If together they take too much memory, the oldest is given up, because honest clients send in an instant.
-    """
+    """Reads the bodies of all requests; the oldest is given up if together they take too much memory."""
 
     limits: Limits
     buffered: int = 0

@@ -42,11 +42,7 @@ _DRIFT: Final = {
 
 
 def bounds(low: float | None, high: float | None, predictions: FloatArray) -> list[float]:
-    """Upper bounds of a histogram of scores: tenths of a closed scale, else deciles of the predictions.
-
-    >>> bounds(0, 1, np.array([]))[:3]
-    [0.1, 0.2, 0.3]
-    """
+    """Upper bounds of a histogram of scores: tenths of a closed scale, else deciles of the predictions."""
     shares = np.linspace(0, 1, _BINS + 1)[1:]
     if low is not None and high is not None:
         inner = np.linspace(low, high, _BINS + 1)[1:]
@@ -130,7 +126,6 @@ class Metrics:
         )
 
     def watch(self, name: str, text: str, value: Callable[[], int]) -> None:
-        """A gauge that is read at every request for metrics."""
         Gauge(name, text, registry=self.registry).set_function(value)
 
     def answered(self, path: str, answer: Answer, seconds: float) -> None:

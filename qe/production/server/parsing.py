@@ -30,17 +30,12 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 @dataclass(frozen=True)
 class Parsed:
-    """Rows with all their columns, and the parameters of the body."""
-
     columns: _Columns
     rows: list[Row]
     params: dict[str, Any] = field(default_factory=dict)
 
     def needed(self, names: Sequence[str]) -> list[Row]:
-        """The rows with these columns alone.
-
-        Raises Refused (422) if one is missing, or holds no text.
-        """
+        """The rows with these columns alone; raises Refused (422) if one is missing, or holds no text."""
         absent = [name for name in names if name not in self.columns]
         if absent and self.rows:
             there = ", ".join(sorted(self.columns)) or "none"
@@ -56,10 +51,7 @@ class Parsed:
 
 
 def kind_of(content_type: str | None) -> Kind:
-    """The kind of body that a Content-Type names.
-
-    Raises Refused (415) for other types, and other encodings.
-    """
+    """The kind of body that a Content-Type names; raises Refused (415) for others."""
     name, *parameters = [part.strip().lower() for part in (content_type or "").split(";")]
     if name not in KINDS:
         raise Refused(415, f"name the Content-Type: {', '.join(KINDS)}")
@@ -255,8 +247,7 @@ def _check_form(name: str, value: Any) -> None:
 def requested_extras(query: bytes, params: Mapping[str, Any], defaults: Extras) -> Extras:
     """The extras of the address and the body, over the defaults.
 
-    Raises Refused: 400 for values of another form, 422 for names that are unknown or given twice, and for
-    values out of range.
+    Raises Refused: 400 for values of another form, 422 for unknown or repeated names and values out of range.
     """
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=20)

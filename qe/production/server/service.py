@@ -30,7 +30,6 @@ _ANY_LEVEL = 0.9  # to find out at loading whether the model has intervals
 class Service:
     """Scores the rows of requests, in several threads at a time.
 
-    scorer      the model with its intervals and explanations, if it has them
     lacks       extra -> why the model cannot give it
     thresholds  of triage; None: requests for actions are refused
     defaults    extras of a request that names none
@@ -60,9 +59,6 @@ class Service:
         triage      a file of thresholds
         registered  name and version in the registry, if the model comes from there
         drift_rows  most recent segments that are compared with the training data; 0: none
-
-        Raises InputError if the model cannot be loaded, or has no intervals but a level is given, and
-        for a file without thresholds.
         """
         # No cache: threads share the scorer.
         scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0), identity=identity)
@@ -116,12 +112,10 @@ class Service:
 
     @cached_property
     def description(self) -> Answer:
-        """The OpenAPI document of a server with this model."""
         return json_answer(openapi.document(self.about, self.limits))
 
     @cached_property
     def page(self) -> Answer:
-        """The document as a page."""
         content = openapi.page(openapi.document(self.about, self.limits)).encode("utf-8")
         return Answer(200, content, "text/html; charset=utf-8", {"Content-Security-Policy": openapi.POLICY})
 
@@ -176,7 +170,6 @@ class RoutedService(Service):
     def from_routes(
         cls, name: str, routes: Sequence[Route], services: Sequence[Service], limits: Limits
     ) -> Self:
-        """One service for each route; `name` is that of all together."""
         first, abouts = services[0], [service.about for service in services]
         columns = [*(column for about in abouts for column in about["columns"]), *columns_of(routes)]
         about = {

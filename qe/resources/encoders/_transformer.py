@@ -29,10 +29,7 @@ class _Graph:
 
 
 def transformer(weights: E5Weights, name: str) -> Any:
-    """The model of ONNX: inputs `input_ids` and `attention_mask`, output `last_hidden_state`.
-
-    Its table of words is kept in float16, everything else in float32.
-    """
+    """The model of ONNX: inputs `input_ids` and `attention_mask`, output `last_hidden_state`."""
     graph = _Graph()
     state, masked = _embedded(graph, weights), _masked(graph)
     for layer in range(weights.layers):

@@ -39,7 +39,6 @@ def entry(folder: Path) -> dict[str, Any]:
 
 
 def table(entries: Sequence[Mapping[str, Any]]) -> Table:
-    """The entries for people."""
     columns = [Column("name"), Column("source"), Column("revision", drop=1), Column("licence"), Column("MB")]
     return Table(f"{len(entries)} in {encoders_home()}", columns, [_row(each) for each in entries])
 
@@ -75,7 +74,6 @@ _REPEATS: Final = 8  # of the sentences, to time them
 class Checked:
     """Measurements of an encoder.
 
-    dimensions  of its vectors
     tokens      whether it gives vectors of tokens
     prompt      that its folder names
     cosines     (3, 3) of the English sentences with the German ones
@@ -96,7 +94,6 @@ class Checked:
         return bool((self.cosines.argmax(0) == places).all() and (self.cosines.argmax(1) == places).all())
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return {
             "folder": str(self.folder),
             "dimensions": self.dimensions,
@@ -108,7 +105,6 @@ class Checked:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
         own = self.cosines.diagonal().mean()
         other = (self.cosines.sum() - self.cosines.trace()) / 6
         nearest = (
@@ -124,11 +120,7 @@ class Checked:
 
 
 def check_encoder(folder: Path) -> Checked:
-    """Reads the folder and compares three sentences in two languages.
-
-    Raises InputError if the folder is damaged, has changed since it was made or fetched, or the encoder
-    knows none of the sentences.
-    """
+    """Reads the folder and compares three sentences in two languages."""
     origin = origin_of(folder)
     if origin is not None:
         check_unchanged(origin, folder)
@@ -153,7 +145,6 @@ def vectors(encoder: TextEncoder, texts: Sequence[str], prompt: str) -> FloatArr
 
 
 def pairs_a_second(encoder: TextEncoder, texts: Sequence[str], prompt: str) -> float:
-    """Pairs of texts that are read in a second of processor time."""
     started = time.process_time()
     encoder.encode(texts, prompt)
     return len(texts) / 2 / max(time.process_time() - started, 1e-9)

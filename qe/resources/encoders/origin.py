@@ -20,7 +20,6 @@ _REMEDY: Final = "make or fetch the encoder again, with --overwrite"
 class Origin:
     """How an encoder was made, from what source, under what licence.
 
-    name      of the encoder
     source    what it was made of, or the repository it comes from
     revision  version of the package, or commit of the repository
     licence   as the source names it
@@ -45,10 +44,7 @@ class Origin:
 
 
 def origin_of(folder: Path) -> Origin | None:
-    """What the folder says; None of an encoder that somebody put there.
-
-    Raises InputError if the file is damaged.
-    """
+    """What the folder says; None for an encoder that somebody put there."""
     path = folder / FILE
     if not path.is_file():
         return None
@@ -64,10 +60,7 @@ def origin_of(folder: Path) -> Origin | None:
 
 
 def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:
-    """Whether the same command made the encoder in `output`; False if it is to be overwritten.
-
-    Raises InputError if `output` holds another encoder and is not to be overwritten, or anything else.
-    """
+    """Whether the same command made the encoder in `output`; False if it is to be overwritten."""
     if not output.exists():
         return False
     origin = origin_of(output) if output.is_dir() else None
@@ -92,7 +85,6 @@ def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:
 
 
 def check_unchanged(origin: Origin, folder: Path) -> None:
-    """Raises InputError if files are not what was recorded."""
     changed = origin.changed(folder)
     if changed:
         raise InputError(

@@ -24,7 +24,6 @@ _REPEATS = 8
 class Quantized:
     """An encoder with quantized weights, compared with its original.
 
-    folder  of the quantized encoder; not `new` if the same command had made it before
     cosine  lowest of six sentences' vectors with those of the original
     speed   pairs of sentences a second of processor time, of the original and quantized
     size    bytes of weights, of the original and quantized
@@ -37,13 +36,11 @@ class Quantized:
     new: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return {
             key: value for key, value in {**asdict(self), "folder": str(self.folder)}.items() if key != "new"
         }
 
     def lines(self) -> list[str]:
-        """For people."""
         (before, after), (large, small) = self.speed, self.size
         return [
             f"{self.folder}: {small / 1e6:.0f} MB, the original {large / 1e6:.0f} MB",
@@ -53,11 +50,7 @@ class Quantized:
 
 
 def quantize_encoder(folder: Path, output: Path, overwrite: bool = False) -> Quantized:
-    """Writes an encoder with matrices in eight bits into the folder `output`.
-
-    Raises InputError for an encoder that is not in ONNX, or changed, and an output that holds anything else,
-    unless that is another encoder and to be overwritten.
-    """
+    """Writes an encoder with matrices in eight bits into the folder `output`."""
     place = EncoderFolder(folder)
     names, origin = place.files(), origin_of(folder)
     if not place.weights.endswith(".onnx"):
