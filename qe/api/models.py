@@ -94,7 +94,6 @@ class LoadedModel:
         return convert_like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
 
     def summary(self) -> Table:
-        """The model, and its folder."""
         table = self.model.summary()
         return replace(table, rows=[*table.rows, ("folder", str(self.folder))])
 
@@ -125,12 +124,7 @@ def load_model(model: str | Path, *, require_signature: Path | None = None) -> L
 
 
 def model_folder(model: str, require_signature: Path | None = None) -> tuple[Path, str]:
-    """The model directory of a path (its own, or that of its run) or an MLflow URI, and its identity.
-
-    The identity is that of the model in the folder; what is loaded afterwards must have the same.
-
-    Raises InputError if it is not signed with the key (a public one, PEM) that is required, if any is.
-    """
+    """The model directory of a path (its own, or that of its run) or an MLflow URI, and its identity."""
     if is_uri(model):
         from qe.tracking.logged_models import model_directory
 
@@ -146,7 +140,6 @@ def model_folder(model: str, require_signature: Path | None = None) -> tuple[Pat
 
 
 def _local_folder(model: str) -> Path:
-    """A model's own folder, or that in the folder of its run."""
     for folder in (Path(model), Path(model, "model")):
         if (folder / NAME).is_file():
             return folder
@@ -158,8 +151,6 @@ def is_current(model: str, registered: str, fingerprint: str) -> bool:
 
     registered   `NAME/VERSION` of the one that was loaded; empty if it is not from the registry
     fingerprint  its identity
-
-    Raises InputError if there is no model now.
     """
     if is_uri(model):
         from qe.tracking.logged_models import registered_now
@@ -176,10 +167,7 @@ def is_uri(model: str) -> bool:
 
 
 def sign_model(model: str, key: Path) -> tuple[Path, str]:
-    """Signs a model in its folder, or where MLflow keeps it: (folder, fingerprint of the key).
-
-    Raises InputError as `qe.models.signatures.sign`.
-    """
+    """Signs a model in its folder, or where MLflow keeps it: (folder, fingerprint of the key)."""
     from qe.models.signatures import sign
 
     folder, _ = model_folder(model)

@@ -5,9 +5,7 @@ from features.basics.progress import Progress
 
 
 def progress_bars() -> Progress:
-    """Returns a `progress` that draws a bar for every stage of the work.
-
-    In a notebook bars are widgets, else text.
+    """Returns a `progress` that draws a bar for every stage: widgets in a notebook, else text.
 
     Returns
     -------

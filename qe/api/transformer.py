@@ -23,9 +23,9 @@ from qe.data.frames import AnyFrame, AnyTable, as_pandas, convert_like
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns a table with `source` and `target` into named feature columns.
 
-    Tables are of pandas, polars or Arrow.
-
-    Nothing is learned: `fit` checks the settings and loads the resources.
+    Tables are of pandas, polars or Arrow. Nothing is learned: `fit` checks the settings and loads the
+    resources. Other columns that features read (`alignment`, `pseudo_reference`, ...) are taken from the
+    table by name. Values are float64; NaN is "undefined for this segment".
 
     Parameters
     ----------
@@ -43,12 +43,6 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ------
     qe.InputError
         For unknown names, for columns or resources that are missing, and for cells that have no text.
-
-    Notes
-    -----
-    `FeatureExtractor.needs()` lists which families need which resources and columns.
-    Other columns that features read (`alignment`, `pseudo_reference`, ...) are taken from the table by name.
-    Values are float64; NaN is "undefined for this segment".
 
     Examples
     --------
@@ -99,10 +93,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
     def transform(self, X: AnyFrame) -> AnyFrame:
-        """The (n, k) feature columns as the kind of table that `X` is.
-
-        A DataFrame has its index.
-        """
+        """The (n, k) feature columns as the kind of table that `X` is; a DataFrame has its index."""
         check_is_fitted(self, "feature_set_")
         table = as_pandas(X)
         for column in ("source", "target"):
@@ -141,6 +132,5 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """(k,) the names of the columns."""
         check_is_fitted(self, "feature_set_")
         return np.asarray(self.feature_set_.names, dtype=object)

@@ -99,8 +99,8 @@ def _shared() -> dict[str, Entry]:
 def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callable[..., None]:
     """The function as a command for Typer, with --threads, --plots if it draws, and --overwrite if it writes.
 
-    Raises InputError, when it is called, for an output that exists without --overwrite, that is an input, or
-    that cannot be written.
+    When called, it raises InputError for an output that exists without --overwrite, that is an input, or that
+    cannot be written.
     """
     path = verb if name == verb else f"{verb} {name}"
     text, entries = described_options(function.__doc__ or "")
@@ -184,13 +184,11 @@ def _typed(parameter: Parameter, entries: dict[str, Entry]) -> Parameter:
 
 
 def _option_names(parameter: Parameter) -> list[str]:
-    """The names of an option, such as `-q`, `--quiet`; none of an argument."""
     infos = get_args(parameter.annotation)[1:]
     return [option for info in infos for name in info.param_decls or () for option in name.split("/")]
 
 
 def _panel_of_path(parameter: Parameter) -> str:
-    """The panel of an option or argument that is a path; empty for others."""
     kind, *more = get_args(parameter.annotation) or (parameter.annotation,)
     titles = [getattr(info, "rich_help_panel", "") for info in more]
     return next(filter(None, titles), "") if "Path" in str(kind) else ""
@@ -218,7 +216,7 @@ def _check_apart(output: Path, inputs: Sequence[Path], kind: str) -> None:
 
 
 def check_existence(paths: Iterable[Path]) -> None:
-    """Raises InputError for a path that is not there, with the nearest name; `-` and patterns are fine."""
+    """Raises InputError for a path that does not exist, with the nearest name; `-` and patterns are fine."""
     from features.basics.errors import did_you_mean
 
     for path in paths:

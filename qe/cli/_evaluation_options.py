@@ -33,18 +33,11 @@ class BucketOptions:
         return [(kind, files) for kind, _, files in (text.partition("=") for text in self.bucket or ())]
 
     def files(self) -> list[Path]:
-        """All files that are read."""
         named = [Path(path) for _, files in self._kinds for path in files.split(",") if path]
         return named if self.corpus is None else [*named, self.corpus]
 
     def read(self, text: Text | None, predictions: "Sequence[FloatArray]" = ()) -> "list[Buckets]":
-        """The buckets of all segments.
-
-        text         the text that `length` and `rare` use if they name no file
-        predictions  `quality` uses their mean if it names no file
-
-        Raises InputError for kinds that lack a file, and options without the kind that they belong to.
-        """
+        """The buckets; `length` and `rare` are of `text`, `quality` of the mean of `predictions`."""
         from qe.data.buckets import RARE
 
         kinds = [kind for kind, _ in self._kinds]
@@ -101,10 +94,6 @@ class OracleOptions:
         self, gold: "ScoreFile", scale: "LabelScale", groups: Mapping[str, list[str]] | None,
         samples: int | None, seed: int,
     ) -> "dict[str, Oracle]":  # fmt: skip
-        """The oracles by name.
-
-        Raises InputError for an unknown name, absent files, and files that do not fit the labels.
-        """
         from qe.evaluation.oracles import ORACLES, oracle
 
         names = self.oracle or ()

@@ -26,7 +26,6 @@ def help_text(context: Any) -> str:
 
 
 def line_width() -> int:
-    """Columns of the terminal, as far as text can be read well."""
     return max(40, min(shutil.get_terminal_size().columns, _WIDEST))
 
 
@@ -41,9 +40,7 @@ def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[
 
 
 def described(text: str, width: int) -> list[str]:
-    r"""Wrap the paragraphs of a docstring.
-
-    Commands, which are indented in it, are shown as a shell reads them.
+    r"""Wrap the paragraphs of a docstring; commands, which are indented in it, as a shell reads them.
 
     >>> print(*described("What it does.\n\nExample:\n\n    qe x --one a\n    --two b", 20), sep="\n")
     What it does.
@@ -74,7 +71,6 @@ def pasted(command: str, width: int) -> list[str]:
 
 
 def usage_words(context: Any) -> list[str]:
-    """How a command is written: its name, options, arguments."""
     command = context.command
     arguments = [
         _value(parameter) if parameter.required or parameter.metavar else f"[{_value(parameter)}]"
@@ -94,10 +90,7 @@ def _commands(context: Any) -> list[tuple[str, str]]:
 
 
 def panels_of(context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Title -> names and help of its options.
-
-    Panels are in the order of their first options; output is the last.
-    """
+    """Title -> names and help of its options, in the order of their first options; output is the last."""
     panels: dict[str, list[tuple[str, str]]] = {}
     for parameter in context.command.get_params(context):
         argument = parameter.param_type_name == "argument"
@@ -139,16 +132,11 @@ def _described(parameter: Any) -> str:
 
 
 def filled(text: str) -> str:
-    """A help with the names of the files of a package where it has `{package}`.
-
-    >>> filled("Metrics: {qe.systems.mt_metrics}.").startswith("Metrics: bleu, ")
-    True
-    """
+    """A help with the names of the files of a package where it has `{package}`."""
     return _PACKAGE.sub(lambda match: ", ".join(_files(match[1])), text)
 
 
 def names_in(text: str) -> list[str]:
-    """The names that `filled` puts into a help."""
     return [name for package in _PACKAGE.findall(text) for name in _files(package)]
 
 

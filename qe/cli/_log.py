@@ -48,32 +48,26 @@ class TextLog:
         """An event for machines only."""
 
     def progress(self, quiet: bool) -> AbstractContextManager[Progress]:
-        """A bar, or lines."""
         from qe.cli.shared.progress import progress_bar
 
         return progress_bar(quiet)
 
 
 class JsonLog:
-    """A log with a JSON object a line: `time`, `event`, and values.
-
-    Events are begin, stage, note, warning, failed, end and error.
-    """
+    """A log with a JSON object a line: begin, stage, note, warning, failed, end, error."""
 
     def __init__(self, verb: str) -> None:
         self.verb = verb
 
     def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
-        """A note or a warning; also where people want none."""
+        """A note or a warning; also with `quiet`."""
         self.event(kind, message=text)
 
     def event(self, name: str, **values: Any) -> None:
-        """Something that happened."""
         event(name, verb=self.verb, **values)
 
     @contextmanager
     def progress(self, quiet: bool) -> Iterator[Progress]:
-        """A line for every stage when it ends."""
         stages = Stages(self.event)
         try:
             yield stages
@@ -85,7 +79,6 @@ Log = TextLog | JsonLog
 
 
 def log_of(verb: str, form: str | None) -> Log:
-    """Raises InputError for a form that there is none of."""
     if form is not None and form not in FORMS:
         raise InputError(f"is {' or '.join(FORMS)}, not {form!r}", location="--log")
     return JsonLog(verb) if form == "json" else TextLog(verb)
@@ -116,7 +109,6 @@ class Stages:
         self._counts, self._last = (count, total), now
 
     def end(self) -> None:
-        """Reports the current stage, if there is one."""
         if self._stage:
             count, total = self._counts
             seconds = round(self._last - self._start, 3)

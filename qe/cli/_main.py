@@ -1,7 +1,4 @@
-"""`qe VERB ...`: run the verb's file in qe/cli.
-
-Bad input becomes one message and exit code 2.
-"""
+"""`qe VERB ...`: run the verb's file in qe/cli; bad input becomes one message and exit code 2."""
 
 import shlex
 import sys
@@ -62,7 +59,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _continuation(verb: str, arguments: list[str]) -> str:
-    """How to go on, if the verb can resume and was at work already."""
     options = {option for one in loaded_options(verb) for option in one.opts}
     if "--resume" not in options or "-" in arguments:
         return ""
@@ -71,7 +67,6 @@ def _continuation(verb: str, arguments: list[str]) -> str:
 
 
 def _notice(name: str, message: Warning | str, category: type[Warning], *rest: Any) -> str:
-    """A renamed setting is one line; other warnings are formatted as usual."""
     return f"{name}: {message}\n" if category is FutureWarning else _format_warning(message, category, *rest)
 
 

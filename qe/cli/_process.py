@@ -1,7 +1,4 @@
-"""How a command meets its surroundings: signals and standard streams.
-
-Signals end it in order, and stdout may be closed or narrow.
-"""
+"""How a command handles signals and standard streams that are closed or narrow."""
 
 import codecs
 import logging
@@ -35,11 +32,10 @@ class Stopped(BaseException):
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Raise Stopped in the block at signals that ask to end.
+    """Raise Stopped in the block at signals that ask to end, as an error would: locks and processes go.
 
-    It ends as by an error: locks, temporary files and worker processes go. A signal that is ignored
-    (nohup) stays ignored. Errors that such a sudden end leads to (a lock that a library removes twice)
-    are not reported.
+    A signal that is ignored (nohup) stays ignored. Errors that such a sudden end leads to (a lock that a
+    library removes twice) are not reported.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -73,10 +69,9 @@ def standard_streams() -> Iterator[None]:
     """Streams that a command can write to, however it was started.
 
     Control characters and overrides of direction are spelled out in messages on stderr, and on stdout if it
-    is a terminal. A character that stdout's encoding lacks is written as JSON would escape it. Buffers are
-    flushed here, while errors can still be reported. Raises InputError if stdout cannot be written (a full
-    disk, closed), BrokenPipeError if nobody reads it (`qe ... | head`), also if Typer or Rich made an exit
-    of that.
+    is a terminal. A character that stdout's encoding lacks is written as JSON would escape it. Raises
+    InputError if stdout cannot be written (a full disk, closed), BrokenPipeError if nobody reads it (`qe ...
+    | head`).
     """
     with _open_streams():
         codecs.register_error("qe-escape", _escaped)
@@ -190,7 +185,7 @@ def process_environment() -> Iterator[None]:
 
     Libraries would otherwise count the machine's processors instead of those that this process may use;
     Python processes import nothing from the working directory; MLflow reports nothing to its makers. What the
-    user has set stays. Raises InputError for a wrong QE_THREADS or NUMBA_NUM_THREADS.
+    user has set stays.
     """
     numba = os.environ.get(_NUMBA, "1")
     if not numba.isdecimal() or int(numba) == 0:
@@ -209,7 +204,6 @@ def use_threads(number: int | None) -> None:
 
 
 def use_plots(kinds: Sequence[str] | None) -> None:
-    """Sets the formats of --plots, inside `process_environment`. Raises InputError for an unknown one."""
     for kind in kinds or ():
         known_name("format of plots", kind, PLOT_FORMATS)
     if kinds:
@@ -218,7 +212,6 @@ def use_plots(kinds: Sequence[str] | None) -> None:
 
 @contextmanager
 def store_named(name: str, arguments: Sequence[str]) -> Iterator[None]:
-    """Each tracking store that is used is named once, on stderr, unless the verb is to be quiet."""
     if {"-q", "--quiet"} & {*arguments}:
         yield
         return

@@ -57,8 +57,6 @@ _UNLISTED = {
 
 @dataclass
 class ScoreJob:
-    """One job with its options, its models, and the files that it reads and writes."""
-
     options: ScoreOptions
 
     def run(self) -> None:
@@ -374,14 +372,12 @@ def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, s
 def summary_json(
     completed: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None
 ) -> str:
-    """The summary that --json prints; Spark's names no model."""
     of_model = {} if model is None else {"model": model}
     content = {**completed.to_json(), "output": output, **of_model}
     return json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content))
 
 
 def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
-    """For people: how many rows were scored, where their scores are from, why others have none."""
     if getattr(completed, "unchanged", False):
         print(
             f"{output} is finished: the same job made it, so there is nothing to do (--overwrite repeats it)"

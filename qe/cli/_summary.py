@@ -54,7 +54,6 @@ def _trials(search: Mapping[str, Any]) -> str:
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
-    """What a reader of the figures should know of the model, a sentence each."""
     lines = [
         *report["data"].get("leaks", ()),
         *report["search"].get("notes", ()),
@@ -101,17 +100,13 @@ def _title(report: Mapping[str, Any]) -> str:
 
 
 def print_reports(outcomes: Sequence[Outcome]) -> None:
-    """The report as JSON, or the reports of several."""
     reports = [outcome.report for outcome in outcomes]
     single = len(reports) == 1
     emit("report" if single else "train-runs", reports[0] if single else {"reports": reports}, True)
 
 
 def print_comparisons(report: Mapping[str, Any]) -> None:
-    """Print the differences to the baselines with p-values.
-
-    They are taken on the test split if its labels are known.
-    """
+    """Print the differences to the baselines with p-values, on the test split if its labels are known."""
     section = report["test"] or report["nested"] or report["cross_validation"]
     metrics = (report["experiment"]["evaluation"]["metric"], "delta_avg", "mae")
     names = {json_name(metric): metric for metric in metrics}

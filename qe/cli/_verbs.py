@@ -1,7 +1,4 @@
-"""The verbs: the files of this folder, those of plugins, and their groups.
-
-Each file is imported only when it is used.
-"""
+"""The verbs: the files of this folder, those of plugins, and their groups; each is imported when used."""
 
 import importlib
 import importlib.util
@@ -35,7 +32,6 @@ def verbs() -> list[str]:
 
 
 def is_verb(name: str) -> bool:
-    """Whether there is such a verb; plugins are looked up only for a name that the core does not have."""
     return name in _core_verbs() or name in _plugin_verbs()
 
 
@@ -84,10 +80,7 @@ def _module(verb: str) -> str:
 
 
 def command(verb: str) -> Any:
-    """Typer's command for a verb's module.
-
-    It is made of its `app`, or of the function named like the module.
-    """
+    """Typer's command for a verb's module, from its `app` or the function named like the module."""
     if not is_verb(verb):
         raise unknown_name("verb", verb, verbs())
     from typer.main import get_command
@@ -103,7 +96,6 @@ def command(verb: str) -> Any:
 
 
 def loaded_options(verb: str) -> list[Any]:
-    """The options of a verb of one command whose module is loaded; else none."""
     return list(command(verb).params) if is_verb(verb) and _module(verb) in sys.modules else []
 
 

@@ -34,7 +34,6 @@ _Part = tuple[TagFile, dict[str, TagFile]]
 
 
 def check_options(options: WordOptions) -> None:
-    """Raises InputError for options that exclude or need each other."""
     check_threshold_metric(options.thresholds_by, "--thresholds-by")
     if sum([options.threshold is not None, bool(options.tune), options.folds is not None]) > 1:
         raise InputError("--threshold, --tune and --folds exclude each other", remedy="give one of them")
@@ -52,10 +51,7 @@ def check_options(options: WordOptions) -> None:
 def evaluate_tag_files(
     gold: Path, systems: Sequence[str], options: WordOptions, quiet: bool
 ) -> dict[str, WordReport]:
-    """Part (words, gaps, source) -> its report.
-
-    Raises InputError for files that do not fit each other, and probabilities without a way to tags.
-    """
+    """Part (words, gaps, source) -> its report."""
     parts = _parts(gold, systems, cast(Layout, options.layout))
     if options.source_gold is not None:
         parts |= _parts(options.source_gold, _of_source(systems, options.source_predictions or ()), "source")
@@ -174,7 +170,6 @@ def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options:
 
 
 def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
-    """The reliability diagrams of all parts. Raises InputError if no system gives probabilities."""
     from qe.display.drawing import save
     from qe.evaluation.plots import reliability_plot
 

@@ -30,7 +30,6 @@ _FOR_RUNS = {
 
 
 def check_options(ctx: typer.Context) -> None:
-    """Raises InputError for an option that applies to MT systems only."""
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE" and option.name not in _FOR_RUNS:
@@ -41,10 +40,7 @@ def check_options(ctx: typer.Context) -> None:
 
 
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
-    """Print figures, differences and p-values of runs; write them to a folder, if given.
-
-    Out-of-fold predictions on the training segments are compared.
-    """
+    """Print figures, differences and p-values of runs' out-of-fold predictions; write them to a folder."""
     from qe.evaluation import board_of_pairs, leaderboard
     from qe.evaluation.tables import differences
 

@@ -1,7 +1,4 @@
-"""Distributions: where a search draws a parameter from.
-
-They are plain values, without a search library.
-"""
+"""Distributions: where a search draws a parameter from, as plain values without a search library."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -35,8 +32,6 @@ class Distribution(ABC):
 class FloatRange(Distribution):
     """Real numbers from `low` to `high`, both included; `log`: drawn evenly on a logarithmic scale.
 
-    Raises ValueError for limits or steps that make no range.
-
     Parameters
     ----------
     step : float or None, default=None
@@ -63,10 +58,7 @@ class FloatRange(Distribution):
 
 @dataclass(frozen=True)
 class IntRange(Distribution):
-    """Whole numbers from `low` to `high`, both included, `step` apart.
-
-    Raises ValueError for limits or steps that make no range.
-    """
+    """Whole numbers from `low` to `high`, both included, `step` apart."""
 
     low: int
     high: int
@@ -123,10 +115,6 @@ def _check(low: float, high: float, log: bool, step: float | None) -> None:
 def parse_distribution(value: Any, location: str) -> Distribution:
     """A list is a choice; `{low, high, log, step}` a range, of whole numbers if both ends are.
 
-    Raises InputError, naming the key, for anything else.
-
-    >>> parse_distribution([1, 2], "learner.space.C")
-    Choice(choices=(1, 2))
     >>> parse_distribution({"low": 0.1, "high": 10, "log": True}, "learner.space.C")
     FloatRange(low=0.1, high=10.0, log=True, step=None)
     """

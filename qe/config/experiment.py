@@ -154,13 +154,11 @@ class ResourcesSection(Section):
 
     @property
     def incomplete(self) -> bool:
-        """Whether parts cannot be built. A side of the corpus is missing, or both and what replaces it."""
         absent = [self.source, self.target].count(None)
         replaced = self.optional or bool(self.texts)
         return self.bundle is None and (absent == 1 or (absent == 2 and not replaced))
 
     def annotations(self) -> dict[str, Path]:
-        """Side -> CoNLL-U file, of the sides that have one."""
         files = {"source": self.source_annotation, "target": self.target_annotation}
         return {side: path for side, path in files.items() if path is not None}
 
@@ -209,7 +207,6 @@ class DatasetSection(BaseModel):
         return dict(self.model_extra or {})
 
     def settings(self) -> dict[str, Any]:
-        """JSON values, without the keys that are not given."""
         return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
@@ -305,7 +302,6 @@ class SearchSection(Section):
 
     @property
     def most_trials(self) -> int:
-        """How many trials there are at most."""
         return self.trials or (30 if self.time is None and self.without_gain is None else _MANY)
 
 
@@ -410,7 +406,6 @@ class TrackingSection(Section):
 
     @property
     def registers(self) -> bool:
-        """Whether the model is registered."""
         return self.enabled and self.register_model
 
 
@@ -546,13 +541,7 @@ class Experiment(Section):
 
     @property
     def run_name(self) -> str:
-        """What was set otherwise than in the file, else the name; at most 30 characters.
-
-        >>> dataset = {"format": "wmt12", "path": "x"}
-        >>> file = {"name": "a", "dataset": dataset, "features": [{"kind": "surface"}]}
-        >>> from_mapping(file, Path(), overrides=["learner.kind=ridge", "seed=3", "search.trials=9"]).run_name
-        'ridge, seed=3'
-        """
+        """What was set otherwise than in the file, else the name; at most 30 characters."""
         return run_name(self.name, self._changed)
 
     @property
@@ -572,7 +561,6 @@ class Experiment(Section):
         return {key: values["dataset"] if key == "dataset" else value for key, value in given.items()}
 
     def summary(self) -> Table:
-        """The sections that it states."""
         stated = (name for name in type(self).model_fields if name in self.model_fields_set - {"name"})
         rows = [(name, in_short(getattr(self, name))) for name in stated]
         return entries("experiment", self.name, rows)
@@ -589,7 +577,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
 
 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
-    """The experiment of a report's `settings` (all keys, with defaults). Raises InputError as `load` does."""
+    """The experiment of a report's `settings` (all keys, with defaults)."""
     usual = Experiment.model_validate(NOTHING).settings()
     return from_mapping(
         {key: _stated(value, usual.get(key)) for key, value in settings.items()}, Path(), overrides=overrides
@@ -605,10 +593,7 @@ def _stated(value: Any, usual: Any) -> Any:
 def draft(
     path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Experiment, list[str]]:
-    """The experiment as `load` reads it, without the wrong keys, and a list of mistakes in them.
-
-    Raises InputError for a file that holds no mapping, and for one that extends what it cannot.
-    """
+    """The experiment as `load` reads it, without the wrong keys, and a list of mistakes in them."""
     content, files = read(path, data_root)
     return _drafted(content, data_root or path.parent, overrides, files)
 
@@ -623,7 +608,7 @@ def on_extended(
 ) -> tuple[dict[str, Any], list[Path]]:
     """`content` on top of the experiments it extends, and the paths of those files.
 
-    location  the file of the content, or the folder where the path in `extends` starts; messages name it
+    `location` is the file of the content, or the folder where the path in `extends` starts.
     """
     return extended(content, location, _located if data_root is None else lambda keys, _: keys)
 
@@ -636,12 +621,7 @@ def from_mapping(
     overrides: Sequence[str] = (),
     files: Sequence[Path] = (),
 ) -> Experiment:
-    """The experiment of a mapping with the keys of a file; relative paths are relative to `root`.
-
-    files  those that it extended
-
-    Raises InputError as `load` does, naming `location`.
-    """
+    """The experiment of a mapping with the keys of a file; relative paths are relative to `root`."""
     experiment, mistakes = _drafted(content, root, overrides, files)
     if mistakes:
         raise combined_error(mistakes, file_names(location or Path("experiment"), files))

@@ -19,14 +19,8 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 def extended(content: Mapping[str, Any], location: Path, located: Located) -> tuple[Keys, list[Path]]:
     """The keys of an experiment on top of those it extends, and the extended files, nearest first.
 
-    location  the experiment's own file, or the folder where its paths start
-    located   called with the keys of an extended file and its folder
-
-    Raises InputError for files that are not there or extend each other in a circle, and if `features` removes
-    what is not there.
-
-    >>> extended({"name": "a"}, Path("a.yaml"), lambda keys, _: keys)
-    ({'name': 'a'}, [])
+    `location` is the experiment's own file, or the folder where its paths start; `located` is called with the
+    keys of an extended file and its folder. Raises InputError for files that extend each other in a circle.
     """
     chain = [(location if location.is_dir() else location.parent, dict(content))]
     files = list[Path]()
@@ -42,11 +36,7 @@ def extended(content: Mapping[str, Any], location: Path, located: Located) -> tu
 
 
 def file_names(path: Path, files: Sequence[Path]) -> str:
-    """A file as messages name it, with those it extends, nearest first.
-
-    >>> file_names(Path("small.yaml"), [Path("x/large.yaml")])
-    'small.yaml (extends large.yaml)'
-    """
+    """A file as messages name it, with those it extends: `small.yaml (extends large.yaml)`."""
     return f"{path} (extends {', '.join(file.name for file in files)})" if files else str(path)
 
 
@@ -131,11 +121,7 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
 
 
 def _name(entry: Any) -> str:
-    """The kind of an entry in a list of features; a set has braces.
-
-    >>> [_name(entry) for entry in ("lm", {"kind": "lm", "only": ["a"]}, {"set": "tcd45"})]
-    ['lm', 'lm', '{set: tcd45}']
-    """
+    """The kind of an entry in a list of features; a set has braces."""
     if isinstance(entry, dict) and "set" in entry:
         return f"{{set: {entry['set']}}}"
     return str(entry.get("kind") if isinstance(entry, dict) else entry)

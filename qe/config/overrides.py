@@ -23,8 +23,6 @@ def override(content: dict[str, Any], text: str) -> None:
     >>> for text in ("label.low=1", "features.0.kind=lm", "learner=ridge"): override(content, text)
     >>> content
     {'features': [{'kind': 'lm'}], 'label': {'low': 1}, 'learner': {'kind': 'ridge'}}
-
-    Raises InputError for another form, entries that a list lacks, and what is no section.
     """
     key, given = assigned(text, "key=value", "--set", empty=True)
     value = strict_yaml.parse(given, f"--set {key}")
@@ -57,9 +55,7 @@ def _index(part: str, entries: list[Any], key: str, text: str) -> int:
 
 
 def run_name(name: str, changed: Iterable[str]) -> str:
-    """The experiment's name, or what `--set` changed of its model.
-
-    changed  `key=value` texts
+    """The experiment's name, or what `--set` changed of its model (`key=value` texts).
 
     >>> run_name("demo", []), run_name("demo", ["search.trials=9"])
     ('demo', 'demo')
@@ -67,8 +63,6 @@ def run_name(name: str, changed: Iterable[str]) -> str:
     'ridge, +word_quality'
     >>> run_name("demo", ["learner.params.alpha=10", "dataset.path=../data/train.tsv"])
     'alpha=10, path=train.tsv'
-    >>> len(run_name("demo", ["features=[surface, baseline17, lm, word_quality]"]))
-    30
     """
     pairs = (assigned(text, "key=value", "--set", empty=True) for text in changed)
     labels = [_label(key, text) for key, text in pairs if key.split(".")[0] not in _OTHER]

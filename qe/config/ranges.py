@@ -1,7 +1,4 @@
-"""Ranges that parameters of learners and selectors share.
-
-Others are in features/basics/hints.py.
-"""
+"""Ranges that parameters of learners and selectors share."""
 
 from typing import Annotated, Literal
 

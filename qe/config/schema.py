@@ -36,10 +36,7 @@ def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> C
 def drafted(
     model: type[Checked], content: Mapping[str, Any], needed: Mapping[str, Any]
 ) -> tuple[Checked, list[str]]:
-    """The settings without the keys that are wrong, and the mistakes.
-
-    needed  replacements of keys that are required, if they are absent or wrong
-    """
+    """The settings without the keys that are wrong, and the mistakes; `needed` replaces required keys."""
     mistakes: list[str] = []
     left: dict[str, Any] = deepcopy(dict(content))
     replaced: set[str] = set()
@@ -99,8 +96,6 @@ def _steps(content: Any, location: Location) -> Iterator[_Step]:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: its place, its description on one line, and whether a key is missing."""
-
     location: Location
     text: str
     missing: bool

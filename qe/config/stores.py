@@ -28,11 +28,8 @@ _MEMORY = "a study in memory ends with the process: name a file or a database"
 def check_study_storage(address: str, location: object = None) -> None:
     """Refuses an address that no study can be added to; nothing is written, and no server is asked.
 
-    address  a database URL, or the path of a journal file
-    location what messages call it; default: the address
-
-    Raises InputError also for connection strings in libpq's form, and for passwords in options, which
-    messages and reports would show.
+    The address is a database URL, or the path of a journal file. Raises InputError also for connection
+    strings in libpq's form, and for passwords in options, which messages and reports would show.
     """
     if ("://" not in address and _LIBPQ.search(address)) or _PASSWORD.search(address):
         raise InputError("is a connection string with options, not a URL", location=location or "the study's "
@@ -48,8 +45,7 @@ def check_study_storage(address: str, location: object = None) -> None:
 def check_journal(path: Path, location: object = None) -> None:
     """Refuses an existing file that is not a journal of Optuna: every whole line must be a record.
 
-    An unfinished last line is accepted behind a record, or if a record begins like that. Raises InputError
-    for such a file, one that cannot be read or written, and a lock that nobody releases.
+    An unfinished last line is accepted behind a record, or if a record begins like that.
     """
     location = location or path
     if _existing_file(path, location):
@@ -61,10 +57,7 @@ def check_journal(path: Path, location: object = None) -> None:
 
 
 def check_database(url: str, tables: Collection[str], location: object = None) -> None:
-    """Refuses an SQLite database of another program: it must have these tables, or none.
-
-    Databases of servers are left to their clients. Raises InputError also for databases in memory.
-    """
+    """Refuses an SQLite database of another program: it must have these tables, or none."""
     from sqlalchemy.engine import make_url  # slow to import
     from sqlalchemy.exc import ArgumentError
 
@@ -87,7 +80,6 @@ def check_database(url: str, tables: Collection[str], location: object = None) -
 
 
 def check_server(url: str, tables: Collection[str]) -> None:
-    """The same for the database of a server, which is connected to. Raises also what its client raises."""
     from sqlalchemy import create_engine, inspect
 
     if not url.startswith("sqlite"):
@@ -168,10 +160,7 @@ def _check_lock(path: Path, location: object) -> None:
 
 
 def read_tables(path: Path, options: str = "") -> set[str]:
-    """Names of the tables of an SQLite database.
-
-    It is opened for reading alone, unless a killed writer left a journal that SQLite must roll back first.
-    """
+    """Names of the tables of an SQLite database."""
     import sqlite3
 
     for mode in ("ro", "rw"):

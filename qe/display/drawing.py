@@ -1,7 +1,4 @@
-"""Drawing: the palette, and plain figures with a headline.
-
-Figures are drawn with Agg, without pyplot's global state.
-"""
+"""Drawing: the palette, and plain figures with a headline, drawn with Agg."""
 
 import os
 from pathlib import Path
@@ -36,10 +33,7 @@ _SETTINGS: Any = {"svg.hashsalt": "qe", "svg.fonttype": "path", "pdf.fonttype": 
 def save(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Writes a plot, atomically, of the kind that its name ends in (PNG, SVG, PDF); else a PNG.
 
-    Next to a PNG, the kinds that QE_PLOTS names are written, such as `svg,pdf`. The same figure
-    gives the same bytes.
-
-    Raises InputError for a kind in QE_PLOTS that there is not.
+    Next to a PNG, the kinds that QE_PLOTS names are written, such as `svg,pdf`.
     """
     ending = path.suffix.lower().removeprefix(".")
     kind = ending if ending in PLOT_FORMATS else "png"

@@ -13,7 +13,6 @@ from qe.display.table import Table
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a text in UTF-8, atomically, with the line ends that it has."""
     with atomic_file(path) as temporary:
         temporary.write_text(text, "utf-8", newline="")
 
@@ -44,25 +43,18 @@ def plain(value: Any) -> Any:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Writes `json_text`."""
     write(path, json_text(value))
 
 
 def markdown(title: str, notes: Sequence[str], tables: Sequence[Table]) -> str:
-    """A section with its notes and tables."""
     told = "".join(f"\n{note}\n" for note in notes)
     return f"## {title}\n{told}\n" + "\n".join(table.markdown() for table in tables)
 
 
 def latex(tables: Sequence[Table]) -> str:
-    """The tables that have rows (package booktabs)."""
     return "\n".join(table.latex() for table in tables if table.body)
 
 
 def folder_name(name: str) -> str:
-    """A name, such as that of a language pair, as the name of a folder.
-
-    >>> folder_name("Haitian Creole (Raw)-English")
-    'Haitian-Creole-Raw-English'
-    """
+    """A name, such as that of a language pair, as the name of a folder."""
     return re.sub(r"[^\w.]+", "-", name).strip("-.") or "pair"

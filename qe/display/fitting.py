@@ -1,7 +1,4 @@
-"""Cells in columns that fit a width.
-
-Columns are wrapped, then dropped, at last rows are stacked.
-"""
+"""Cells in columns that fit a width: wrapped, then dropped, at last rows are stacked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,10 +21,7 @@ class Fitted:
 
 
 def fitted(sheet: Sheet, width: int) -> Fitted:
-    """The columns next to each other, those with the highest `drop` left out until the rest fits.
-
-    If the columns that may not be dropped are too wide together, rows are stacked and nothing is left out.
-    """
+    """The columns next to each other, those with the highest `drop` left out until the rest fits."""
     strips = sheet.strips
     kept = [strip for strip in strips if not strip.empty]
     while (widths := _widths(kept, width)) is None:

@@ -1,7 +1,4 @@
-"""Numbers as people read them.
-
-There is one notation each for a figure, a share, an interval, a p-value.
-"""
+"""Numbers as people read them: one notation each for a figure, a share, an interval, a p-value."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,9 +11,7 @@ _SMALLEST_P = 0.001  # below it, digits of a p-value say nothing to a reader
 
 
 class NumberText(str):
-    """A number in words, with the value behind it.
-
-    People read the text, CSV and JSON get the value.
+    """A number in words, with the value behind it for CSV and JSON.
 
     value   with all its digits; None if it is undefined; several by name, such as an interval's `low`, `high`
     pieces  the parts that may be on separate lines; none of them is ever broken
@@ -28,7 +23,6 @@ class NumberText(str):
     legend: str
 
     def __new__(cls, *pieces: str, value: Any, legend: str = "") -> Self:
-        """From the pieces of the text."""
         text = super().__new__(cls, " ".join(pieces))
         text.value, text.pieces, text.legend = value, pieces, legend
         return text
@@ -74,21 +68,13 @@ def signed_general(value: float, digits: int = 4) -> str:
 
 
 def count(value: float | None) -> NumberText:
-    """A whole number, thousands parted.
-
-    >>> count(18320)
-    '18,320'
-    """
+    """A whole number, thousands parted: `18,320`."""
     text = _formatted_number(value, "z,.0f")
     return text if text.value is None else NumberText(text, value=round(text.value))
 
 
 def percent(share: float | None, digits: int = 1) -> NumberText:
-    """A share in per cent.
-
-    >>> percent(0.254)
-    '25.4 %'
-    """
+    """A share in per cent: `25.4 %`."""
     return _formatted_number(share, f"z.{digits}f", 100, " %")
 
 
@@ -102,11 +88,7 @@ def interval(bounds: Sequence[float | None] | None, digits: int = 3) -> NumberTe
 
 
 def span(low: float | None, high: float | None, digits: int = 4) -> NumberText:
-    """`[low, high]` of figures of unknown size.
-
-    >>> span(0.0001234, 18320.4)
-    '[0.0001234, 18,320]'
-    """
+    """`[low, high]` of figures of unknown size, such as `[0.0001234, 18,320]`."""
     return _bounded(general(low, digits), general(high, digits))
 
 
@@ -122,20 +104,14 @@ def estimate(value: float | None, bounds: Sequence[float | None] | None, digits:
 def percent_estimate(
     share: float | None, bounds: Sequence[float | None] | None, digits: int = 1
 ) -> NumberText:
-    """A share in per cent with its interval, or alone if there is none.
-
-    >>> percent_estimate(0.25, (0.125, 0.5))
-    '25.0 % [12.5, 50.0]'
-    """
+    """A share in per cent with its interval, or alone if there is none: `25.0 % [12.5, 50.0]`."""
     return _with_bounds(percent(share, digits), _interval(bounds, f"z.{digits}f", 100))
 
 
 def p_value(p: float | None, level: float | None, undecided: object = False) -> NumberText:
-    """A p-value with three digits, never all zeros.
+    """A p-value with three digits, never all zeros; `*` if the unrounded value is at most the level.
 
-    `*` follows if the unrounded value is at most the level of significance.
-
-    level      None for a p-value without a mark, as in a sentence that says the verdict
+    level      None for a p-value without a mark, as in a sentence that states the verdict
     undecided  whether the test cannot decide: `?`
 
     >>> p_value(0.0496, 0.05), p_value(0.0504, 0.05), p_value(0.00002, 0.05), p_value(1.0, 0.05)
@@ -154,11 +130,7 @@ def p_value(p: float | None, level: float | None, undecided: object = False) -> 
 
 
 def starred(text: NumberText, p: float, level: float) -> NumberText:
-    """A figure with the significance mark of its p-value.
-
-    >>> starred(estimate(0.25, (0.125, 0.5), 2), 0.01, 0.05)
-    '0.25 [0.12, 0.50]*'
-    """
+    """A figure with the significance mark of its p-value."""
     mark = p_value(p, level)
     if not mark.endswith(SIGNIFICANT):
         return text
@@ -167,11 +139,7 @@ def starred(text: NumberText, p: float, level: float) -> NumberText:
 
 
 def settings(values: Mapping[str, Any]) -> str:
-    """Parameters in a line, numbers by their first digits.
-
-    >>> settings({"C": 0.000123456, "kernel": "rbf"})
-    'C=0.0001235, kernel=rbf'
-    """
+    """Parameters in a line, numbers by their first digits: `C=0.0001235, kernel=rbf`."""
     return ", ".join(f"{k}={general(v) if isinstance(v, float) else v}" for k, v in values.items())
 
 
@@ -185,20 +153,12 @@ def in_words(text: NumberText) -> str:
 
 
 def fixed(value: float, digits: int) -> str:
-    """A number of a data file whose format has so many digits.
-
-    >>> fixed(1234.5, 2)
-    '1234.50'
-    """
+    """A number of a data file whose format has so many digits."""
     return f"{value:z.{digits}f}"
 
 
 def exact(value: float | None) -> str:
-    """All digits of a number, for files that programs read; nothing if it is undefined.
-
-    >>> exact(0.1), exact(float("nan"))
-    ('0.1', '')
-    """
+    """All digits of a number, for files that programs read; nothing if it is undefined."""
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
@@ -227,9 +187,5 @@ def _with_bounds(text: NumberText, bounds: NumberText) -> NumberText:
 
 
 def probability(level: float) -> str:
-    """A level of significance, without the zero before the point.
-
-    >>> probability(0.05), probability(0.001)
-    ('.05', '.001')
-    """
+    """A level of significance, without the zero before the point: `.05`."""
     return f"{level:g}".removeprefix("0")

@@ -22,8 +22,6 @@ def output_schema(name: str) -> dict[str, Any]:
 
     >>> output_schema("score")["title"]
     'What `qe score --json` prints'
-
-    Raises InputError for a name that there is none of.
     """
     if name not in output_names():
         raise unknown_name("output", name, ("experiment", *output_names()))
@@ -33,7 +31,6 @@ def output_schema(name: str) -> dict[str, Any]:
 
 @cache
 def output_names() -> tuple[str, ...]:
-    """The outputs that have a schema."""
     files = {path.stem for path in _FOLDER.glob("*.yaml")} - {_PARTS, _VERBS}
     return tuple(sorted(files | set(_verbs())))
 

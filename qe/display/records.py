@@ -22,10 +22,7 @@ def csv_text(sheet: Sheet) -> str:
 
 
 def csv_of(rows: Sequence[Mapping[str, Any]], empty: Sequence[str] = ()) -> str:
-    """CSV with the names that any row has, in order of appearance; undefined values are empty.
-
-    empty  the names if there is no row
-    """
+    """CSV with the names that any row has, in order (`empty` without rows); undefined values are empty."""
     names = dict.fromkeys(name for row in rows for name in row)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(names or empty), lineterminator="\n")

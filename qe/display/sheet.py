@@ -50,7 +50,6 @@ class Strip:
         return needed if self.right else max(needed, min(self.natural, _TEXT))
 
     def padded(self, text: str, width: int) -> str:
-        """A line of a cell, or of the title, as wide as the column."""
         text += " " * (self._hang(text) and cell_len(text) < width)
         blanks = " " * (width - cell_len(text))
         return blanks + text if self.right else text + blanks
@@ -65,11 +64,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The columns of a table.
-
-    gaps  numbers of rows that begin a section, but for the first
-    foot  sentences below
-    """
+    """The columns of a table; `gaps` are numbers of rows that begin a section, but for the first."""
 
     title: str
     strips: Sequence[Strip]

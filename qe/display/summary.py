@@ -13,11 +13,9 @@ _WIDTH = 80  # columns of a prompt
 
 
 def summarised(kind: C) -> C:
-    """A decorator that summarises a result, above `@dataclass`.
+    """A decorator that summarises a result, above `@dataclass`, by its `summary()` or a row for each field.
 
     Its `repr` has at most 15 lines, and HTML is a table.
-
-    The table is its method `summary()`; without one, a row for each field.
     """
     changed: Any = kind
     changed.__repr__ = lambda self: short(summary_of(self))
@@ -26,20 +24,13 @@ def summarised(kind: C) -> C:
 
 
 def table_by(function: str, *values: Any) -> Table:
-    """The table that a function makes of a result.
-
-    It is named because modules of tables import results.
-
-    >>> table_by("qe.display.summary.entries", "model", "small", [("rows", "3")]).rows
-    [('rows', '3')]
-    """
+    """The table that a function makes of a result, named because modules of tables import results."""
     module, _, name = function.rpartition(".")
     table: Table = getattr(importlib.import_module(module), name)(*values)
     return table
 
 
 def summary_of(value: Any) -> Table:
-    """The table of a result."""
     if hasattr(value, "summary"):
         table: Table = value.summary()
         return table

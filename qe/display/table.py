@@ -40,11 +40,7 @@ Row = Sequence[str]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under titled columns.
-
-    title  what it shows; may be empty
-    notes  sentences to stand below it; what the marks in its cells mean it says by itself
-    """
+    """Rows of cells under titled columns; what the marks in its cells mean it shows by itself."""
 
     title: str
     columns: Sequence[Column]
@@ -58,7 +54,6 @@ class Table:
 
     @property
     def body(self) -> list[Row]:
-        """The rows, without the gaps between sections."""
         return [row for row in self.rows if row]
 
     @property
@@ -69,7 +64,6 @@ class Table:
 
     @property
     def sheet(self) -> Sheet:
-        """What is written: columns with their cells, sections, foot."""
         cells, shown = _transposed(self.body, self.columns), _transposed(self._merged(), self.columns)
         strips = [
             Strip(
@@ -98,16 +92,12 @@ class Table:
 
     @property
     def foot(self) -> list[str]:
-        """What its marks mean, and the notes."""
         cells = (cell for row in self.body for cell in row if isinstance(cell, NumberText))
         marks = dict.fromkeys(cell.legend for cell in cells if cell.legend)
         return [*(["; ".join(marks)] if marks else []), *self.notes]
 
     def text(self, width: int, sentences: int | None = None) -> str:
-        """For a terminal of that width: no number is cut, and columns without room are named.
-
-        sentences  the width of title and notes, if it is another
-        """
+        """For a terminal of that width: no number is cut, and columns without room are named."""
         fit = fitted(self.sheet, width)
         dropped = [f"no room in {width} columns for {', '.join(fit.dropped)}"] if fit.dropped else []
         above, below = [self.title] if self.title else [], [*dropped, *self.foot]
@@ -116,15 +106,12 @@ class Table:
         return "\n".join([*_lines(above, told), *body, *_lines(below, told)]) + "\n"
 
     def markdown(self) -> str:
-        """A heading and a pipe table, or the word `none` in place of its rows."""
         return markup.markdown(self.sheet)
 
     def latex(self) -> str:
-        """A table for a paper (package booktabs)."""
         return markup.latex(self.sheet)
 
     def html(self) -> str:
-        """A `<table>` with its caption and notes, all text escaped."""
         return markup.html(self.sheet)
 
     def records(self) -> list[dict[str, Any]]:

@@ -1,7 +1,4 @@
-"""Print for people on standard output.
-
-Tables and sentences know the width of the terminal.
-"""
+"""Print for people on standard output, in the width of the terminal."""
 
 import os
 import shutil
@@ -14,7 +11,6 @@ WIDTH = 120  # of tables that go to a file or a pipe, unless COLUMNS says otherw
 
 
 def width() -> int:
-    """The columns that a table may have."""
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     columns = os.environ.get("COLUMNS", "")
@@ -22,16 +18,12 @@ def width() -> int:
 
 
 def show(*tables: Table) -> None:
-    """Prints tables, an empty line after each."""
     for table in tables:
         print(table.text(width(), _sentences()))
 
 
 def say(*sentences: str) -> None:
-    """Print sentences, in a terminal wrapped at blanks.
-
-    A path that is longer than a line stays whole.
-    """
+    """Print sentences, in a terminal wrapped at blanks; a path that is longer than a line stays whole."""
     for sentence in sentences:
         print("\n".join(wrapped(sentence, _sentences(), whole_words=True)))
 

@@ -1,7 +1,4 @@
-"""Text in lines of a width.
-
-It breaks at blanks, then after punctuation, and never inside a number.
-"""
+"""Text in lines of a width, broken at blanks, then after punctuation, never inside a number."""
 
 import re
 from itertools import pairwise
@@ -39,7 +36,6 @@ def narrowest(text: str) -> int:
 
 
 def natural(text: str) -> int:
-    """The width of a text whose lines are not wrapped."""
     return max(map(cell_len, text.split("\n")))
 
 
@@ -76,11 +72,7 @@ def _folded(word: str, width: int) -> list[str]:
 
 
 def _parts(word: str) -> list[str]:
-    """What lies between punctuation.
-
-    >>> _parts("pos_lm:order=3,rate=-1.5e-05")
-    ['pos_', 'lm:', 'order=', '3,', 'rate=', '-1.5e-05']
-    """
+    """What lies between punctuation."""
     inside = _inside_numbers(word)
     ends = [i for i in range(1, len(word)) if word[i - 1] in _AFTER and i not in inside]
     return [word[a:b] for a, b in pairwise([0, *ends, len(word)])]

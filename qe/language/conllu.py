@@ -29,7 +29,6 @@ class Sentence:
 
     @property
     def location(self) -> str:
-        """File and line where the sentence begins."""
         return f"{self.path}:{self.lines[0]}"
 
     def heads(self) -> list[int]:
@@ -55,10 +54,7 @@ def read_conllu(files: Sequence[Path]) -> list[Sentence]:
 
 
 def tags_of_texts(path: Path, layer: Literal["lemma", "upos", "xpos"]) -> Tokens:
-    """Tags in `layer` of each text's words (`in_text`), one text per sentence.
-
-    Raises InputError like `read_conllu`, and without this layer.
-    """
+    """Tags in `layer` of each text's words (`in_text`), one text per sentence."""
     column = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS}[layer]
     texts = [[row[column] for row in sentence.in_text()] for sentence in read_conllu([path])]
     if all(tag == "_" for text in texts for tag in text):
@@ -110,12 +106,7 @@ def _sentence(rows: list[Row], path: Path, lines: list[int]) -> Sentence:
 
 
 def heads_of(words: Sequence[Row], location: Sequence[str]) -> list[int]:
-    """Heads of a sentence's words, from 0; -1: root.
-
-    location  location of each word
-
-    Raises InputError unless the heads form a tree.
-    """
+    """Heads of a sentence's words, from 0; -1: root. Raises InputError unless they form a tree."""
     heads = []
     for row, line in zip(words, location, strict=True):
         head = natural(row[HEAD])

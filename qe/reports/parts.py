@@ -54,7 +54,6 @@ def error_bands(
 
 
 def bands_table(title: str, bands: Sequence[Band], digits: int) -> str:
-    """The bands as an HTML table; `digits` of their limits."""
     columns = [Column("band"), Column("segments"), Column("mean absolute error", "mae")]
     rows = [
         [interval((b.low, b.high), digits), count(b.n), estimate(b.mae, b.ci), signed(b.bias)] for b in bands
@@ -70,7 +69,6 @@ def png(figure: Figure, dpi: int = 120) -> bytes:
 
 
 def errors_by_band(bands: Sequence[Band], name: str, label: str, digits: int) -> Figure:
-    """Plot the mean absolute error with intervals by band; `label` of the values, `digits` of the limits."""
     figure, axes = canvas(7.0, 3.9)
     places = np.arange(len(bands))
     values = np.array([band.mae for band in bands])

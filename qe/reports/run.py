@@ -51,10 +51,7 @@ class _Split:
 
 
 def run_page(folder: Path) -> str:
-    """The page of a run's output folder; texts are shown if its data are still there.
-
-    Raises InputError for a folder that is no finished run.
-    """
+    """The page of a run's output folder; texts are shown if its data are still there."""
     if not (folder / "report.json").is_file():
         remedy = "give the output folder of `qe train` or `qe demo`"
         raise InputError("is no finished run", location=folder, remedy=remedy)
@@ -116,7 +113,6 @@ def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Se
 
 
 def first_dataset(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """The section of the dataset that is predicted, from the settings of an experiment."""
     sections = experiment["dataset"]
     return dict(sections[0] if isinstance(sections, list) else sections)
 

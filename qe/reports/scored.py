@@ -58,8 +58,6 @@ def scored_page(
     costs     a cost table, for actions
     summary   summary of the scores, which must be of this model; has drift, too; None: the one at the
               default path, or the file's metadata
-
-    Raises InputError for files of another kind, and for rows that the model scores differently.
     """
     with description.one_model(model, identity) as fingerprint:
         record = record_of(scored) if summary is None else summary_of(summary, scored, fingerprint)

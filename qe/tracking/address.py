@@ -38,11 +38,7 @@ def check_text(text: str) -> str:
 
 
 def kind_of(uri: str) -> str:
-    """The scheme without a driver.
-
-    >>> kind_of("postgresql+psycopg://host/name"), kind_of("sqlite:///mlflow.db")
-    ('postgresql', 'sqlite')
-    """
+    """The scheme without a driver: `postgresql` of `postgresql+psycopg://host/name`."""
     return uri.partition(":")[0].partition("+")[0]
 
 
@@ -52,11 +48,7 @@ def is_database(uri: str) -> bool:
 
 
 def database_uri(file: Path) -> str:
-    """The address of an SQLite file, as SQLAlchemy reads it.
-
-    >>> database_uri(Path("/data/mlflow.db")), database_uri(Path("/data/50%?/mlflow.db"))
-    ('sqlite:////data/mlflow.db', 'sqlite+pysqlite:////data/50%25%3F/mlflow.db')
-    """
+    """The address of an SQLite file, as SQLAlchemy reads it."""
     path = str(file.absolute())
     quoted = path.replace("%", "%25").replace("?", "%3F")
     # MLflow makes the folder of a `sqlite:///` address, as it is written there, quotes and all.
@@ -64,11 +56,7 @@ def database_uri(file: Path) -> str:
 
 
 def database_file(uri: str, folder: Path | None = None) -> Path | None:
-    """The absolute path of an SQLite address; None for any other, and for a database in memory.
-
-    >>> database_file("sqlite:////data/50%25%3F/mlflow.db")
-    PosixPath('/data/50%?/mlflow.db')
-    """
+    """The absolute path of an SQLite address; None for any other, and for a database in memory."""
     path = unquote(uri.partition(":///")[2].partition("?")[0])
     if kind_of(uri) != "sqlite" or path in ("", ":memory:"):
         return None
@@ -76,7 +64,7 @@ def database_file(uri: str, folder: Path | None = None) -> Path | None:
 
 
 def local_path(location: str) -> Path | None:
-    """The path behind a location of artifacts, as MLflow reads it; None if they lie elsewhere.
+    """The path behind a location of artifacts, as MLflow reads it; None if they are elsewhere.
 
     >>> local_path("file:///data/50%25"), local_path("/data/50%25"), local_path("models:/m-1")
     (PosixPath('/data/50%'), PosixPath('/data/50%'), None)
@@ -177,8 +165,7 @@ def _unreachable(uri: str, reason: str) -> InputError:
 def follow_moved(store: Path, root: Path) -> None:
     """Updates the absolute locations in an SQLite file whose folder was moved or copied.
 
-    Nothing is done unless its folder of artifacts `root` is below its own. Raises InputError if the store was
-    moved and cannot be written.
+    Nothing is done unless its folder of artifacts `root` is below its own.
     """
     folder, root = resolved(store.parent), resolved(root)
     if not root.is_relative_to(folder) or not store.exists():

@@ -39,11 +39,8 @@ def connected(path: Path | None = None, *, reading: bool = False) -> Iterator[Tr
     """Points MLflow at the store, for the block or the function that this decorates.
 
     The store is that of the user's active run, else the one that the user has set, else that of mlflow.yaml
-    (`path`, or the nearest). Inside another such block this one changes nothing.
-
-    reading  whether the store must be there already; else an SQLite store is made where there is none
-
-    Raises InputError, after seconds, if there is no store, or one that MLflow cannot use.
+    (`path`, or the nearest). Inside another such block this one changes nothing. With `reading`, the store
+    must be there already; else an SQLite store is made where there is none.
     """
     known = _here.get()
     if known is not None:
@@ -115,7 +112,6 @@ def _check_usable(uri: str, path: Path | None) -> None:
 
 
 def follow_moved(uri: str, path: Path | None = None) -> None:
-    """Updates the artifact locations of an SQLite store that was moved; `path` is that of mlflow.yaml."""
     file, root = database_file(uri), local_path(artifact_root(path))
     if file is not None and root is not None:
         address.follow_moved(file, root)
@@ -135,10 +131,7 @@ def one_at_a_time(uri: str) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silences MLflow's migrations, downloads and hints, and its reports to its makers, but no errors.
-
-    Variables that the user has set stay.
-    """
+    """Silences MLflow's migrations, downloads and hints, and its reports to its makers, but no errors."""
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]
     new = {name: value for name, value in _SILENT.items() if name not in os.environ}

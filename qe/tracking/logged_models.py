@@ -34,8 +34,8 @@ _PYFUNC_MODEL = Path(__file__).resolve().parents[1] / "production" / "pyfunc_mod
 def save_pyfunc(path: str | Path, requirements: Sequence[str] = (), **options: Any) -> None:
     """Writes an MLflow model that qe/production/pyfunc_model.py runs, in the present version.
 
-    requirements  what pip must install for it, in addition to MLflow; default: this project without training
-    options       what else `mlflow.pyfunc.save_model` takes
+    `requirements` is what pip must install for it, in addition to MLflow; default: this project without
+    training.
     """
     needed = [*requirements] or [f"{DISTRIBUTION}=={version()}"]
     mlflow.pyfunc.save_model(path, python_model=str(_PYFUNC_MODEL), pip_requirements=needed, **options)
@@ -67,11 +67,7 @@ INVENTED: Final = {
 
 
 def example(columns: Sequence[str]) -> pd.DataFrame:
-    """One row of a table with these columns.
-
-    >>> example(["source", "alignment"]).to_dict("records")
-    [{'source': 'one two three .', 'alignment': '0-0 1-1 2-2 3-3'}]
-    """
+    """One row of a table with these columns."""
     return pd.DataFrame([{column: INVENTED[column] for column in columns}])
 
 
@@ -121,7 +117,6 @@ class Described:
     """Texts about a model for people.
 
     name          of the logged model; characters that MLflow refuses become `-`
-    description   Markdown
     params        of its fit
     tags          of its version in the registry
     requirements  packages for scoring
@@ -139,7 +134,7 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
     """The model directory as a pickle-free pyfunc model of a run; its id.
 
     In a local artifact store its large files are those of the directory, under a second name: they take no
-    space twice, and outlive the directory. On another file system they are copied, once.
+    space twice, and outlive the directory.
     """
     inputs = Schema([ColSpec(DataType.string, column) for column in columns])
     outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
@@ -168,10 +163,7 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
 
 
 def model_directory(uri: str) -> Path:
-    """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
-
-    Raises InputError if there is no such model, or one that this project did not log.
-    """
+    """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`)."""
     with connected(reading=check_text(uri).startswith(("models:", "runs:"))):
         return _model_directory(uri)
 
@@ -192,10 +184,7 @@ def _model_directory(uri: str) -> Path:
 
 
 def registered_as(folder: Path) -> tuple[str, str] | None:
-    """Name and version by which a `model_directory` was fetched from the registry, or None.
-
-    MLflow writes them next to the downloaded model, so that an alias that moves meanwhile has no effect.
-    """
+    """Name and version by which a `model_directory` was fetched from the registry, or None."""
     root = next((above for above in folder.parents if (above / "MLmodel").is_file()), folder)
     file = root / "registered_model_meta"
     if not file.is_file():
@@ -207,10 +196,7 @@ def registered_as(folder: Path) -> tuple[str, str] | None:
 
 @connected(reading=True)
 def registered_now(uri: str) -> tuple[str, str] | None:
-    """Name and version that `models:/NAME@ALIAS` leads to now; None for a URI of no version.
-
-    Raises InputError if the registry has no such name, version or alias.
-    """
+    """Name and version that `models:/NAME@ALIAS` leads to now; None for a URI of no version."""
     if not check_text(uri).startswith("models:/"):
         return None
     try:

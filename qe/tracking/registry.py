@@ -109,7 +109,6 @@ def make_champion(name: str, version: str) -> None:
 
 @connected()
 def set_alias(name: str, alias: str, version: str) -> None:
-    """Moves an alias to a version."""
     mlflow.MlflowClient().set_registered_model_alias(name, alias, version)
 
 
@@ -122,7 +121,6 @@ def tag_version(name: str, version: str, tags: Mapping[str, str]) -> None:
 
 @connected(reading=True)
 def aliased(name: str, alias: str) -> str | None:
-    """The version with an alias; None if none has it."""
     check_text(name), check_text(alias)
     try:
         return str(mlflow.MlflowClient().get_model_version_by_alias(name, alias).version)
@@ -135,10 +133,7 @@ def _quoted(text: str) -> str:
 
 
 def to_delete(name: str, keep: int) -> list[Version]:
-    """The versions except the last `keep`, those with an alias, and the one that a rollback returns to.
-
-    Raises InputError for a name that is not registered.
-    """
+    """The versions except the last `keep`, those with an alias, and the one that a rollback returns to."""
     versions = model_versions(name)
     before = {version.tags.get(PREVIOUS) for version in versions if CHAMPION in version.aliases}
     last = versions[max(0, len(versions) - keep) :]
@@ -157,10 +152,7 @@ def select_versions(name: str, numbers: Sequence[str]) -> list[Version]:
 
 @connected(reading=True)
 def delete(versions: Sequence[Version]) -> None:
-    """Deletes versions from the registry; their models are marked as deleted, for `mlflow gc`.
-
-    Raises InputError, before any is deleted, if an alias names one by now.
-    """
+    """Deletes versions that no alias names; their models are marked as deleted, for `mlflow gc`."""
     client = mlflow.MlflowClient()
     with one_at_a_time(mlflow.get_tracking_uri()):
         now = {version.name: {v.version: v for v in model_versions(version.name)} for version in versions}
@@ -199,7 +191,6 @@ _COLUMNS = (
 
 
 def versions_table(versions: Sequence[Version]) -> Table:
-    """A row per version, in the order given."""
     return Table("", _COLUMNS, [_row(version) for version in versions])
 
 
@@ -269,8 +260,7 @@ def register(
              version already
     about    what all versions of the name have in common, for the registry
 
-    The first version of a name becomes `champion`. Later ones wait for `qe promote`, the best of them as
-    `challenger`.
+    The first version of a name becomes `champion`, the best of later ones `challenger`.
     """
     entry = _registered(run, name, content)
     if entry is None:

@@ -54,7 +54,7 @@ def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | N
     """The id of a run's experiment; a name is created on first use.
 
     It is that of the parent, of MLFLOW_EXPERIMENT_ID (also set by `mlflow.set_experiment`) or
-    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml (`path`). Raises InputError for an unknown id.
+    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml (`path`).
     """
     if parent is not None:
         return str(mlflow.get_run(parent).info.experiment_id)
@@ -105,7 +105,6 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def accepted(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values under names that MLflow accepts."""
     return {re.sub(r"[^\w. /-]", "_", name): value for name, value in values.items()}
 
 
@@ -134,11 +133,7 @@ class Run:
         return f"runs:/{self.id}"
 
     def params(self, values: Mapping[str, Any]) -> None:
-        """Logs parameters, nested mappings by dotted names.
-
-        A value that changed since the run began (MLflow keeps the first) is logged as the tag
-        `resumed.NAME`; one too long for MLflow is only in report.json.
-        """
+        """Logs parameters, nested mappings by dotted names; changed ones as the tag `resumed.NAME`."""
         flat = {name: without_passwords(str(value)) for name, value in flatten(values).items()}
         known = self.client.get_run(self.id).data.params
         new = [Param(k, v) for k, v in flat.items() if k not in known and len(v) <= _PARAM_LIMIT]
@@ -154,7 +149,6 @@ class Run:
         return local and database_file(mlflow.get_tracking_uri()) is not None
 
     def logged_params(self) -> dict[str, str]:
-        """All parameters that were logged."""
         return dict(self.client.get_run(self.id).data.params)
 
     def metrics(
@@ -165,11 +159,7 @@ class Run:
         model_id: str | None = None,
         data: Data | None = None,
     ) -> None:
-        """Logs finite metrics; an undefined one is left out.
-
-        model_id  the logged model that they are of
-        data      what they were measured on
-        """
+        """Logs finite metrics of the model `model_id`, measured on `data`; an undefined one is left out."""
         logged = _metrics(values, step, model_id, data)
         for start in range(0, len(logged), _BATCH):
             self.client.log_batch(self.id, metrics=logged[start : start + _BATCH])
@@ -179,16 +169,11 @@ class Run:
         self.client.log_batch(self.id, tags=shown)
 
     def artifact(self, path: Path, folder: str | None = None) -> None:
-        """Logs a file, or a directory's content."""
         log = self.client.log_artifacts if path.is_dir() else self.client.log_artifact
         log(self.id, str(path), folder)
 
     def table(self, rows: pd.DataFrame, path: str) -> None:
-        """Logs a table that the UI opens under Artifacts; `path` ends in `.json`.
-
-        `mlflow.log_table` would append on a resumed run. Dots in headers, for which the UI shows an empty
-        column, become blanks.
-        """
+        """Logs a table that the UI opens under Artifacts; `path` ends in `.json`."""
         rows = rows.rename(columns=lambda header: str(header).replace(".", " "))
         with TemporaryDirectory() as scratch:
             file = Path(scratch) / Path(path).name
@@ -201,7 +186,6 @@ class Run:
             self.tags({MLFLOW_LOGGED_ARTIFACTS: json.dumps([*known, entry])})
 
     def values(self, content: Mapping[str, Any], path: str) -> None:
-        """Logs JSON values as a file."""
         self.client.log_dict(self.id, dict(content), path)
 
     def describe(self, text: str) -> None:
@@ -209,14 +193,12 @@ class Run:
         self.tags({"mlflow.note.content": text})
 
     def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
-        """Logs the data a run used."""
         source = from_pandas(table, targets=targets, name=name)
         tags = [InputTag(MLFLOW_DATASET_CONTEXT, context)]
         self.client.log_inputs(self.id, [DatasetInput(source._to_mlflow_entity(), tags)])
         return Data(source.name, source.digest)
 
     def children(self) -> dict[str, str]:
-        """Name -> id of its child runs."""
         tag = f"tags.mlflow.parentRunId = '{self.id}'"
         known, token = dict[str, str](), None
         while True:
@@ -361,13 +343,7 @@ def log_report(
     under: str = "",
     settings_file: Path | None = None,
 ) -> str:
-    """Logs a report that is not a training run as a separate run; its id.
-
-    folder  tables and plots, for the artifacts of the run
-    under   the folder there; default: `name`
-
-    Undefined metrics are left out. Characters of names that MLflow refuses become `_`.
-    """
+    """Logs a report that is not a training run as a separate run, with the files of `folder`; its id."""
     with run(name, settings_file=settings_file) as logged:
         logged.params(accepted(flatten(params)))
         logged.metrics(accepted(metrics))

@@ -32,12 +32,7 @@ def find_settings(start: Path | None = None) -> Path | None:
 
 
 def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
-    """The settings, and the folder where their relative paths start.
-
-    That is the folder of the nearest mlflow.yaml, else the user's data folder.
-
-    Raises InputError for an unreadable file, an unknown key, or a template that gives no name.
-    """
+    """The settings, and the folder where their relative paths start: of mlflow.yaml, or the user's data."""
     path = path or find_settings()
     if path is None:
         return TrackingSettings(), user_data() or Path.cwd()

@@ -23,10 +23,7 @@ _NARROWEST, _WIDEST, _CHARACTER, _BESIDE = 150, 210, 7, 40
 
 
 def show_columns(run: Run, metrics: Sequence[str]) -> None:
-    """Makes these metrics the first columns of the list, if the experiment is ours.
-
-    Metrics of earlier runs, which may be of another kind of label, keep the remaining columns.
-    """
+    """Makes these metrics the first columns of the list, if the experiment is ours."""
     if not run.id:
         return
     experiment = run.client.get_experiment(run.experiment_id)
@@ -40,8 +37,6 @@ def with_previous_metrics(metrics: Sequence[str], previous: Sequence[str]) -> li
 
     >>> with_previous_metrics(["MCC", "F1"], ["MAE", "MCC", "RMSE"])
     ['MCC', 'F1', 'MAE', 'RMSE']
-    >>> with_previous_metrics(list("abcdef"), list("fgh"))
-    ['a', 'b', 'c', 'd', 'e', 'g']
     """
     others = [name for name in previous if name not in metrics]
     own = list(metrics[: _MOST - bool(others)])
@@ -96,7 +91,6 @@ _SCRIPT: Final = (
 
 
 def application() -> Any:
-    """The ASGI application of the UI on the store that mlflow.yaml names."""
     _point_at_store()
     from flask import Response
     from mlflow.server import app as pages

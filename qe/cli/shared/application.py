@@ -1,7 +1,4 @@
-"""A verb's application: Typer's parsing with brief errors and fitting help.
-
-A mistake is one line; help fits the terminal.
-"""
+"""A verb's application: Typer's parsing with errors of one line and help that fits the terminal."""
 
 import re
 import sys
@@ -20,7 +17,6 @@ _SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
 
 
 def is_list(option: Any) -> bool:
-    """Whether an option takes several values, by its metavar: `METRIC...`."""
     return option.param_type_name == "option" and (option.metavar or "").endswith("...")
 
 
@@ -29,8 +25,6 @@ def repeated(arguments: Iterable[str], options: Collection[str]) -> list[str]:
 
     >>> repeated(["--metrics", "bleu", "ter", "--seed", "1"], ["--metrics"])
     ['--metrics', 'bleu', '--metrics', 'ter', '--seed', '1']
-    >>> repeated(["--metrics", "bleu", "ter", "-o", "out"], ["--metrics"])
-    ['--metrics', 'bleu', '--metrics', 'ter', '-o', 'out']
     """
     written: list[str] = []
     current, values = "", 0
@@ -55,10 +49,7 @@ _NUMBERS = {int: integer, float: real}
 
 
 class Application(typer.Typer):
-    """A verb, or several commands of one.
-
-    default  the command that is run if none is named, such as `list` of `qe models`
-    """
+    """A verb, or several commands of one; `default` is run if none is named, as `list` of `qe models`."""
 
     def __init__(self, *, default: str = "") -> None:
         group = type("Group", (_Group,), {"default": default})
@@ -68,7 +59,6 @@ class Application(typer.Typer):
         )  # fmt: skip
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
-        """Registers a function as a command; its options are those of `typed_command`."""
         register = super().command
 
         def registered(function: Any) -> Any:

@@ -105,7 +105,6 @@ class TextOptions:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Column -> its header in the input. Raises InputError for a column that is named twice."""
         from qe.scoring.naming import name_pairs
 
         return name_pairs(self.columns or (), "--columns")
@@ -113,7 +112,6 @@ class TextOptions:
     def layout(
         self, *, kind: str | None = None, languages: list[str] | None = None, locked: str = "skip"
     ) -> "Layout":
-        """The format of the table. Raises InputError for what no table can have."""
         from qe.data.delimited import CsvOptions
         from qe.data.table_rows import Layout
         from qe.data.translation_files.opened import FileOptions, SheetLocation
@@ -136,7 +134,6 @@ class TableOptions(TextOptions):
     header_row: Positive = 1
 
     def pool(self, path: Path, languages: tuple[str, str] | None) -> "Pool":
-        """Translations without labels from a table, XLSX, XLIFF or TMX."""
         from qe.scoring.pool import read_pool
 
         return read_pool(path, self.headers, replace(self.layout(), languages=languages))
@@ -158,7 +155,6 @@ class ExperimentOptions:
     cache_dir: Path | None = None
 
     def load(self, path: Path) -> "Experiment":
-        """The experiment of a file with these settings."""
         from qe.config.experiment import load
 
         return load(path, data_root=self.data_root, overrides=self.overrides or ())

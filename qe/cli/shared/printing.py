@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
 
 def on_spark(engine: str, master: str | None) -> bool:
-    """Whether the engine is Spark.
-
-    Raises InputError for an unknown engine, or a master without Spark.
-    """
     from features.basics.errors import InputError, unknown_name
 
     if engine not in ("local", "spark"):
@@ -28,12 +24,10 @@ def on_spark(engine: str, master: str | None) -> bool:
 
 
 def tell_made(command: str, output: object) -> None:
-    """On stderr: there was nothing to do, because the same command has made it."""
     print(f"qe {command}: {output}: made already by the same command, and left as it is", file=sys.stderr)
 
 
 def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
-    """On stderr: reason -> rows of a table that were left out for it."""
     for reason, rows in refused.items():
         print(f"qe {verb}: {rows:,} rows of {table} cannot be used: {reason}", file=sys.stderr)
 
@@ -46,7 +40,6 @@ def groups(arguments: list[str]) -> dict[str, list[str]] | None:
 
 
 def group_files(arguments: list[str] | None) -> dict[str, Path]:
-    """The files that `groups` reads. Raises InputError for a name that is given twice."""
     from features.basics.assignments import named_files
 
     return named_files(arguments or (), "--group", lambda path: "group")
@@ -55,10 +48,7 @@ def group_files(arguments: list[str] | None) -> dict[str, Path]:
 def locked_output(
     output: Path | None, verb: str, inputs: Iterable[Path | None]
 ) -> AbstractContextManager[None]:
-    """The output folder of a verb, if it is given one, kept from others while the verb works.
-
-    Raises InputError as `locked_folder` does, when it is entered.
-    """
+    """The output folder of a verb, if it is given one, kept from others while the verb works."""
     from features.storage.outputs import locked_folder
 
     if output is None:
@@ -67,12 +57,7 @@ def locked_output(
 
 
 def emit(name: str, result: object, json: bool, *parts: "Table | str", output: Path | None = None) -> None:
-    """One result for machines, as JSON (`qe schema NAME`), or for people, as tables and sentences.
-
-    json    whether JSON is printed
-    parts   tables and sentences, in order
-    output  a file for the JSON, too
-    """
+    """One result for machines, as JSON (`qe schema NAME`), or for people, as tables and sentences."""
     if json or output is not None:
         from features.storage.files import atomic_file
         from qe.display import output_schemas
@@ -92,7 +77,6 @@ def emit(name: str, result: object, json: bool, *parts: "Table | str", output: P
 
 
 def print_json(name: str, content: Mapping[str, object]) -> None:
-    """Prints an output of that name (`qe schema NAME`)."""
     emit(name, content, True)
 
 
@@ -103,10 +87,7 @@ def track(
     metrics: Mapping[str, float],
     under: str = "",
 ) -> None:
-    """Logs what `write` leaves in a folder, the settings and the figures as a run in MLflow.
-
-    under  the folder of the run's artifacts; default: the verb
-    """
+    """Logs what `write` leaves in a folder, the settings and the figures as a run in MLflow."""
     from tempfile import TemporaryDirectory
 
     from qe.tracking import runs
@@ -118,10 +99,7 @@ def track(
 
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
-    """Which rows go to which model.
-
-    Raises InputError unless one of `--model` and `--models` is given.
-    """
+    """Which rows go to which model, by one of `--model` and `--models`."""
     from features.basics.errors import NO_MODEL, InputError
     from qe.scoring.routes import Route, read_routes
 

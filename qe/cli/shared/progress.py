@@ -1,7 +1,4 @@
-"""Progress of long work on stderr.
-
-It is shown as bars on a terminal, and as a line every 30 seconds in a file.
-"""
+"""Progress of long work on stderr: bars on a terminal, a line every 30 seconds in a file."""
 
 import sys
 import threading
@@ -54,9 +51,7 @@ class Beginning:
     time: float
 
     def pace(self, count: int, total: int | None, now: float) -> str:
-        """The rate since then, and the remaining time at that rate.
-
-        Empty before anything is done.
+        """The rate since then, and the remaining time at that rate; empty before anything is done.
 
         >>> Beginning(1000, 0.0).pace(3000, 9000, 4.0)
         '500/s, 0:00:12 left'
@@ -96,11 +91,7 @@ class _Pace(ProgressColumn):
 
 
 def _key(stage: str) -> str:
-    """What stays the same of a stage's name while it tells its best so far.
-
-    >>> _key("trials · best MAE 0.5"), _key("features · surface")
-    ('trials', 'features · surface')
-    """
+    """What stays the same of a stage's name while it tells its best so far."""
     return stage.partition(" · best ")[0]
 
 
@@ -114,10 +105,7 @@ class _Stage:
 
 
 class Lines:
-    """A line for the innermost stage when it has lasted two seconds.
-
-    Another line follows every 30 seconds, and at its end.
-    """
+    """A line for the innermost stage when it has lasted two seconds, then every 30, and at its end."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
         self.stream, self.now = stream, now
@@ -137,7 +125,6 @@ class Lines:
         self.tick()
 
     def tick(self) -> None:
-        """Writes what is due."""
         with self._lock:
             if not self._stages:
                 return

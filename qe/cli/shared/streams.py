@@ -6,13 +6,7 @@ from features.basics.errors import visible
 
 
 class VisibleStream:
-    """Writes text with control characters and overrides of direction spelled out.
-
-    Attributes
-    ----------
-    raw : file
-        The stream below, for the control sequences of progress bars.
-    """
+    """Writes text with control characters and overrides of direction spelled out."""
 
     def __init__(self, stream: TextIO) -> None:
         self.raw = stream

@@ -17,9 +17,8 @@ PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
 class FeatureCosts:
     """Microseconds per segment by family, and of tokenizing source and target.
 
-    Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
-    compiled, source and target tokenized. Families that learn from labels are fitted before, and have
-    forgotten the segments they were fitted on: their cost is that of new segments.
+    Processor time of one process; resources loaded, kernels compiled, source and target tokenized. Families
+    that learn from labels are fitted before: their cost is that of new segments.
     """
 
     measured: str
@@ -29,11 +28,9 @@ class FeatureCosts:
     families: Mapping[str, float]
 
     def total(self, families: Sequence[str]) -> float:
-        """Microseconds per segment of tokenization and all the families named."""
         return self.tokenization + sum(self.families[name] for name in families)
 
     def cost_of(self, families: Sequence[str]) -> float | None:
-        """Microseconds per segment of the families named alone; None if one was not measured."""
         return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
 
     def save(self, path: Path = PUBLISHED) -> None:

@@ -25,11 +25,9 @@ Engine = Callable[[Bundle | None], Compute]
 def extract(
     experiment: Experiment, output: Path, cache: Path, progress: Progress, engine: Engine | None = None
 ) -> pd.DataFrame:
-    """Write the feature table of every split as Parquet.
+    """Write the feature table of every split as Parquet: split, id, gold label, and one column per feature.
 
-    Columns are split, id, gold label, and one column per feature. Trees are written in brackets. `engine`
-    makes, from the resources, what runs the extractors that learn nothing elsewhere. Raises InputError,
-    before any work, if the name of `output` does not end in `.parquet`.
+    `engine` makes, from the resources, what runs the extractors that learn nothing elsewhere.
     """
     if output.suffix != ".parquet":
         problem = "feature tables are Parquet, but this is the name of something else"

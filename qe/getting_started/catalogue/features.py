@@ -49,11 +49,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Set:
-    """A feature set of features/sets: what it is, its source, and its families.
-
-    absent        described features that are missing
-    microseconds  per segment; None if a family was not measured
-    """
+    """A feature set of features/sets: what it is, its source, its families, and `absent` features."""
 
     name: str
     description: str
@@ -64,7 +60,6 @@ class Set:
 
 
 def families(costs: FeatureCosts) -> list[Family]:
-    """All feature families, by name, with their costs."""
     return [_family(name, costs) for name in EXTRACTORS.names]
 
 
@@ -74,16 +69,14 @@ def summaries() -> dict[str, str]:
 
 
 def sets(costs: FeatureCosts) -> list[Set]:
-    """All feature sets, by name, with their costs."""
     return [_set(name, costs) for name in set_names()]
 
 
 def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set, list[Feature]]:
-    """A family and its features, or a set and its features.
+    """A family and its features, or a set and its features; a name of both is the family.
 
-    A family's name can have settings behind it, as in `word_quality:knowledge=pretrained+predictor`. What has
-    the name of both is the family. A family whose features depend on parameters without a default has none
-    here. Raises InputError for an unknown name, with the nearest.
+    A family's name can have settings behind it, as in `word_quality:knowledge=pretrained+predictor`. A family
+    whose features depend on parameters without a default has none here.
     """
     costs = costs or FeatureCosts.load()
     if name.partition(":")[0] in EXTRACTORS.names:
@@ -131,10 +124,7 @@ def _set(name: str, costs: FeatureCosts) -> Set:
 def columns_of(
     configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any] | None = None
 ) -> list[Feature]:
-    """The columns that the configured extractors keep, in order.
-
-    `settings` are those of parts of resources.
-    """
+    """The columns that the configured extractors keep, in order; `settings` are those of resources."""
     extractors = [_bare(configured(config)) for config in configs]
     unnamed = [i for i, extractor in enumerate(extractors) if not getattr(extractor, "features", ())]
     if not unnamed:
@@ -167,7 +157,6 @@ _COST = Column("µs per segment", "microseconds")
 
 
 def listing(costs: FeatureCosts) -> list[Table]:
-    """All families, and all sets of them, with what they cost."""
     families = [[name, about, _cost(costs.cost_of([name]))] for name, about in summaries().items()]
     named = [[s.name, s.description, s.origin, _cost(s.microseconds)] for s in sets(costs)]
     return [
@@ -181,6 +170,5 @@ def _cost(microseconds: float | None) -> str:
 
 
 def features_table(features: Sequence[Feature]) -> Table:
-    """Every feature with its definition."""
     columns = [Column("feature"), Column("definition"), Column("source", drop=2), Column("unit", drop=1)]
     return Table("", columns, [[f.name, f.description, f.origin, f.unit] for f in features])

@@ -61,11 +61,7 @@ def measure(
 
 
 def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
-    """Microseconds per segment, the least of up to `repeats` runs on tokenized segments.
-
-    Every run is that of a fresh copy: what an extractor remembers of segments, it does not hand on. Resources
-    are not copied: they are mapped, and warm, as where many segments are scored.
-    """
+    """Microseconds per segment, the least of up to `repeats` runs of fresh copies on tokenized segments."""
     resources = {id(resource): resource for resource in resources_in(extractor)}
 
     def run_on(batch: Segments) -> _Run:
@@ -85,7 +81,6 @@ def machine() -> str:
 
 
 def with_decoder_output(segments: Segments) -> Segments:
-    """Segments whose missing subwords and log-probabilities are made up."""
     if segments.subwords is not None:
         return segments
     generator = np.random.default_rng(0)
@@ -103,10 +98,7 @@ def demo_world(
     settings: Mapping[str, Any] | None = None,
     progress: Progress = silent,
 ) -> Iterator[Prepared]:
-    """Generated data with second translations, and a small bundle.
-
-    The bundle is for the families named or configured, its parts with these settings.
-    """
+    """Generated data with second translations, and a small bundle for the families named or configured."""
     with TemporaryDirectory(prefix="qe-features-") as folder:
         generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
         columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
@@ -126,8 +118,7 @@ def measurable() -> list[str]:
 def measure_on_demo(progress: Progress = silent) -> FeatureCosts:
     """Costs of families on generated data with small resources: less than with real ones.
 
-    Those whose resources need an annotated corpus are left out: no program annotates the generated data. So
-    are those of morphemes where the package that learns them is not installed.
+    Those whose resources need an annotated corpus, or a package that is not installed, are left out.
     """
     parts = {name: parts_needed([from_variant(name)]) for name in measurable()}
     kinds = [n for n, p in parts.items() if not annotated_sides(p)]

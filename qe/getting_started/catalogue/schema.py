@@ -28,10 +28,7 @@ _STRATEGIES: Mapping[str, Catalogue[Any]] = {"learner": LEARNERS, "selection": S
 
 
 def experiment_schema() -> Schema:
-    """The schema of draft 2020-12.
-
-    An accepted file may still be refused: the schema knows no files and no data.
-    """
+    """The schema of draft 2020-12; it knows no files and no data."""
     schema: Schema = Experiment.model_json_schema()
     sections, keys = schema["$defs"], schema["properties"]
     metric = {"enum": [*METRICS.names]}

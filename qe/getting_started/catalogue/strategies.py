@@ -30,7 +30,6 @@ class Measured:
 
     @property
     def sentence(self) -> str:
-        """One sentence for people."""
         first, second = (number(value) for value in self.mae)
         text = f"Measured: MAE {first} on WMT12, {second} on the demo's data"
         if self.searched:
@@ -67,8 +66,6 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Strategy:
-    """A learner or a selector."""
-
     name: str
     about: str
     documentation: str
@@ -76,7 +73,6 @@ class Strategy:
     measured: Measured | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values; defaults that have none are text."""
         distribution_text = asdict(self)
         for one in distribution_text["parameters"]:
             plain = isinstance(one["default"], str | int | float | bool | list | None)
@@ -85,18 +81,11 @@ class Strategy:
 
 
 def strategies(catalogue: Catalogue[Any]) -> list[Strategy]:
-    """All of a catalogue, by name."""
     return [strategy(catalogue, name) for name in catalogue.names]
 
 
 def strategy(catalogue: Catalogue[Any], name: str) -> Strategy:
-    """One of a catalogue. Raises InputError for an unknown name.
-
-    >>> from qe.learning.learner import LEARNERS
-    >>> ridge = strategy(LEARNERS, "ridge")
-    >>> [(one.name, one.space) for one in ridge.parameters if one.space]
-    [('alpha', '0.01 to 10,000, logarithmic')]
-    """
+    """One of a catalogue. Raises InputError for an unknown name."""
     parameters = tuple(_parameters(catalogue, name))
     figures = measured(catalogue.noun).get(name)
     return Strategy(name, catalogue.purpose(name), catalogue.documentation(name), parameters, figures)
@@ -127,10 +116,7 @@ def distribution_text(distribution: Distribution) -> str:
 
 
 def listing(catalogue: Catalogue[Any]) -> Table:
-    """All of a catalogue: what each is, and what to try first.
-
-    Also what is searched, and what a fit takes.
-    """
+    """All of a catalogue: what each is, what to try first, what is searched, and what a fit takes."""
     titles = (
         Column(catalogue.noun),
         Column("what it is"),
@@ -149,7 +135,6 @@ def listing(catalogue: Catalogue[Any]) -> Table:
 
 
 def parameters_table(entry: Strategy) -> Table:
-    """The parameters of one."""
     columns = [Column("parameter"), Column("default"), Column("searched by default", "space", drop=1)]
     notes = [entry.measured.sentence] if entry.measured else []
     return Table("", columns, [[p.name, str(p.default), p.space] for p in entry.parameters], notes)

@@ -48,7 +48,6 @@ class Translation:
 
     @property
     def severity(self) -> float:
-        """Sum of the errors' severities."""
         return sum(SEVERITY[kind] for kind in self.errors)
 
 
@@ -59,7 +58,6 @@ class Translator:
         self.dice = dice
 
     def translate(self, words: Sequence[Word]) -> Translation:
-        """What the translator makes of a sentence whose correct translation is `words`."""
         load = exp(_UNREADABLE * self.dice.normal()) * (len(words) / _TYPICAL_LENGTH) ** 0.25
         errors: list[str] = []
         output: list[tuple[str, str]] = []  # (surface, kind)
@@ -112,11 +110,7 @@ class Translator:
 
 
 def word_risks(word: Word) -> dict[str, float]:
-    """Error kind -> its probability at this word in a sentence of typical length.
-
-    Rare words are left untranslated, ambiguous ones get the wrong sense (twice as often where the right
-    one is not the dominant one), and rare words are inflected wrongly or dropped more often.
-    """
+    """Error kind -> its probability at this word in a sentence of typical length."""
     if word.kind in ("mark", "number", "name"):
         return {"dropped": 0.003}
     if word.lemma is None or word.sense is None:
@@ -169,16 +163,12 @@ JUDGES = (
 
 
 def true_quality(translation: Translation) -> float:
-    """What a judge without mood or habits would feel, in points; may leave the scale.
-
-    Severity per word counts most; the sheer amount of work also counts.
-    """
+    """What a judge without mood or habits would feel, in points; may leave the scale."""
     density = translation.severity / max(len(translation.tokens), 1)
     return 4.95 - 4.2 * sqrt(density) - 0.13 * sqrt(translation.severity)
 
 
 def judge(translation: Translation, dice: Dice) -> tuple[int, ...]:
-    """One score per judge."""
     quality = true_quality(translation)
     return tuple(one.score(quality, dice) for one in JUDGES)
 
@@ -195,7 +185,6 @@ COLUMNS = ("source", "target", "post_edit", "scores", "judges", "weights")
 class DemoData:
     """Paths of the demo data; every file is UTF-8 text with one segment per line.
 
-    corpus.source, corpus.target   the parallel corpus
     train.*, test.*                one file per name in COLUMNS
     new.tsv                        unlabelled translations: id, source, target, with a header
     """
@@ -220,12 +209,10 @@ class DemoData:
         return self.directory / "new.tsv"
 
     def column(self, split: str, name: str) -> Path:
-        """The file of a column of COLUMNS; `split` is `train` or `test`."""
         return self.directory / f"{split}.{name}"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Everything that was written."""
         labelled = [self.column(split, name) for split in ("train", "test") for name in COLUMNS]
         return (self.corpus_source, self.corpus_target, *labelled, self.new_translations)
 
@@ -242,7 +229,7 @@ def generate(
     """Generates the data and writes it into `directory`, each file atomically; other files stay.
 
     The same seed gives the same bytes, and each part depends on the seed and its own size alone: a smaller
-    corpus is the beginning of a larger one. Raises InputError if a size is not positive.
+    corpus is the beginning of a larger one.
     """
     data = DemoData(directory, seed, pairs, train, test, new)
     for name in ("pairs", "train", "test", "new"):
@@ -261,8 +248,6 @@ def generate(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A translated segment with everything known of it."""
-
     source: str
     target: str
     post_edit: str

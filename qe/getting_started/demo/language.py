@@ -15,10 +15,7 @@ _BLOCK = 8192
 
 
 class Dice:
-    """Draws one number at a time from blocks of uniform numbers.
-
-    A scalar call of a Generator takes microseconds, and a corpus needs a million of them; only uniform
-    numbers are drawn, whose stream numpy keeps stable for a given bit generator.
+    """Draws one number at a time from blocks of uniform numbers, whose stream numpy keeps stable.
 
     >>> one, two = Dice(np.random.SeedSequence(1)), Dice(np.random.SeedSequence(1))
     >>> one.pick("abc") == two.pick("abc"), 0 <= one.uniform() < 1
@@ -34,19 +31,15 @@ class Dice:
             yield self._generator.random(_BLOCK).tolist()
 
     def uniform(self) -> float:
-        """A number in [0, 1)."""
         return next(self._numbers)
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
         return next(self._numbers) < probability
 
     def below(self, n: int) -> int:
-        """An integer in 0 .. n - 1."""
         return int(next(self._numbers) * n)
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, all equally likely."""
         return options[int(next(self._numbers) * len(options))]
 
     def from_cumulative(self, cumulative: Sequence[float]) -> int:
@@ -101,7 +94,6 @@ class Sense:
 class Lemma:
     """A source lemma.
 
-    forms     source surfaces
     senses    translations; the first is the dominant one
     by_topic  (TOPICS,) which sense is right in a text on that topic
     rarity    0 (the most frequent of its word class) to 1 (the rarest), logarithmic in frequency
@@ -126,7 +118,6 @@ class WordClass:
 
     @cached_property
     def cumulative(self) -> tuple[tuple[float, ...], ...]:
-        """Cumulative probabilities of the lemmas, per register."""
         return tuple(_zipf(len(self.lemmas), exponent) for exponent in REGISTERS)
 
     def draw(self, dice: Dice, register: int, topic: int | None = None) -> Lemma:
@@ -246,11 +237,8 @@ _SOURCE_FUTURE = "vlo"
 
 @dataclass(slots=True, eq=False)
 class Word:
-    """A target word: what it says, and which source word it translates.
+    """A target word: what it says, which source word it translates, and how it could have gone wrong.
 
-    It also knows how it could have gone wrong.
-
-    surface  the word as written
     source   surface of the source word it translates; "" for punctuation
     kind     noun, verb, adjective, adverb, name, preposition, determiner, function, number, mark
     form     index into the sense's forms
@@ -315,10 +303,7 @@ class Grammar:
         self.topic, self.register = 0, 0
 
     def sentence(self, registers: tuple[float, ...]) -> Phrase:
-        """One sentence; `registers` are the cumulative probabilities of REGISTERS.
-
-        The topic decides which sense of an ambiguous word is meant, and which nouns are likely.
-        """
+        """One sentence; `registers` are the cumulative probabilities of REGISTERS."""
         dice = self.dice
         self.topic, self.register = dice.below(TOPICS), dice.from_cumulative(registers)
         kind = dice.uniform()
@@ -447,11 +432,7 @@ def _marked(body: Phrase, mark: str) -> Phrase:
 
 
 def text(tokens: list[str]) -> str:
-    """Tokens as written text: marks attached, the first letter a capital.
-
-    >>> text(["zhen", "vlai", ",", "kar", "me", "dorth", "?"])
-    'Zhen vlai, kar me dorth?'
-    """
+    """Tokens as written text: marks attached, the first letter a capital."""
     joined = " ".join(tokens)
     for mark in ",.?!":
         joined = joined.replace(f" {mark}", mark)
@@ -464,9 +445,6 @@ def plain_registers() -> tuple[float, ...]:
 
 
 def mixed_registers() -> tuple[float, ...]:
-    """Cumulative probabilities of the registers in text to be translated.
-
-    Rare registers are as frequent as plain ones.
-    """
+    """Cumulative probabilities of the registers in text to be translated: rare ones are as frequent."""
     n = len(REGISTERS)
     return tuple((i + 1) / n for i in range(n))

@@ -19,8 +19,6 @@ EXPERIMENT = Path(__file__).with_name("demo.yaml")
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the demo made."""
-
     data: DemoData
     outcome: Outcome
     experiment: Path
@@ -32,9 +30,8 @@ class Demo:
 def demo(output: Path, *, seed: int = 1, cache: Path | None = None, progress: Progress = silent) -> Demo:
     """Generates the data, trains with search, evaluates, registers, and scores new translations.
 
-    Everything is written to `output`; resources and features are cached in `output/cache` unless `cache` is
-    given, so that the demo shows all of the work. Results of an earlier demo are kept. Raises InputError for
-    a folder that holds anything else.
+    Everything is written to `output`, resources and features too unless `cache` is given. Results of an
+    earlier demo are kept. Raises InputError for a folder that holds anything else.
     """
     check_seed(seed)
     with locked_folder(output, "demo", earlier_files=(EXPERIMENT.name,)):

@@ -45,11 +45,7 @@ ENCODER = Step(
 
 
 def steps(parallel: bool, encoder: bool) -> tuple[Step, ...]:
-    """The steps that were not taken yet, what gained most first.
-
-    >>> [step is PARALLEL for step in steps(parallel=False, encoder=True)]
-    [True]
-    """
+    """The steps that were not taken yet, what gained most first."""
     taken = {PARALLEL: parallel, ENCODER: encoder}
     return tuple(step for step in (ENCODER, PARALLEL) if not taken[step])
 
@@ -62,11 +58,7 @@ MOST_OF_SVR = 2_000  # rows; with more, boosted trees were better and far quicke
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """A first experiment, in a file.
-
-    notes  what was decided for the user
-    steps  what would make the model better
-    """
+    """A first experiment, in a file: `notes` on what was decided, and `steps` to a better model."""
 
     path: Path
     experiment: Experiment
@@ -75,7 +67,6 @@ class Beginning:
     steps: tuple[Step, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         scale, scores = self.table.dataset.scale, self.table.split.scores
         assert scores is not None
         return {
@@ -99,14 +90,11 @@ def begin(
     own_corpus: bool = False,
     overwrite: bool = False,
 ) -> Beginning:
-    """Writes an experiment for the labelled table at `path`, which trains as it stands.
+    """Writes an experiment for the labelled table at `path`, which can be trained unchanged.
 
     name        of the experiment and its model; default: by the output's name
     parallel    two files of parallel text, one sentence per line
     own_corpus  whether a third of the rows, not learned from, takes the place of parallel text
-
-    Raises InputError for data that cannot be learned from, columns in doubt, and an output that is there
-    (unless `overwrite`) or that is an input.
     """
     check_output(output, [path, *(parallel or ())])
     if output.exists() and not overwrite:

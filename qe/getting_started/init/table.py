@@ -26,8 +26,6 @@ def parse_columns(options: Iterable[str]) -> dict[str, str]:
 
     >>> parse_columns(["source=en,target=de", "id="])
     {'source': 'en', 'target': 'de', 'id': ''}
-
-    Raises InputError for what is not of that form, and for roles that are unknown or given twice.
     """
     roles = name_pairs(options, _OPTION, "ROLE")
     for role in roles:
@@ -61,11 +59,11 @@ class _Mistakes(list[InputError]):
 def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: object) -> dict[str, str]:
     """Role -> header, of the roles that the table has.
 
-    >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
-    {'source': 'SRC', 'target': 'mt', 'scores': 'z_mean'}
-
     Raises InputError for all that is wrong: source, target or label is not there, several headers could be
     the same role, a given header is not one of the table's.
+
+    >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
+    {'source': 'SRC', 'target': 'mt', 'scores': 'z_mean'}
     """
     mistakes = _Mistakes()
     chosen = _roles(headers, assigned, location, mistakes)
@@ -120,9 +118,8 @@ class Wishes:
     """What the user states about a table.
 
     languages         of source and target (BCP 47); a table cannot be learned from without them
-    columns           role -> header, where the headers do not say it (`qe.getting_started.init.table`)
-    higher_is_better  the direction of the score, where its header does not say it
-    layout            the format of the file
+    columns           role -> header, where the headers do not show it
+    higher_is_better  the direction of the score, where its header does not show it
     """
 
     languages: tuple[str | None, str | None]
@@ -131,7 +128,6 @@ class Wishes:
     layout: Layout = field(default_factory=Layout)
 
     def known_languages(self) -> tuple[str, str]:
-        """The languages. Raises InputError for one that is not given, and for what is no language."""
         source, target = self.languages
         if source is None or target is None:
             raise InputError(
@@ -157,16 +153,11 @@ class LabelledTable:
 
     @property
     def split(self) -> Split:
-        """The labelled rows."""
         return self.dataset.splits["train"]
 
 
 def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
-    """The table at `path`.
-
-    Raises InputError for all that is missing or in doubt (languages, columns, direction of the label), for
-    mistakes that the format finds, fewer than 20 rows, and labels that are all the same.
-    """
+    """The table at `path`; raises InputError for all that is missing, in doubt or wrong, together."""
     mistakes, options = _Mistakes(), dict[str, Any]()
     languages: tuple[str, str] | None = None
     with mistakes:

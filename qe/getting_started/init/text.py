@@ -54,7 +54,6 @@ class Choices:
 
 
 def experiment_text(choices: Choices) -> str:
-    """The experiment file. Raises InputError for paths that YAML cannot hold."""
     blocks = (_head, _dataset, _resources, _features, _split, _learner, _rest)
     return "\n".join(line for block in blocks for line in block(choices)) + "\n"
 

@@ -62,13 +62,10 @@ def call(command: Sequence[str], text: str = "") -> tuple[str, str]:
 def unseen(
     texts: Sequence[str], run: Callable[[Sequence[str]], tuple[str, str]]
 ) -> list[tuple[list[int], str]]:
-    """Runs a program over texts so that no text affects another.
+    """Runs a program over texts so that no text affects another: (indices of the texts, output) of every run.
 
     With `-d`, Apertium's tagger reports ambiguities absent from its training, after which its tagging
-    changes. Texts with such words are run alone, all others together.
-
-    run      texts -> output and messages of the program
-    Returns  (indices of the texts, output) of every run.
+    changes. Texts with such words are run alone, all others together. `run` returns output and messages.
     """
     rest, alone, output = list(range(len(texts))), list[int](), ""
     while rest:
@@ -86,10 +83,7 @@ def unseen(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A mode of Apertium, split at its tagger and at the dictionaries after it.
-
-    The stages before and after the tagger are modes in `folder`.
-    """
+    """A mode of Apertium, split at its tagger and at the dictionaries after it, as modes in `folder`."""
 
     program: str
     folder: str

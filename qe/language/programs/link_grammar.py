@@ -30,8 +30,7 @@ class LinkGrammar:
 
     `link_grammar_linkages` is the number of linkages, `link_grammar_unused` the number of unlinked words (0:
     grammatical), `link_grammar_cost` the cost of the disjuncts, `link_grammar_length` the sum of link
-    lengths. Texts on which the program gives up get no comments. Raises InputError if the program is not
-    installed, or the language is not English.
+    lengths. Texts on which the program gives up get no comments.
     """
 
     language: str
@@ -82,10 +81,6 @@ def _comments(answer: str) -> list[str]:
 
 
 def _line_of(text: Sequence[str]) -> str:
-    """The text as one line that the program does not read as a command, without leading `!` and `#`.
-
-    >>> _line_of(["!", "file", "x"])
-    'file x'
-    """
+    """The text as one line that the program does not read as a command, without leading `!` and `#`."""
     line = " ".join("".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in word) for word in text)
     return line.lstrip("!# ")

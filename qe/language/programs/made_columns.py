@@ -15,10 +15,7 @@ _HERE = "./"  # the model's folder, in its description
 
 
 def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -> None:
-    """Raises InputError for a column that no program creates, or an unknown program.
-
-    languages  source and target language
-    """
+    """Raises InputError for a column that no program creates, or an unknown program."""
     for column, program in columns.items():
         if column in SIDES:
             tagger(program, *languages)
@@ -31,10 +28,7 @@ def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -
 def with_made_columns(
     segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
 ) -> Segments:
-    """Adds columns created by programs to the segments.
-
-    columns  name -> program: annotators, and engines for second translations
-    cache    folder for cached output, by program and text
+    """Adds columns created by programs (name -> program) to the segments; output is cached by text.
 
     Raises InputError for a column that no program creates or that already exists, and for a program that is
     unknown, not installed, or does not support the languages.
@@ -69,7 +63,7 @@ def _unknown(column: str) -> InputError:
 
 
 def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
-    """Recomputes columns after the texts have changed; raises InputError like `with_made_columns`."""
+    """Recomputes columns after the texts have changed."""
     old = {name: by for name, by in columns.items() if getattr(segments, name) is not None}
     bare = replace(segments, **dict.fromkeys(old))  # type: ignore[arg-type]
     return with_made_columns(bare, old) if old and len(segments) else segments

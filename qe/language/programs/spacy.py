@@ -11,11 +11,7 @@ from features.storage.files import digest
 
 @dataclass(frozen=True)
 class SpacyTagger:
-    """Runs an installed pipeline on given tokens; columns that it does not fill stay `_`.
-
-    A text of several sentences has several roots. Raises InputError if spaCy or the pipeline is not
-    installed.
-    """
+    """Runs an installed pipeline on given tokens; columns that it does not fill stay `_`."""
 
     model: str
 

@@ -23,8 +23,7 @@ class Hunspell:
     """Marks misspelt words with `Spell=no` in MISC, and adds the comment `speller`.
 
     The dictionary is `xx_XX` if installed (English: `en_US`), else the first `xx_...`. A token without
-    letters is correct; one with hyphens or apostrophes is correct if all its parts are. Raises InputError if
-    the program or a dictionary of the language is not installed.
+    letters is correct; one with hyphens or apostrophes is correct if all its parts are.
     """
 
     language: str
@@ -45,7 +44,6 @@ class Hunspell:
 
     @cached_property
     def dictionary(self) -> Path:
-        """Path of the dictionary's files, without extension."""
         if shutil.which("hunspell") is None:
             raise InputError(
                 "the program hunspell is not installed",

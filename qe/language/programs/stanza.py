@@ -14,10 +14,7 @@ _PROCESSORS = ("tokenize", "pos", "lemma", "depparse", "ner", "constituency")
 
 @dataclass(frozen=True)
 class StanzaTagger:
-    """Runs installed models of a language on given tokens; nothing is downloaded.
-
-    Raises InputError if Stanza or its models of the language are not installed.
-    """
+    """Runs installed models of a language on given tokens; nothing is downloaded."""
 
     model: str
 

@@ -70,8 +70,7 @@ class ApertiumTagger:
 
     The tagger adapts to new ambiguities, so that a word's tag can depend on earlier texts. By default a text
     with new ambiguities has a separate process, so that every batch gives the same annotation; for corpora,
-    `texts_per_process` is faster. Raises InputError if the program or the language pair is not installed, or
-    if the program fails.
+    `texts_per_process` is faster.
     """
 
     language: str
@@ -168,7 +167,6 @@ class Addition(Protocol):
 
 
 def is_tagger(name: str) -> bool:
-    """Whether `tagger` supports an annotator with this name."""
     first, *_ = _parts(name)
     known = first in TAGGERS or first in ADDED or first.partition(":")[0] in MODELS
     return known or (Path(first) / _MANIFEST).is_file()
@@ -182,11 +180,7 @@ def for_corpora(annotator: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
 
 
 def is_program(name: str) -> bool:
-    """Whether `name` is an installed program or model, not a file or folder.
-
-    >>> is_program("apertium+hunspell"), is_program("spacy:es_core_news_md"), is_program("spacy:../model")
-    (True, True, False)
-    """
+    """Whether `name` is an installed program or model, not a file or folder."""
     first, *_ = _parts(name)
     kind, _, model = first.partition(":")
     installed = kind in ("spacy", "stanza") and re.fullmatch(r"\w[\w-]*", model) is not None
@@ -196,12 +190,8 @@ def is_program(name: str) -> bool:
 def tagger(name: str, language: str, other_language: str, texts_per_process: int = 1) -> Tagger:
     """The annotator `name` of a language: a program, a folder of trained annotators, or a user's model.
 
-    Additional programs follow `+` (`annotators/en+hunspell+link-grammar`).
-
-    other_language     the other language of the pair whose data a program uses
-    texts_per_process  number of texts per process of a program, which may affect each other (corpora: many)
-
-    Raises InputError for an unknown name, or annotators of another language.
+    Additional programs follow `+` (`annotators/en+hunspell+link-grammar`). `texts_per_process` texts share a
+    process of a program and may affect each other (corpora: many).
     """
     language, other_language = language_code(language), language_code(other_language)
     first, *added = _parts(name)

@@ -14,8 +14,7 @@ from features.storage.files import digest, sha256
 class UDPipeTagger:
     """Runs a model on given tokens, with a word per token.
 
-    UDPipe's C++ code reads the model, so use trusted models only. Raises InputError if the package
-    `ufal.udpipe` is not installed, or the file is not a model.
+    UDPipe's C++ code reads the model, so use trusted models only.
     """
 
     model: Path

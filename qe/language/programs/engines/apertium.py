@@ -29,11 +29,10 @@ class Apertium(Engine):
     """The Apertium program (Forcada et al. 2011), as Debian packages it.
 
     Lines are normalised (`features.text.tokenizer.normalise`) and stripped of whitespace at the ends and
-    special characters of Apertium's stream format; an empty result gives an empty line. Unknown words stay
-    unchanged, without a mark. Each line is a separate paragraph, and is tagged alone if the tagger meets new
-    ambiguities in it, so that its translation does not depend on the batch. Raises InputError if the program
-    or the language pair is not installed, if the program fails, or if even a single line gives another number
-    of lines.
+    special characters of Apertium's stream format. Unknown words stay unchanged, without a mark. Each line is
+    a separate paragraph, and is tagged alone if the tagger meets new ambiguities in it, so that its
+    translation does not depend on the batch. Raises InputError if program or language pair are not installed,
+    or it fails.
     """
 
     source_language: str
@@ -96,7 +95,6 @@ class Apertium(Engine):
 
     @cached_property
     def mode(self) -> str:
-        """Apertium's name of the language pair, such as `eng-spa`."""
         installed = self._run(["-l"]).split()
         pair = (self.source_language, self.target_language)
         long = "-".join(apertium_code(code) for code in pair)
@@ -125,11 +123,7 @@ def clean(line: str) -> str:
 
 
 def split_paragraphs(text: str, n: int) -> list[str] | None:
-    """The n one-line paragraphs of `text`, or None if it has another form.
-
-    >>> split_paragraphs("one \\n\\ntwo\\n\\n", 2), split_paragraphs("one\\ntwo\\n\\n\\n", 2)
-    (['one', 'two'], None)
-    """
+    """The n one-line paragraphs of `text`, or None if it has another form."""
     lines = [" ".join(line.split()) for line in text.split("\n")]
     while lines and not lines[-1]:
         lines.pop()
