@@ -19,12 +19,11 @@ Resampled = Callable[[FloatArray, FloatArray], float]
 
 
 class Problem(ABC):
-    """One correlation with one set of human judgements, asked of many metrics.
+    """One correlation with one set of human judgements, for many metrics.
 
-    cells      (n, 2) segment and system of every value that a metric gives; for scores of whole systems the
-               segment is 0
-    groups     how many groups the correlation is a mean over
-    williams   observations that Williams' test counts; None if the correlation is no single Pearson's
+    cells     (n, 2) segment and system of every value of a metric; segment 0 for scores of whole systems
+    groups    number of groups that the correlation averages
+    williams  observations of Williams' test; None if the correlation is no single Pearson's
     """
 
     cells: NDArray[np.int64]
@@ -38,9 +37,9 @@ class Problem(ABC):
 
     @abstractmethod
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
-        """The correlation of (n,) values on the common scale, weighted by segment and system. `segments`
-        (s,) and `systems` (k,) hold the weights. A bootstrap sample is a vector of weights. NaN if it is
-        undefined.
+        """The correlation of (n,) values on the common scale, with weights of segments (s,) and systems (k,).
+
+        NaN if it is undefined. A bootstrap sample is a vector of weights.
         """
 
     def resampled(self, values: FloatArray) -> Resampled:
@@ -52,19 +51,14 @@ class Problem(ABC):
         return self.weighted(self.on_common_scale(values), self.each_segment, self.each_system)
 
     def on_common_scale(self, values: FloatArray) -> FloatArray:
-        """Rescale values so that the values of two metrics may be exchanged. A few huge values do not set
-        the scale. The values between the 10th and the 90th percentile have mean 0 and range 1; where
-        these percentiles are equal, all values have standard deviation 1.
-        """
+        """Values with mean 0 and range 1 between the 10th and 90th percentile, robust to a few huge ones."""
         low, high = np.quantile(values, [0.1, 0.9])
         middle = values[(values >= low) & (values <= high)].mean()
         spread = high - low if high > low else values.std()
         return np.asarray((values - middle) / (spread if spread > 0 else 1.0))
 
     def exchanged(self, x: FloatArray, y: FloatArray, heads: BoolArray) -> FloatArray:
-        """(B,) differences of correlations after values on the common scale change sides. `heads` (n, B)
-        is true where values change sides.
-        """
+        """Differences (B,) of correlations after common-scale values change sides where `heads` (n, B)."""
         values = np.empty(heads.shape[1])
         for i, change in enumerate(np.ascontiguousarray(heads.T)):
             first, second = np.where(change, y, x), np.where(change, x, y)
@@ -74,9 +68,7 @@ class Problem(ABC):
         return values
 
     def between(self, x: FloatArray, y: FloatArray) -> float:
-        """Pearson's correlation of two metrics' values, for Williams' test. The values are taken as this
-        correlation takes them.
-        """
+        """Pearson's correlation of two metrics' values, taken as this correlation takes them."""
         return float("nan")
 
     def details(self, values: FloatArray) -> dict[str, float]:
@@ -100,7 +92,7 @@ class Correlation(ABC):
 
     @abstractmethod
     def problem(self, human: Human, defined: BoolArray, whole_systems: bool = False) -> Problem:
-        """The problem for metrics that have scores for the cells known (s, k).
+        """The problem for metrics that have scores for the cells in `defined` (s, k).
 
         whole_systems  whether the metrics give one score per system instead; for the system level
 

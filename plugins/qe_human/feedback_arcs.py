@@ -22,9 +22,8 @@ _ROUNDING = 1e-9  # costs closer than this share of the largest preference are e
 def least_cost_order(preferences: FloatArray) -> tuple[IntArray, bool]:
     """The order (k,) of least cost, best first, and whether it is the only one.
 
-    preferences  (k, k) what it costs to rank b above a, at [a, b]; none negative
+    preferences  (k, k) cost of ranking b above a, at [a, b]; none negative
 
-    Of several orders of least cost it is one that the order of the systems decides.
     Raises InputError if more than `LARGEST` systems form one preference cycle.
     """
     preferences = np.ascontiguousarray(preferences, np.float64)
@@ -35,9 +34,7 @@ def least_cost_order(preferences: FloatArray) -> tuple[IntArray, bool]:
 
 
 def least_cost_ranks(preferences: FloatArray) -> IntArray:
-    """(..., k) rank of each system in the order of least cost of each (..., k, k) table. Rank 1 is the best.
-    Raises InputError as `least_cost_order`.
-    """
+    """Rank (..., k), from 1, in the order of least cost of (..., k, k) tables; see `least_cost_order`."""
     systems = preferences.shape[-1]
     tables = np.ascontiguousarray(preferences, np.float64).reshape(-1, systems, systems)
     orders = np.empty((len(tables), systems), np.int64)

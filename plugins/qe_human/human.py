@@ -75,11 +75,9 @@ class Human:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of systems, the smaller place first."""
         return list(combinations(range(len(self.systems)), 2))
 
     def judged(self) -> BoolArray:
-        """(s, k) whether the translation has a human score; all true if only systems were scored."""
         shape = len(self.segments), len(self.systems)
         if self.scores is None and self.preferences is None:
             return np.ones(shape, np.bool_)
@@ -92,9 +90,7 @@ class Human:
         return judged
 
     def select(self, defined: BoolArray) -> "Human":
-        """The judgements of the known translations, from an (s, k) mask. A preference needs both of its
-        sides.
-        """
+        """The judgements of translations in an (s, k) mask; a preference needs both of its sides."""
         scores, given = self.scores, self.preferences
         if scores is not None:
             scores = np.where(defined, scores, np.nan)
@@ -108,9 +104,7 @@ class Human:
         return replace(self, scores=scores, preferences=given)
 
     def of_systems(self, weights: FloatArray | None = None) -> FloatArray:
-        """(k,) scores of the systems, judgements weighted by their segments (s,). NaN for a system without
-        judgements.
-        """
+        """Scores (k,) of the systems, judgements weighted by segments (s,); NaN without judgements."""
         if self.system_scores is not None:
             return self.system_scores
         weights = np.ones(len(self.segments)) if weights is None else weights

@@ -55,7 +55,6 @@ class RankingMethod(ABC):
         """(..., k) rank of each system, 1 for the best; equal scores share the better rank."""
 
     def __repr__(self) -> str:
-        """Methods with settings are dataclasses, and show them."""
         return f"{type(self).__name__}()"
 
 
@@ -93,7 +92,7 @@ class PreferenceMethod(RankingMethod):
 
     @abstractmethod
     def preferences(self, wins: FloatArray, ties: FloatArray) -> FloatArray:
-        """(..., k, k) cost of ranking b above a. At most one of (a, b) and (b, a) is positive."""
+        """Cost (..., k, k) of ranking b above a; at most one of (a, b) and (b, a) is positive."""
 
     def ranking(self, wins: FloatArray, ties: FloatArray) -> Ranking:
         from qe_human.feedback_arcs import cost_of, least_cost_order

@@ -33,10 +33,7 @@ class BothSides(Generic[Text]):
 
 @dataclass(frozen=True)
 class Measure(Generic[Text]):
-    """A measure of a text: name, description, source, unit, function.
-
-    ratio  whether to add the ratio target / source
-    """
+    """A measure of a text; `ratio` adds the column target / source."""
 
     name: str
     description: str

@@ -26,15 +26,9 @@ def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
 
     An entry is a JSON list, best hypothesis first, each `{"text", "score", "scores", "phrases"}`: `scores`
     maps a model's name to its unweighted numbers, `phrases` are `[first source word, last, first target word,
-    last]` from 0, inclusive. Absent fields are left out. The first hypothesis may have `search`
-    (`with_search`).
-
-    Lines are `number ||| text ||| scores ||| total [||| phrases]`. Numbers are the segments', from 0; a
-    segment that the file lacks gets an empty list. The fifth field is parsed as phrases if it has the form
-    `0-1=0 2=1-2` (`-include-segmentation-in-n-best`).
+    last]` from 0, inclusive. A segment that the file lacks gets an empty list.
 
     Raises InputError, with the line, for invalid lines, and for numbers beyond the segments.
-
     Source: the Moses manual, sections "n-best lists", "report-segmentation", "search graph"; Manager.cpp.
     """
     hypotheses_of: list[list[Hypothesis]] = [[] for _ in range(segments)]
@@ -148,11 +142,6 @@ def _head(rest: str) -> Iterator[str]:
 
 
 def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | None]:
-    """Words, and phrases from marks like `|0-1|`; None without marks.
-
-    >>> _without_trace("this house |0-1| small |3-3| is |2-2|", "")
-    ('this house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])
-    """
     phrases: list[list[int]] = []
     words: list[str] = []
     end = 0

@@ -60,11 +60,7 @@ class NaiveBayes:
     def tuned(
         cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, grid: Sequence[float], folds: int
     ) -> tuple[Self, FloatArray]:
-        """The model and its tuned smoothing (criteria,), which minimises classification errors.
-
-        Errors and quartiles come from cross-validation over contiguous folds of the texts. Ties go to the
-        first value of the grid.
-        """
+        """The model, and its smoothing (criteria,), by errors in cross-validation over contiguous folds."""
         data = _Data.fit(words, evidence, right, bins)
         confidences = data.cross_fitted(words.text_index * folds // max(len(words), 1), grid)
         errors = [[error_rate(own, flags) for own, flags in zip(c, right, strict=True)] for c in confidences]
@@ -81,11 +77,7 @@ class NaiveBayes:
 
 
 def error_rate(confidences: FloatArray, right: Flags) -> float:
-    """Share of wrongly classified words at the best threshold of confidence.
-
-    >>> error_rate(np.array([.9, .2, .6, .4]), np.array([True, False, False, True]))
-    0.25
-    """
+    """Share of wrongly classified words at the best threshold of confidence."""
     order = np.argsort(confidences, kind="stable")
     ordered = right[order].astype(np.int64)
     wrong = (

@@ -155,14 +155,6 @@ class PartialTreeKernel(TreeKernel):
     depth_decay  mu, more than 0: weight of deep fragments
 
     Source: Moschitti 2006, Section 3.1, Equation 2.
-
-    >>> trees = Trees.from_brackets(["(A b)", "(A c)"])
-    >>> kernel = PartialTreeKernel(decay=0.4, depth_decay=0.4)
-    >>> kernel.own_values(trees)  # [b]: .064, [A] and [A b]: .4 * (.16 + .16 * .064)
-    array([0.132096, 0.132096])
-    >>> kernel.gram(trees).round(4)  # [A]: .064
-    array([[1.    , 0.4845],
-           [0.4845, 1.    ]])
     """
 
     decay: float = 0.4

@@ -64,11 +64,7 @@ class Translated:
 def translated_columns(
     name: str, units: str, origin: str, side: str, inverse: str, undefined: str
 ) -> tuple[Column[Translated], ...]:
-    """IBM Model 1 columns of a side's units: log-probability, total and per unit.
-
-    name, units  singular for column names, plural for descriptions: `ngram`, `tag 4-grams`
-    undefined    when the columns are NaN
-    """
+    """IBM Model 1 columns of a side's units: log-probability, total and per unit."""
     what, many = f"log10 p({side} {units} | {inverse} {units}), IBM Model 1", units.split()[-1]
     each = f"{what}, divided by the number of {side} {many}; {undefined}"
     return (

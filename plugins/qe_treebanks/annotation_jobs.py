@@ -21,11 +21,6 @@ EMPTY: Final = "# no tokens"  # block of an empty line
 
 @dataclass(frozen=True)
 class AnnotatedFile:
-    """lines    number of annotated segments
-    tokens   number of their tokens
-    resumed  chunks finished by an earlier run
-    """
-
     lines: int
     tokens: int
     resumed: int
@@ -42,9 +37,8 @@ def annotate_file(
 ) -> AnnotatedFile:
     """Writes the CoNLL-U of every line of `source` to `output` (`.gz`: compressed).
 
-    An empty line follows each text. Finished chunks are stored in `OUTPUT.partial/` until all are done; the
-    same command resumes after the last of them, and produces identical bytes. Chunks of other commands are
-    removed.
+    Finished chunks are stored in `OUTPUT.partial/`; the same command resumes after the last, with the same
+    bytes.
 
     Raises InputError for files that cannot be read or written, and if `output` is the source, or another
     process writes it.

@@ -24,13 +24,10 @@ Settings = Mapping[str, int]
 
 @dataclass(eq=False)
 class Batch:
-    """Tokenized texts, and the layers that annotators have added.
+    """Tokenized texts, and the layers that annotators have added, one value per token.
 
-    tokens     as the texts have them
-    language   code
-    layers     one value per token
-    heads      (n_tokens,) place of the head in its text, from 0; -1: root; None: not parsed
-    comments   (n,) lines of every text's block, without `# `
+    heads     (n_tokens,) place of the head in its text, from 0; -1: root; None: not parsed
+    comments  (n,) lines of every text's block, without `# `
     """
 
     tokens: Tokens
@@ -49,11 +46,9 @@ class Batch:
 
     @cached_property
     def attributes(self) -> Hashes:
-        """Attributes of the distinct treebank tokens (`qe_treebanks.hashed_features`)."""
         return attributes(self.treebank_tokens.types)
 
     def add(self, layer: Layer, names: Sequence[str], ids: NDArray[np.int32]) -> None:
-        """Adds a layer with value names[ids[k]] for token k."""
         self.layers[layer] = Tokens(tuple(names), ids, self.tokens.offsets)
 
     def blocks(self) -> list[str]:
@@ -158,9 +153,7 @@ ANNOTATORS: Catalogue[Annotator] = Catalogue("qe_treebanks.annotators", Annotato
 
 
 def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
-    """Settings of a task from `NAME=NUMBER`.
-
-    Raises InputError for settings that the task does not have, and values that are not whole numbers from 0.
+    """Settings of a task from `NAME=NUMBER`; raises InputError for unknown names, and values below 0.
 
     >>> parse_settings("constituents", ["n_best=20"])
     {'n_best': 20}

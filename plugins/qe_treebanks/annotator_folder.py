@@ -100,7 +100,6 @@ class AnnotatorFolder:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Raises InputError if `path` has no manifest of annotators, or a damaged one."""
     file = path / MANIFEST
     if not file.is_file():
         raise InputError(

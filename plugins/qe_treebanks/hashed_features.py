@@ -94,12 +94,7 @@ def templates(text: str) -> tuple[Template, ...]:
 
 
 class Texts(NamedTuple):
-    """Encoded texts.
-
-    attributes    (types, 14) of distinct words (`attributes`)
-    ids, offsets  the words of the texts
-    tags          (n_tokens,) hashes of tags; empty if no template uses them
-    """
+    """Encoded texts; `attributes` (types, 14) of distinct words, `tags` (n_tokens,) empty if not used."""
 
     attributes: Hashes
     ids: Ids
@@ -117,13 +112,11 @@ class Linear(NamedTuple):
     """A linear model of L labels.
 
     A feature is the hash of a template and its attributes; its weight for label l is `weights[(feature &
-    mask) + l]`, so that a feature's weights are adjacent, no dictionary is needed and no index is out of
-    bounds (Weinberger et al. 2009, Feature hashing for large scale multitask learning).
+    mask) + l]` (Weinberger et al. 2009, Feature hashing for large scale multitask learning).
 
-    templates  of features, as an array
-    mask       2^k - 1
-    weights    (2^k + L,)
-    sums       (2^k + L,) of updates times their steps, for averages; empty after training
+    mask     2^k - 1
+    weights  (2^k + L,)
+    sums     (2^k + L,) of updates times their steps, for averages; empty after training
     """
 
     templates: Longs
@@ -172,7 +165,6 @@ def best_of(cells: Longs, weights: Floats, candidates: Ids) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def mixed(state: np.uint64, value: np.uint64) -> np.uint64:
-    """One step of a hash over 64-bit values (the finalizer of SplitMix64)."""
     z = (state ^ value) + _SEED
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
@@ -220,8 +212,6 @@ def word_cells(texts: Texts, low: int, high: int, model: Linear) -> Longs:
 
 def atom_templates(text: str, atoms: Sequence[str]) -> NDArray[np.int64]:
     """Indices (t, 5) into `atoms` that each feature combines, padded with -1.
-
-    text  features separated by `|` or line ends, atoms separated by spaces
 
     >>> atom_templates("a|b a", ("a", "b")).tolist()
     [[0, -1, -1, -1, -1], [1, 0, -1, -1, -1]]

@@ -24,8 +24,6 @@ HELD_OUT: Final = 25  # one sentence in so many is held out
 
 @dataclass(frozen=True)
 class Projected:
-    """Number of written sentences (including held-out ones), of their entities, and of skipped sentences."""
-
     sentences: int
     entities: int
     skipped: int
@@ -36,16 +34,16 @@ def write_projected(
 ) -> Projected:
     """Writes the texts `words` as CoNLL 2002, with the entities of their translations.
 
-    tags      tags of the translations: `B-PER`, `I-PER`, `O`
-    links     from `words` (source) to the translations (target); the intersection has the fewest errors
-    held_out  file for every 25th sentence, left out of `path`, to evaluate an annotator trained on `path`
+    tags           of the translations: `B-PER`, `I-PER`, `O`
+    links          from `words` (source) to the translations (target); the intersection has the fewest errors
+    held_out_path  file for every 25th sentence, left out of `path`
 
-    A sentence is skipped if an entity of its translation has no clear place in it (`projected`), or if it
-    is empty. Raises InputError for links outside the texts, and if no sentence is left.
+    A sentence is skipped if an entity has no clear place in it (`projected`), or if it is empty. Raises
+    InputError for links outside the texts, and if no sentence is left.
 
     Source: Yarowsky, Ngai and Wicentowski 2001, "Inducing multilingual text analysis tools via robust
     projection across aligned corpora", section 5; sentences skipped as in Ehrmann, Turchi and Steinberger
-    2011, "Building a multilingual named entity-annotated corpus using annotation projection".
+    2011.
     """
     links.check(words.lengths, tags.lengths, "links")
     sentences = entities = 0
@@ -78,11 +76,6 @@ def projected(length: int, tags: Sequence[str], links: Sequence[Link]) -> list[s
 
     An entity extends from the first to the last word linked to one of its words. Its place is unclear if
     there is no such word, or if a word between is linked outside the entity.
-
-    >>> projected(4, ["O", "B-ORG", "I-ORG"], [(0, 0), (1, 2), (2, 1)])
-    ['O', 'B-ORG', 'I-ORG', 'O']
-    >>> projected(3, ["B-ORG", "I-ORG", "O"], [(0, 0), (1, 2), (2, 1)]) is None
-    True
     """
     made = [OUTSIDE] * length
     for start, end, kind in spans(tags):
@@ -102,12 +95,8 @@ def project_entities(
 ) -> Projected:  # fmt: skip
     """Writes the side of the corpus that is not in `language`, with the entities of its translations.
 
-    annotator      annotator of entities in `language`
-    pairs          number of leading pairs of the corpus
-    held_out_path  file for every 25th sentence (see `write_projected`)
-
-    Links are the intersection of the aligner's two directions, which has the fewest errors. Raises InputError
-    for a language that neither side has, and for an annotator without entities.
+    Links are the intersection of the aligner's directions, of the first `pairs`; see `write_projected`.
+    Raises InputError for a language that neither side has, and for an annotator without entities.
     """
     side = _side(corpus, language)
     corpus = corpus.take(np.arange(min(pairs, len(corpus))))

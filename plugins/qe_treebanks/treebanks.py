@@ -32,8 +32,7 @@ def annotators_for(
 ) -> dict[str, str]:
     """Side -> annotator trained from its treebanks, in the form for `qe.language.programs.taggers.tagger`.
 
-    languages  of `source` and `target`; pseudo-references have the target's
-    aligned    returns the corpus with its aligner, for projected entities
+    aligned  returns the corpus with its aligner, for projected entities
 
     Raises InputError, with file and line, for an unusable treebank.
     """

@@ -16,12 +16,7 @@ _CONSTANT = 1e-20  # variances below this share of the mean square are rounding
 
 
 class MomentProblem(Problem):
-    """Pearson's or Spearman's correlation of the cells with a human score.
-
-    group  none: of all cells; item: of the systems' scores of each segment, averaged over the segments;
-           system: of the segments' scores of each system, averaged over the systems. Groups without a
-           defined correlation (a side is constant) are left out of the average.
-    """
+    """Pearson's or Spearman's correlation of the cells with a human score, by group; see `Pearson`."""
 
     def __init__(self, human: Human, defined: BoolArray, group: Group, ranks: bool) -> None:
         super().__init__(human)
@@ -116,8 +111,9 @@ def _mean_pearson(
 @CORRELATIONS.register("pearson")
 @dataclass(frozen=True)
 class Pearson(Correlation):
-    """Pearson's r of all translations, or within segments (`item`) or systems, averaged. A segment in which
-    a side is constant is left out of the average.
+    """Pearson's r of all translations, or within segments (`item`) or systems, averaged.
+
+    A segment in which a side is constant is left out of the average.
     """
 
     title: ClassVar[str] = "Pearson"
@@ -131,8 +127,9 @@ class Pearson(Correlation):
 @CORRELATIONS.register("spearman")
 @dataclass(frozen=True)
 class Spearman(Correlation):
-    """Spearman's rho of all translations, or within segments (`item`) or systems, averaged. Exchanges and
-    bootstrap samples keep the ranks of the whole data.
+    """Spearman's rho of all translations, or within segments (`item`) or systems, averaged.
+
+    Exchanges and bootstrap samples keep the ranks of the whole data.
     """
 
     title: ClassVar[str] = "Spearman"

@@ -34,12 +34,7 @@ class Pairs:
 
 
 def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pairs:
-    """All pairs of systems on each segment; from rankings, every judgement is a pair.
-
-    ties  whether pairs that people found equal are among them
-
-    Raises InputError if no two translations of a segment are judged.
-    """
+    """All pairs of systems on each segment, ties too with `ties`; raises InputError if there are none."""
     if human.scores is None and human.preferences is None:
         raise InputError("needs human judgements of segments, but there are only system scores")
     segment, a, b, sign = (
@@ -117,9 +112,6 @@ class _KendallProblem(Problem):
         return float(2 * weights[concordant].sum() / total - 1) if total > 0 else float("nan")
 
     def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
-        """A pair whose two values change sides has the opposite difference, so differences are linear in
-        the exchanges: half of (11 - 00) +- (10 - 01), where 10 has the first value exchanged.
-        """
         pairs, sides = self.pairs, (first, second)
         better, worse = pairs.first, pairs.second
         faces = [((a[better] - b[worse]) * pairs.sign > 0).astype(np.float64) for a in sides for b in sides]
@@ -137,11 +129,7 @@ _BINS = 1 << 16
 def calibrated_on_all_pairs(
     values: FloatArray, gold: FloatArray, calibrate: bool = True
 ) -> tuple[float, float]:
-    """The best threshold and its accuracy over all pairs of (n,) values. See `acc_eq.best_threshold`.
-
-    >>> calibrated_on_all_pairs(np.array([0.0, 2, 6, 8]), np.array([1.0, 1, 1, 4]))
-    (4.0, 0.6666666666666666)
-    """
+    """The best threshold (see `best_threshold`) and its accuracy over all pairs of (n,) values."""
     n = len(values)
     pairs = n * (n - 1) // 2
     gains, losses = np.zeros(_BINS, np.int64), np.zeros(_BINS, np.int64)
@@ -339,13 +327,8 @@ def best_threshold(
     """The threshold (0, or the size of a difference) of the highest accuracy, and that accuracy.
 
     differences  (p,) the metric's, of the first minus of the second translation
-    sign         (p,) what people said: 1, -1, 0
-    weight       (p,) of the pairs; they sum up to 1
-
-    >>> metric, human = np.array([0.0, 2, 6, 8]), np.array([1, 1, 1, 4])
-    >>> a, b = np.triu_indices(4, 1)
-    >>> best_threshold(metric[a] - metric[b], np.sign(human[a] - human[b]), np.full(6, 1 / 6))
-    (4.0, 0.6666666666666666)
+    sign         (p,) of the human difference: 1, -1, 0
+    weight       (p,) of the pairs; they sum to 1
     """
     sizes = np.abs(differences)
     correct = np.sign(differences) == sign

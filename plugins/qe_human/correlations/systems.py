@@ -16,11 +16,9 @@ from qe_human.human import Human
 
 
 class SystemCorrelation(Correlation):
-    """A function of two scores per system.
+    """A function of two scores per system, over translations with human judgements and scores of all metrics.
 
-    A metric's scores of systems are the means of its segment scores, or given as such. People's are given,
-    means of their scores, or made from rankings. Both are of the same translations: those with human
-    judgements and scores of all metrics. An exchange moves segment scores where there are any.
+    Scores of systems are given or means of segment scores; human ones can also be made from rankings.
     """
 
     level: ClassVar[Level] = "system"
@@ -35,9 +33,7 @@ class SystemCorrelation(Correlation):
 
 
 class JudgedSystems(Problem):
-    """Scores of the systems that people and all metrics score. Raises InputError for fewer than 2 such
-    systems.
-    """
+    """Scores of the systems that humans and all metrics score; raises InputError for fewer than 2."""
 
     def __init__(self, human: Human, defined: BoolArray, whole_systems: bool) -> None:
         defined = defined if whole_systems else defined & human.judged()
@@ -58,13 +54,11 @@ class JudgedSystems(Problem):
         self.groups = len(systems)
 
     def matrix(self, values: FloatArray) -> FloatArray:
-        """(s, k) segment scores, NaN if there is none."""
         table = np.full(self.defined.shape, np.nan)
         table[self.defined] = values
         return table
 
     def means(self, values: FloatArray, segments: FloatArray) -> FloatArray:
-        """(judged systems,) the metric's scores."""
         if self.whole_systems:
             return values
         segment, system = self.cells.T
@@ -77,7 +71,6 @@ class JudgedSystems(Problem):
     def exchanged_means(
         self, x: FloatArray, y: FloatArray, heads: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
-        """(B, judged systems) scores of both pseudo-metrics after the exchanges (n, B)."""
         system = self.cells[:, 1]
         steps = sparse.csr_array((y - x, (system, np.arange(len(x)))), shape=(len(self.judged), len(x)))
         sums = np.bincount(system, x, len(self.judged))[:, None] + steps @ heads.astype(np.float64)
@@ -88,8 +81,6 @@ class JudgedSystems(Problem):
 
 
 class SystemProblem(JudgedSystems):
-    """See `SystemCorrelation`."""
-
     def __init__(
         self, human: Human, defined: BoolArray, whole_systems: bool, correlation: SystemCorrelation
     ) -> None:
@@ -136,7 +127,7 @@ class PairwiseAccuracy(SystemCorrelation):
 
 
 def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """(...) weighted Pearson's r of (..., k) and (k,) values. NaN if one side is constant."""
+    """Weighted Pearson's r (...) of (..., k) and (k,) values; NaN if one side is constant."""
     constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y) == 0)
     shares = weights / weights.sum()
     x, y = x - (x @ shares)[..., None], y - y @ shares

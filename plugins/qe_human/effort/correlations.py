@@ -25,19 +25,7 @@ from qe.statistics.result import CountArray, check_samples, p_value, rounding
 
 @dataclass(frozen=True)
 class Association:
-    """A rank correlation of two quantities.
-
-    Attributes
-    ----------
-    rho : float
-        Spearman's, or partial Spearman's, -1 .. 1; NaN if a side is constant.
-    ci : pair of float and float
-        Percentile bootstrap interval; NaN if rho is undefined in a resample.
-    p : float
-        Two-sided, by permutation; NaN if rho is.
-    n : int
-        Observations.
-    """
+    """A rank correlation with its bootstrap interval, two-sided p-value and number of observations."""
 
     rho: float
     ci: tuple[float, float]
@@ -132,15 +120,6 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Correlation:
-    """A category and the effort scores (higher is less effort).
-
-    word_class   one of WORD_CLASSES, or `all`
-    category     one of CATEGORIES, or `tokens`: the length of the post-edit
-    association  rank correlation; over the segments in which the category is defined
-    p_corrected  corrected over all categories of the same segments
-    lots         mean and standard deviation of rho over other lots of comparison segments; None without lots
-    """
-
     word_class: str
     category: str
     association: Association
@@ -179,11 +158,11 @@ def correlations(
 ) -> list[Correlation]:
     """Correlate every edit category with the effort scores, over all words and by word class.
 
-    table    as `EditCounts.table` gives it, one row per segment
+    table    one row per segment, from `EditCounts.table`
     effort   (n,) scores
-    rows     the segments that are looked at
-    control  (n,) what is held constant, such as TER
-    lots     other choices of segments, to see how much rho depends on the choice
+    rows     the segments used
+    control  (n,) held constant, such as TER
+    lots     other choices of segments, which show how much rho depends on the choice
     """
     draws = draws or Draws()
     correlated = []

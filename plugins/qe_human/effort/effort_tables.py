@@ -23,7 +23,6 @@ def category_title(name: str) -> str:
 
 
 def overall(report: EffortReport) -> list[tuple[Correlation, ...]]:
-    """The correlations over all words: a row per category, a column per population."""
     columns = [
         [c for c in correlations if c.word_class == ALL] for correlations in report.correlations.values()
     ]

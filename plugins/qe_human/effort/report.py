@@ -81,13 +81,11 @@ class EffortReport:
 
     @property
     def sets(self) -> dict[str, NDArray[np.int64]]:
-        """The four sets by name."""
         return {
             f"{pair.name}, {side} score": rows for pair in self.pairs for side, rows in _sides(pair).items()
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; undefined is None."""
         values: dict[str, Any] = plain({
             "segments": len(self.effort),
             "sets": {name: self.describe(rows) for name, rows in self.sets.items()},
@@ -96,7 +94,7 @@ class EffortReport:
         return values
 
     def describe(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """Some segments together: how many, tokens of post-edits, shares by word class and category."""
+        """Number of segments, tokens of post-edits, shares by word class and category of some segments."""
         shares = self.counts.sums(rows)
         classes = zip((*WORD_CLASSES, ALL), shares, strict=True)
         values: dict[str, Any] = plain({
@@ -117,12 +115,12 @@ class EffortReport:
 
 
 def edited(shares: FloatArray) -> FloatArray:
-    """(7,) share of words that were edited, by word class, last all."""
+    """Share (7,) of edited words by word class, last all."""
     return np.asarray(1 - shares[:, CATEGORIES.index("match")])
 
 
 def reordered(shares: FloatArray) -> FloatArray:
-    """(7,) share of paired words that moved, by word class, last all."""
+    """Share (7,) of paired words that moved, by word class, last all."""
     return np.asarray(1 - shares[:, CATEGORIES.index("order_same")])
 
 
@@ -141,8 +139,8 @@ def analyse(
     """Compares n translations with their post-edits, and the edits with effort scores.
 
     effort   (n,) scores, higher is less effort
-    telling  segments that are marked word by word, of each of the four sets
-    recipe   more to be kept with the report: files, tagger
+    telling  number of segments of each of the four sets that are marked word by word
+    recipe   more to be stored with the report: files, tagger
 
     Raises InputError if the sides differ in number, a score is not finite, or no segment can be analysed.
     """

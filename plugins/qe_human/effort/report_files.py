@@ -32,11 +32,7 @@ def page(
     languages: tuple[str, str] = ("", ""),
     plots: Mapping[str, bytes] | None = None,
 ) -> str:
-    """The page; all text of the data is escaped.
-
-    plots      what each shows -> PNG
-    languages  ISO codes of source and target, for hyphenation and speech; empty if not known
-    """
+    """The HTML page, all text escaped; `plots` maps titles to PNG, `languages` are ISO codes or empty."""
     limits = report.recipe["limits"]
     return render(
         "qe_human.effort",
@@ -72,7 +68,7 @@ def _recipe(report: EffortReport) -> str:
 def write_report(
     report: EffortReport, folder: Path, title: str, languages: tuple[str, str] = ("", "")
 ) -> None:
-    """effort.html, report.json, correlations.tsv, segments.tsv, plots/*.png."""
+    """Writes effort.html, report.json, correlations.tsv, segments.tsv, plots/*.png."""
     folder.mkdir(parents=True, exist_ok=True)
     plots = {}
     for text, draw in PLOTS.items():
@@ -86,7 +82,6 @@ def write_report(
 
 
 def correlation_table(report: EffortReport) -> pd.DataFrame:
-    """One row per population, word class and category."""
     rows = []
     for population, correlations in report.correlations.items():
         for correlation in correlations:
@@ -99,9 +94,7 @@ def correlation_table(report: EffortReport) -> pd.DataFrame:
 
 
 def figures(report: EffortReport) -> dict[str, float]:
-    """Figures by dotted name, for tracking; undefined ones are NaN. `low TER, low score.segments`, `low
-    TER.form_changed.rho`, `low TER.noun.form_changed.rho`, ....
-    """
+    """Figures by dotted name (`low TER.noun.form_changed.rho`), for tracking; undefined ones are NaN."""
     values: dict[str, float] = {}
     for name, rows in report.sets.items():
         described = report.describe(rows)
@@ -116,7 +109,6 @@ def figures(report: EffortReport) -> dict[str, float]:
 
 
 def segment_table(report: EffortReport) -> pd.DataFrame:
-    """One row per segment: scores, the set it is in (empty: none), shares of all categories."""
     numbers = pd.DataFrame(
         {
             "segment": range(1, len(report.effort) + 1),
@@ -138,9 +130,7 @@ _EDITS = [name for name in CATEGORIES if name not in ("match", "order_same")]
 
 
 def edit_distribution(report: EffortReport) -> Figure:
-    """Share of words in every edit category, of low and of high scores. The plot follows Koponen 2012,
-    figures 1 and 3.
-    """
+    """Share of words in every edit category, of low and of high scores; Koponen 2012, figures 1 and 3."""
 
     def shares(rows: NDArray[np.int64]) -> FloatArray:
         return report.counts.sums(rows)[-1, [CATEGORIES.index(name) for name in _EDITS]]

@@ -20,10 +20,7 @@ _TIE = 1e-9  # far below any difference of two TERs
 
 @dataclass(frozen=True)
 class Limits:
-    """Which segments are chosen: effort scores (higher is less effort) and TER.
-
-    Source: Koponen 2012, section 3.
-    """
+    """Limits of effort scores (higher is less effort) and TER of the sets (Koponen 2012, section 3)."""
 
     low_effort: float = 2.5
     high_effort: float = 4.0
@@ -41,14 +38,13 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class SetPair:
-    """Segments of similar TER with low and with high scores. Row i of one side belongs to row i of the
-    other.
+    """Segments of similar TER with low and with high scores; row i of one side belongs to row i of the other.
 
     name        `low TER` or `high TER`
     low, high   rows with low scores (much effort) and with high ones
-    chosen      the side that was chosen by its limits: `low` or `high`; the other is its comparison
+    chosen      the side chosen by its limits: `low` or `high`; the other is its comparison
     difference  largest difference of TER between segments that belong together; NaN for empty sets
-    unmatched   chosen segments that no segment was left for; they are in neither side
+    unmatched   chosen segments without a partner; they are in neither side
     """
 
     name: str
@@ -60,7 +56,6 @@ class SetPair:
 
     @property
     def rows(self) -> Rows:
-        """Both sides."""
         return np.concatenate([self.low, self.high])
 
 
@@ -71,11 +66,11 @@ def four_sets(
 
     effort  (n,) scores, higher is less effort
     ter     (n,) edits per word of the post-edit; segments whose TER is undefined (NaN) are in no set
-    seed    of the lot that decides between segments of equal TER
+    seed    decides between segments of equal TER
 
-    Segments with much perceived effort though little was edited are compared with as many segments of high
-    scores; those with little perceived effort though much was edited with as many of low scores. The
-    comparison is the assignment with the least sum of differences of TER.
+    Segments with much perceived effort but few edits are compared with as many of high scores, those with
+    little perceived effort but many edits with as many of low scores: the assignment with the least sum of
+    differences of TER.
 
     Source: Koponen 2012, "Comparing human perceptions of post-editing effort with post-editing operations",
     section 3.
@@ -110,13 +105,7 @@ def _largest(ter: FloatArray, matched: Rows, right: Rows) -> float:
 
 @dataclass(frozen=True)
 class MarkedWord:
-    """A word and what became of it.
-
-    edit       one of EDITS
-    partner    the word it is paired with; None for deleted and inserted words
-    distance   how many places it moved
-    grouped    whether it moved together with others
-    """
+    """A word, its edit (one of EDITS), partner, distance moved, and whether it moved with others."""
 
     text: str
     edit: str
@@ -130,7 +119,6 @@ class MarkedWord:
 class MarkedSegment:
     """A translation and its post-edit, word by word.
 
-    row          its place in the data, from 0
     discrepancy  share of segments that need less effort minus share that need fewer edits, -1 .. 1;
                  below 0: it was perceived as harder than its edits
     """
@@ -145,12 +133,7 @@ class MarkedSegment:
 
 
 def discrepancies(effort: FloatArray, ter: FloatArray) -> FloatArray:
-    """(n,) rank of the effort score minus rank of TER, as shares. A higher score is less effort; a lower TER
-    is better. Segments with undefined TER are NaN.
-
-    >>> discrepancies(np.array([1.0, 3, 5]), np.array([0.0, 0.5, 1.0])).round(3).tolist()
-    [-0.667, 0.0, 0.667]
-    """
+    """Rank (n,) of the effort score (higher is less effort) minus rank of TER, as shares; NaN without TER."""
     there = np.isfinite(ter) & np.isfinite(effort)
     result = np.full(len(ter), np.nan)
     result[there] = (rankdata(effort[there]) - rankdata(-ter[there])) / max(int(there.sum()), 1)
@@ -173,7 +156,6 @@ def marked_segment(
     discrepancy: float,
     source: str | None = None,
 ) -> MarkedSegment:
-    """One segment with its edits."""
     words = [side.words.words(row) for side in texts]
     classes = [side.classes.words(row) for side in texts]
     sides = (

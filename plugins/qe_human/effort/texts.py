@@ -18,12 +18,7 @@ _FORM = 1  # column of CoNLL-U
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedTexts:
-    """n texts, one entry per word in each of the three layers.
-
-    words    as they were written
-    lemmas   see `features.text.stems.annotated_lemmas`
-    classes  see `features.text.annotation`
-    """
+    """Words, lemmas and word classes of n texts, one entry per word in each."""
 
     words: Tokens
     lemmas: Tokens
@@ -41,19 +36,14 @@ def tagged_texts(
     name: str = "texts",
     progress: Progress = silent,
 ) -> AnnotatedTexts:
-    """Raw texts, tokenized as for HTER (typographic characters stay) and annotated by a tagger.
-
-    cache  folder where annotations are kept, by tagger and tokens
-    """
+    """Raw texts, tokenized as for HTER and annotated by a tagger; `cache` is the folder of annotations."""
     words = Tokenizer(language, normalise=False).tokens(texts)
     blocks = annotated(words, tagger, cache, f"tagging {name}", progress)
     return _with_layers(words, blocks, language, name)
 
 
 def read_conllu(path: Path, language: str) -> AnnotatedTexts:
-    """Texts from a CoNLL-U file, plain or gzip: a block per text, with its words unchanged. Raises
-    InputError for what is no CoNLL-U.
-    """
+    """Texts from a CoNLL-U file, plain or gzip; raises InputError for invalid content."""
     blocks = list(read_blocks(path))
     rows = [[row[_FORM] for row in words_of(block, str(path), k)] for k, block in enumerate(blocks, start=1)]
     for k, forms in enumerate(rows, start=1):
@@ -63,7 +53,6 @@ def read_conllu(path: Path, language: str) -> AnnotatedTexts:
 
 
 def is_conllu(path: Path) -> bool:
-    """Whether the file name ends as CoNLL-U files do."""
     return path.name.removesuffix(".gz").endswith(".conllu")
 
 

@@ -25,14 +25,11 @@ STARS = ((0.01, "‡"), (0.05, "†"), (0.10, "*"))  # as in the appendix of the
 
 
 def sign_tests(wins: ArrayLike) -> FloatArray:
-    """(..., k, k) two-sided p-values of the exact binomial test, ties left out; symmetric.
+    """Two-sided p-values (..., k, k) of the exact binomial test, ties left out; symmetric.
 
     wins  (..., k, k): [a, b] is how often a was judged better than b
 
     1 for a pair that was never decided; NaN on the diagonal.
-
-    >>> float(sign_tests([[0, 5], [0, 0]])[0, 1])  # 2 / 2 ** 5
-    0.0625
     """
     won = np.asarray(wins).astype(np.int64)
     lost = np.swapaxes(won, -1, -2)
@@ -51,18 +48,16 @@ def corrected(p_values: FloatArray, method: str = "holm") -> FloatArray:
 
 
 def winners(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> NDArray[np.bool_]:
-    """(k,) whether no other system is significantly better, at p <= level.
-
-    Source: findings of WMT 2012, Table 4.
-    """
+    """Whether no other system is significantly better (k,) at p <= level (findings of WMT 2012, Table 4)."""
     won = np.asarray(wins)
     beaten = (won < won.T) & (p_values <= level)
     return np.asarray(~beaten.any(axis=1))
 
 
 def tested_ranks(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> IntArray:
-    """(k, 2) lowest and highest rank of each system that the tests leave open, 1 for the best. A system
-    ranks below those that are significantly better, and above those that are significantly worse.
+    """Lowest and highest rank (k, 2) of each system that the tests leave open, 1 for the best.
+
+    A system ranks below those significantly better, and above those significantly worse.
 
     >>> p = np.array([[np.nan, 0.01], [0.01, np.nan]])
     >>> tested_ranks([[0, 9], [1, 0]], p).tolist(), tested_ranks([[0, 9], [1, 0]], p, 0.001).tolist()
@@ -102,13 +97,11 @@ def resampled_tables(
     progress: Progress = silent,
     draw: Draw = "tasks",
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Blocks of (b, k, k) wins and ties of resampled tasks, `samples` in all. Each sample draws as many
-    tasks as there are, with replacement.
+    """Blocks of (b, k, k) wins and ties of tasks resampled with replacement, `samples` in all.
 
     draw  tasks, or as many segments or judges as there are, each with all its tasks
 
-    The same seed draws the same tasks, with any number of threads.
-    Raises InputError for fewer than one sample.
+    Equal for one seed with any number of threads. Raises InputError for fewer than one sample.
     """
     check_samples(samples)
     k = len(judged.systems)
@@ -139,10 +132,7 @@ def resampled_ranks(
     draw: Draw = "tasks",
     progress: Progress = silent,
 ) -> dict[str, IntArray]:
-    """Method -> (samples, k) ranks of its systems in each sample, 1 for the best.
-
-    systems  method -> indices of the k systems that it ranks
-    """
+    """Method -> ranks (samples, k), 1 for the best, of the systems whose indices `systems` gives."""
     ranks: dict[str, list[IntArray]] = {name: [] for name in methods}
     for wins, ties in resampled_tables(judged, samples, seed, progress, draw):
         for name, method in methods.items():
@@ -159,14 +149,9 @@ def _units(judged: Comparisons, draw: Draw) -> tuple[int, IntArray]:
 
 
 def rank_ranges(ranks: IntArray, confidence: float = 0.95) -> IntArray:
-    """(k, 2) lowest and highest rank after the extremes are dropped, equally many on each side.
-
-    ranks  (samples, k)
+    """Lowest and highest rank (k, 2) of (samples, k) ranks without the extremes.
 
     The dropped samples are (1 - confidence) of all, rounded down on each side.
-
-    >>> rank_ranges(np.array([[1], [2], [2], [3], [9]]), confidence=0.6).tolist()
-    [[2, 3]]
     """
     ordered = np.sort(ranks, axis=0)
     # The share is rounded first: 1 - .95 is a little more than .05.
@@ -180,11 +165,8 @@ def clusters(order: Sequence[int] | IntArray, ranges: IntArray) -> list[list[int
     order   indices of the systems, best first
     ranges  (k, 2) rank range of each system by its index
 
-    A cut lies where no rank range reaches across: everybody above has a better range than everybody below
-    (the convention of the WMT shared tasks from 2013 on).
-
-    >>> clusters([0, 1, 2], np.array([[1, 2], [1, 2], [3, 3]]))
-    [[0, 1], [2]]
+    A cut is where no rank range reaches across: all systems above have better ranges than all below (the
+    convention of the WMT shared tasks from 2013 on).
     """
     return separated([int(i) for i in order], lambda a, b: bool(ranges[a][1] < ranges[b][0]))
 
@@ -194,13 +176,13 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Kappa:
-    """How far pairs of judgements of the same two translations agree.
+    """Agreement of pairs of judgements of the same two translations.
 
-    pairs     how many pairs of judgements there are
+    pairs     number of pairs of judgements
     observed  P(A), the share that agree on better, equal or worse
     chance    P(E) = P(<)^2 + P(=)^2 + P(>)^2 over all judgements
     kappa     (P(A) - P(E)) / (1 - P(E)); NaN without pairs
-    ci        its 95 % bootstrap interval over segments; NaN if a sample had no pairs
+    ci        95 % bootstrap interval over segments; NaN if a sample had no pairs
     """
 
     pairs: int
@@ -225,9 +207,9 @@ _BETWEEN, _WITHIN, _TIES, _ALL = slice(0, 2), slice(2, 4), 4, 5
 def agreement(judged: Sequence[Comparisons], samples: int = 1000, seed: int = 0) -> Agreement:
     """Agreement over one or several language pairs (findings of WMT 2012, 3.2 and Table 3).
 
-    samples  of the bootstrap; without any, intervals are NaN
+    samples  of the bootstrap; 0: intervals are NaN
 
-    A pair of systems has no order, so P(<) and P(>) are equal: half of what P(=) leaves.
+    A pair of systems has no order, so P(<) and P(>) are equal.
     """
     statistics = np.concatenate([_statistics(one) for one in judged])
     sums = statistics.sum(axis=0)
@@ -305,9 +287,9 @@ def power(
     repeats: int = 20,
     seed: int = 0,
 ) -> Power:
-    """Test all pairs of systems on parts of the tasks. Parts are drawn without replacement, `repeats` times.
+    """Test all pairs of systems on parts of the tasks, drawn without replacement, `repeats` times.
 
-    systems    indices of the systems, two at least, that are compared
+    systems    indices of at least two systems
     fractions  of the tasks, rising, the last one 1
     """
     k = len(judged.systems)

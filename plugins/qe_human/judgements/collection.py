@@ -17,17 +17,16 @@ CodeArray = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """m comparisons from n tasks, task by task. In one task, one judge ranks the translations of one
-    segment.
+    """m comparisons from n tasks, in each of which one judge ranks the translations of one segment.
 
-    systems      k names, sorted
+    systems        k names, sorted
     first, second  (m,) indices of the systems compared; first < second
-    outcome      (m,) 1 if the first was judged better, -1 if the second was, 0 for a tie
-    task         (m,) which task a comparison is from, never falling; tasks that say nothing have none
-    segment      (n,) code of each task's segment
-    judge        (n,) code of each task's judge
-    with_itself  how often a task compared a system with itself
-    silent       systems that were shown, but compared with no other; they are not among the k
+    outcome        (m,) 1 if the first was judged better, -1 if the second was, 0 for a tie
+    task           (m,) task of each comparison, ascending
+    segment        (n,) code of each task's segment
+    judge          (n,) code of each task's judge
+    with_itself    how often a task compared a system with itself
+    silent         systems that were shown, but compared with no other; they are not among the k
     """
 
     systems: tuple[str, ...]
@@ -46,14 +45,12 @@ class Comparisons:
 
     @property
     def cells(self) -> CodeArray:
-        """(m,) the place in a flat (2, k, k) array, wins above ties, that a comparison adds 1 to."""
         k = len(self.systems)
         better = np.where(self.outcome < 0, self.second, self.first)
         worse = np.where(self.outcome < 0, self.first, self.second)
         return np.asarray(better * k + worse + (self.outcome == 0) * (k * k), np.int32)
 
     def counts(self) -> PairwiseCounts:
-        """How often each pair of systems was judged which way."""
         wins, ties = tables(np.bincount(self.cells, minlength=2 * len(self.systems) ** 2), len(self.systems))
         return PairwiseCounts(self.systems, wins, ties)
 
@@ -74,9 +71,9 @@ def comparisons(
 ) -> Comparisons:
     """All pairs of every task.
 
-    systems  k names, sorted
+    systems      k names, sorted
     appearances  (n, w) index of the system at each place of a task, -1 for an empty place
-    ranks  (n, w) its rank, lower is better; -1 where left blank
+    ranks        (n, w) its rank, lower is better; -1: blank
     """
     left_place, right_place = np.triu_indices(appearances.shape[1], 1)  # none if tasks show one system
     first, second = appearances[:, left_place], appearances[:, right_place]
@@ -113,12 +110,7 @@ class JudgedPair:
 
 
 class Codes:
-    """Texts as numbers, in the order of first appearance.
-
-    >>> codes = Codes()
-    >>> codes.codes(["b", "a", "b"]).tolist(), codes.texts
-    ([0, 1, 0], ['b', 'a'])
-    """
+    """Texts as numbers, in the order of first appearance."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -172,9 +164,7 @@ class Collection:
         counter[b, "ties", a] += ties
 
     def judged_pairs(self) -> dict[str, JudgedPair]:
-        """The language pairs in the order of first appearance. Raises InputError for a pair that comes both
-        as tasks and as counts.
-        """
+        """Judgements by language pair; raises InputError for a pair both as tasks and as counts."""
         both = sorted(set(self.pairs.numbers) & set(self.counts))
         if both:
             raise InputError(
@@ -234,5 +224,5 @@ def _from_counts(name: str, counter: Counter[tuple[str, str, str]]) -> JudgedPai
 
 
 def name_of(path: Path) -> str:
-    """The language pair that a file without language columns is about, by its name."""
+    """The language pair of a file without language columns, by its name."""
     return path.name.removesuffix(".gz")

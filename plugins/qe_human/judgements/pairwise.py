@@ -36,7 +36,6 @@ class PairwiseCounts:
 
     @property
     def total(self) -> int:
-        """The number of pairwise judgements."""
         return int(self.wins.sum() + self.ties.sum() // 2)
 
     @property
@@ -52,15 +51,12 @@ class PairwiseCounts:
         return PairwiseCounts(names, self.wins[cells], self.ties[cells])
 
     def drop(self, name: str) -> "PairwiseCounts":
-        """The counts without a system, if it is there at all."""
         return self.select([i for i, system in enumerate(self.systems) if system != name])
 
 
 @dataclass(frozen=True)
 class Violation:
-    """`preferred` was judged better `margin` times more often than worse. Yet `ranked_above` is ranked above
-    it.
-    """
+    """`preferred` was judged better than `ranked_above`, which an order ranks above it, by `margin` wins."""
 
     preferred: str
     ranked_above: str
@@ -68,11 +64,9 @@ class Violation:
 
 
 def violations(order: Sequence[str], counts: PairwiseCounts) -> list[Violation]:
-    """The violated preferences of an order, from its top (Lopez 2012, Table 3).
+    """The violated preferences of an order (all systems, best first), from its top.
 
-    order  all systems of the counts, best first
-
-    The sum of margins is the order's cost (Lopez 2012, Table 2; findings of WMT 2012, Eq. 7).
+    The sum of margins is the order's cost (Lopez 2012, Tables 2 and 3; findings of WMT 2012, Eq. 7).
     """
     margins = counts.margins
     places = [counts.systems.index(name) for name in order]
@@ -86,23 +80,19 @@ def violations(order: Sequence[str], counts: PairwiseCounts) -> list[Violation]:
 
 @dataclass(frozen=True)
 class Circle:
-    """A circle: each system is preferred to the next, and the last to the first. `margins` are wins minus
-    losses.
-    """
+    """Each system is preferred to the next, and the last to the first; `margins` are wins minus losses."""
 
     systems: tuple[str, ...]
     margins: tuple[int, ...]
 
     @property
     def weakest(self) -> int:
-        """The smallest margin: so many judgements away from being no circle."""
+        """The smallest margin."""
         return min(self.margins)
 
 
 def circles(counts: PairwiseCounts) -> list[Circle]:
-    """All circles of three systems, and a shortest one of each knot that has none of three. The strongest
-    come first. A circle starts at its system that comes first in the counts.
-    """
+    """All circles of three systems, and a shortest one of each knot without such; strongest first."""
     preferred = counts.margins > 0
     threes = list(_threes(preferred))
     members = {system for three in threes for system in three}
@@ -114,7 +104,7 @@ def circles(counts: PairwiseCounts) -> list[Circle]:
 
 
 def knots(counts: PairwiseCounts) -> list[list[str]]:
-    """Groups of systems that are joined by circles, largest first. Systems on no circle are in no group."""
+    """Groups of systems that are joined by circles, largest first."""
     groups = sorted((knot for knot in _knots(counts.margins > 0) if len(knot) > 1), key=len, reverse=True)
     return [[counts.systems[i] for i in knot] for knot in groups]
 

@@ -38,15 +38,12 @@ from qe_human.ranking_method import Ranking, RankingMethod, ScoreMethod
 
 @dataclass(frozen=True, eq=False)
 class MethodCorrelations:
-    """(m, m) rank correlations between the orders of m methods; NaN for fewer than two systems."""
-
     methods: tuple[str, ...]
     spearman: FloatArray
     kendall: FloatArray
 
 
 def method_correlations(orders: Mapping[str, Sequence[str]]) -> MethodCorrelations:
-    """Spearman's rho and Kendall's tau between orders of the same systems, best first."""
     systems = next(iter(orders.values()))
     ranks = np.array([[order.index(system) for system in systems] for order in map(list, orders.values())])
     if len(systems) < 2:
@@ -109,13 +106,13 @@ class RankSettings:
 
 @dataclass(frozen=True, eq=False)
 class MethodResult:
-    """What one method says.
+    """Result of one method.
 
     order       the systems it ranks, best first
     scores      their scores in that order, NaN if undefined; None for a method without scores
     unique      whether no other order is as good
-    cost        what the method minimises, if it does
-    unit        what a score is; empty without scores
+    cost        the minimised cost, if the method has one
+    unit        unit of a score; empty without scores
     violations  preferences that the order violates, the reference aside
     ranges      system -> lowest and highest rank; None if not requested, or without tasks
     clusters    groups of systems that rank ranges cannot tell apart, best first
@@ -132,7 +129,6 @@ class MethodResult:
 
     @property
     def cost_in_judgements(self) -> int:
-        """The sum of margins of the violated preferences."""
         return sum(violation.margin for violation in self.violations)
 
 
@@ -196,8 +192,10 @@ def ranking_report(
     optional: bool = False,
     progress: Progress = silent,
 ) -> RankingReport:
-    """Ranks the systems of one language pair by every method. Raises InputError if fewer than two systems
-    remain, for rank ranges of unknown methods, and if a method cannot rank and is not optional.
+    """Ranks the systems of one language pair by every method.
+
+    Raises InputError if fewer than two systems remain, for rank ranges of unknown methods, and if a method
+    cannot rank and is not optional.
 
     Parameters
     ----------

@@ -15,7 +15,6 @@ from qe_human.judgements.ranking_report import MethodResult, RankingReport
 
 
 def all_tables(report: RankingReport) -> list[Table]:
-    """Every table of a report."""
     tables = [
         methods_table(report),
         sign_test_table(report),
@@ -63,9 +62,7 @@ def _column(result: MethodResult, length: int) -> list[str]:
 
 
 def sign_test_table(report: RankingReport) -> Table:
-    """What the sign tests say of each system, and how many comparisons they rest on. Marks are those of the
-    findings, Table 4.
-    """
+    """Results of each system's sign tests and their number, with the marks of the findings, Table 4."""
     counts = report.counts
     order = [name for name in report.methods[leading(report)].order if name in counts.systems]
     decided = dict(zip(counts.systems, counts.decided.tolist(), strict=True))
@@ -83,7 +80,6 @@ def marks(report: RankingReport, system: str) -> str:
 
 
 def mark_legends(report: RankingReport) -> list[str]:
-    """What the marks that occur mean, one line each."""
     lines = []
     if report.winners:
         lines.append(f"•  no system is significantly better (sign test, {decisive_level(report)})")
@@ -100,10 +96,7 @@ def decisive_level(report: RankingReport) -> str:
 
 
 def head_to_head_table(report: RankingReport) -> Table:
-    """Share of judgements in which the column's system was better than the row's. The share is taken of all
-    judgements of the two. Stars are those of the sign test, as in the appendix of the findings; the best
-    system comes first.
-    """
+    """Share of all judgements of two systems in which the column's was better; stars are the sign test's."""
     counts = report.counts
     order = [
         counts.systems.index(name) for name in report.methods[leading(report)].order if name in counts.systems
@@ -130,7 +123,6 @@ def _share(report: RankingReport, row: int, column: int) -> str:
 
 
 def correlation_table(report: RankingReport) -> Table:
-    """Spearman's rho above the diagonal, Kendall's tau below."""
     known = report.correlations
     both = np.triu(known.spearman, 1) + np.tril(known.kendall, -1)
     rows = tuple(
@@ -142,9 +134,7 @@ def correlation_table(report: RankingReport) -> Table:
 
 
 def violation_tables(report: RankingReport) -> list[Table]:
-    """The preferences that each order violates, as in Lopez 2012, Table 3. Orders with equal lists share a
-    table.
-    """
+    """The preferences that each order violates, as in Lopez 2012, Table 3; equal lists share a table."""
     methods: dict[tuple[Violation, ...], list[str]] = {}
     for name, result in report.methods.items():
         methods.setdefault(result.violations, []).append(name)
@@ -160,7 +150,6 @@ def violation_tables(report: RankingReport) -> list[Table]:
 
 
 def circle_table(report: RankingReport) -> Table:
-    """The intransitive circles, strongest first."""
     rows = tuple(
         (" > ".join([*circle.systems, circle.systems[0]]), ", ".join(map(str, circle.margins)))
         for circle in report.circles
@@ -184,9 +173,7 @@ def _kappa_cells(kappa: Kappa) -> list[NumberText]:
 
 
 def leading(report: RankingReport) -> str:
-    """The method whose order decides the order of rows. It is the first with rank ranges, otherwise the
-    first.
-    """
+    """The method whose order decides the order of rows: the first with rank ranges, otherwise the first."""
     ranged = [name for name, result in report.methods.items() if result.ranges is not None]
     return next(iter((*ranged, *report.methods)))
 
@@ -203,9 +190,7 @@ def text(report: RankingReport, width: int = UNBOUNDED) -> str:
 
 
 def ranking_table(report: RankingReport) -> Table:
-    """The order of the leading method, best first, with the ranks by other methods. The last row holds the
-    costs.
-    """
+    """The order of the leading method, best first, with the ranks by other methods; the last row: costs."""
     name = leading(report)
     result, methods = report.methods[name], [other for other in report.methods if other != name]
     columns = [Column("", "winner"), Column("rank"), Column(f"system, by {method_title(name)}", "system")]
@@ -284,15 +269,12 @@ def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
 
 
 def rankings_json(report: RankingReport) -> dict[str, Any]:
-    """Method -> its ranking, violations, whether it is unique, and further results. A ranking has pairs of
-    system and score, best first. Scores are null if undefined, and for methods without scores.
-    """
+    """Method -> its ranking (pairs of system and score or null, best first), violations, further results."""
     values: dict[str, Any] = plain({name: _method(result) for name, result in report.methods.items()})
     return values
 
 
 def report_json(report: RankingReport) -> dict[str, Any]:
-    """All that a report holds."""
     counts, power = report.counts, report.power
     values: dict[str, Any] = plain({
         "pair": report.name,
@@ -367,10 +349,9 @@ def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:
 
 
 def markdown(report: RankingReport) -> str:
-    """All tables and notes of a report."""
     return files.markdown(report.name, report.notes, all_tables(report))
 
 
 def latex(report: RankingReport) -> str:
-    """All tables of a report that have rows (package booktabs)."""
+    """All tables of a report that have rows, for the package booktabs."""
     return files.latex(all_tables(report))

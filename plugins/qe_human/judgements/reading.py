@@ -32,9 +32,7 @@ class JudgementFormat(ABC):
 
     @abstractmethod
     def read(self, path: Path, collection: Collection) -> None:
-        """Adds the judgements of a plain or gzip file. Raises InputError, with file and line, for a row that
-        cannot be read.
-        """
+        """Adds the judgements of a plain or gzip file; raises InputError, with the line, for invalid rows."""
 
 
 JUDGEMENT_FORMATS: Catalogue[JudgementFormat] = Catalogue(
@@ -43,9 +41,7 @@ JUDGEMENT_FORMATS: Catalogue[JudgementFormat] = Catalogue(
 
 
 def rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of a table, the header first; CSV (comma) is quoted, other tables are not. Raises
-    InputError for broken quoting.
-    """
+    """(line, cells) of a table, the header first; raises InputError for broken quoting of CSV."""
     lines = (line + "\n" for line in read_lines(path))
     if delimiter == ",":
         reader = csv.reader(lines, strict=True)
@@ -66,13 +62,11 @@ def first_line_of(path: Path) -> str:
 
 
 def check_width(cells: list[str], width: int, location: str) -> None:
-    """Raises InputError for a row that has not as many cells as the header."""
     if len(cells) != width:
         raise InputError(f"expected {width} columns as in the header, found {len(cells)}", location=location)
 
 
 def check_system(name: str, location: str) -> None:
-    """Raises InputError for a system without a name."""
     if not name.strip():
         raise InputError(
             "a system without a name", location=location, remedy="name it, or leave the task out"
@@ -80,7 +74,7 @@ def check_system(name: str, location: str) -> None:
 
 
 def rank_of(text: str, location: str) -> int:
-    """The rank 1 .. 5, or -1 for one left blank. Raises InputError for anything else."""
+    """The rank 1 .. 5, or -1 for one left blank; raises InputError for anything else."""
     try:
         rank = integer(text)
     except ValueError:
@@ -100,9 +94,10 @@ def delimiter_of(first_line: str) -> str:
 
 
 def read_judgements(paths: Sequence[Path], progress: Progress = silent) -> dict[str, JudgedPair]:
-    """Language pair (`Czech-English`) -> its judgements from all files together. Judges and segments of the
-    same name are the same, in every file. Raises InputError for a file of no known format,
-    and for rows that cannot be read.
+    """Language pair (`Czech-English`) -> its judgements from all files together.
+
+    Judges and segments of the same name are the same, in every file. Raises InputError for a file of no known
+    format, and for rows that cannot be read.
     """
     collection = Collection()
     for done, path in enumerate(paths):
@@ -112,9 +107,7 @@ def read_judgements(paths: Sequence[Path], progress: Progress = silent) -> dict[
 
 
 def format_of(path: Path) -> JudgementFormat:
-    """The format that recognises the file's first line. Raises InputError if none does, with an example of
-    each.
-    """
+    """The format that recognises the file's first line; raises InputError if none does."""
     first_line = first_line_of(path)
     if not first_line:
         raise InputError("is empty, or begins with an empty line", location=path)
@@ -130,9 +123,7 @@ def format_of(path: Path) -> JudgementFormat:
 
 
 def chosen_pairs(judged: dict[str, JudgedPair], names: Sequence[str]) -> dict[str, JudgedPair]:
-    """The requested pairs in that order; all if none are requested. Raises InputError for a pair
-    that is not there, with those that are and the nearest, and for one without comparisons.
-    """
+    """The requested pairs, or all; raises InputError for unknown pairs, or those without comparisons."""
     if not judged:
         raise InputError("the files hold no judgements")
     for name in names:

@@ -34,10 +34,6 @@ _WINS = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#FFFFFF", BLUE])
 
 
 def heat_map(report: RankingReport) -> Figure:
-    """How often the column's system was judged better than the row's. Stars mark the results of the sign
-    test. The numbers are shares of all judgements of the two; the colour is wins minus losses, a share
-    too.
-    """
     counts = report.counts
     order = [
         counts.systems.index(name) for name in report.methods[leading(report)].order if name in counts.systems
@@ -79,7 +75,6 @@ def heat_map(report: RankingReport) -> Figure:
 
 
 def rank_range_plot(report: RankingReport, method: str) -> Figure:
-    """The ranks of one method with their ranges, clusters apart; the method must have ranges."""
     result = report.methods[method]
     if result.ranges is None or result.clusters is None:
         raise ValueError(f"{method} has no rank ranges")
@@ -106,7 +101,6 @@ def rank_range_plot(report: RankingReport, method: str) -> Figure:
 
 
 def methods_plot(report: RankingReport) -> Figure:
-    """The rank of every system by every method, a line per system."""
     orders = {
         name: [system for system in result.order if system in report.counts.systems]
         for name, result in report.methods.items()
@@ -142,9 +136,9 @@ def methods_plot(report: RankingReport) -> Figure:
 
 
 def power_plot(reports: Sequence[RankingReport]) -> Figure:
-    """The share of significant pairs against the number of judgements, a line per language pair. One panel
-    per level of the sign test, as in Figure 2 of the findings of WMT 2012. The band holds 80 % of the
-    drawn parts. Reports without tasks are left out; there must be one with tasks.
+    """Share of significant pairs by number of judgements (findings of WMT 2012, Figure 2), a line per pair.
+
+    There is one panel per level of the sign test; the band holds 80 % of the drawn parts.
     """
     known = {report.name: report.power for report in reports if report.power is not None}
     if not known:
@@ -173,7 +167,6 @@ def power_plot(reports: Sequence[RankingReport]) -> Figure:
 
 
 def plots(report: RankingReport) -> Mapping[str, Figure]:
-    """Name -> figure: all plots of one language pair."""
     figures = {"heat_map": heat_map(report), "methods": methods_plot(report)}
     method = leading(report)
     if report.methods[method].ranges is not None:
@@ -193,9 +186,7 @@ def _labels(report: RankingReport, result: MethodResult) -> list[str]:
 
 
 def write_reports(reports: Sequence[RankingReport], folder: Path) -> None:
-    """Write rankings.json and power.png for all pairs, and a folder for each pair. A pair's folder holds
-    report.json, .md, .tex and plots.
-    """
+    """Writes rankings.json and power.png, and for each pair a folder: report.json, .md, .tex and plots."""
     files.write_json(folder / "rankings.json", {report.name: rankings_json(report) for report in reports})
     if any(report.power is not None for report in reports):
         save(power_plot(reports), folder / "power.png")

@@ -42,12 +42,7 @@ _CLEAR = 0.1  # above this p-value nothing more is asked
 def paired_columns(
     result: TestResult, exchanged: Exchanged, rows: Groups, columns: Groups, samples: int, seed: int
 ) -> TestResult:
-    """The test result that exchanges of rows, of columns and of both together support. Rows and columns must
-    each show the difference.
-
-    exchanged      differences of scores after exchanges of single cells
-    rows, columns  (n,) the unit of each kind that a cell belongs to
-    """
+    """The test result if exchanges of rows, of columns and of both together must each show the difference."""
     if not result.p <= _CLEAR:
         return result
     cells = len(rows)
@@ -65,9 +60,7 @@ def joint_p(difference: float, nulls: Sequence[FloatArray], units: Sequence[int]
     nulls  differences after exchanges of rows, of columns, of single cells
     units  how many of each there are
 
-    A null distribution's variance is the sum of the squares of what units add to the difference; their mean,
-    which is the difference, is taken off. Student's t with as many degrees of freedom as the fewer of rows
-    and columns less 1.
+    Student's t, with one less degree of freedom than the fewer of rows and columns.
     """
     by_row, by_column, by_cell = (
         max(0.0, float(np.mean(null**2)) - difference**2 / count) * count / (count - 1)
@@ -107,14 +100,12 @@ class Settings:
 
     samples       bootstrap samples of the intervals; 0 for none
     permutations  exchanges of the tests; None: as many as the pairs of metrics need; 0 for no tests
-    seed          of all random draws
     confidence    of the intervals
     correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
     level         a corrected p-value up to it is a difference
-    resample      what the bootstrap draws: segments and systems (both), or segments alone; None: both
-    exchange      what changes sides in a test, which is its claim (`CLAIMS`): segment, system, score, or
-                  segment+system, both of which must show a difference; None: all whole units of which there
-                  are several
+    resample      unit of the bootstrap: segments and systems (both), or segments alone; None: both
+    exchange      unit that changes sides in a test, which is its claim (`CLAIMS`): segment, system, score, or
+                  segment+system, both of which must show a difference; None: all units with several members
     """
 
     samples: int = 1000
@@ -144,27 +135,21 @@ class Settings:
         Rule("metric", self.correct, self.level)
 
     def for_few_systems(self) -> "Settings":
-        """The default units of few systems: segments alone are drawn and exchanged."""
+        """The default units of few systems: segments."""
         return replace(self, resample=self.resample or "segments", exchange=self.exchange or "segment")
 
     def for_many_systems(self) -> "Settings":
-        """The default units of many systems: segments and systems are drawn."""
+        """The default units of many systems: segments and systems."""
         return replace(self, resample=self.resample or "both")
 
     @property
     def exchanges(self) -> tuple[str, ...]:
-        """The requested units."""
         return tuple(sorted(set((self.exchange or "segment+system").split("+"))))
 
 
 @dataclass(frozen=True)
 class MetricResult:
-    """One metric by one correlation.
-
-    score    NaN if undefined
-    ci       percentile interval; NaN without one
-    details  such as the threshold of calibrated ties
-    """
+    """Score of a metric by one correlation, percentile interval (NaN without one), and details."""
 
     name: str
     score: float
@@ -177,14 +162,13 @@ class CorrelationResult:
     """All metrics by one correlation.
 
     metrics   best first, undefined ones last
-    values    scores of each metric that the correlation looks at
-    groups    groups that it is a mean over, or systems
+    values    number of scores of each metric that the correlation uses
+    groups    number of groups that it averages, or of systems
     tests     (better, worse, name) -> the test of the pair, corrected
     williams  (better, worse) -> Williams' test of the same pair, uncorrected, where it applies
-    clusters  groups of metrics that are not significantly different, best first; None without tests that can
-              decide
-    claim     what the differences are claimed for; empty without tests
-    base      what the scores of systems are; empty for correlations of segments
+    clusters  groups of metrics that are not significantly different, best first; None without tests
+    claim     units that differences are claimed for; empty without tests
+    base      origin of the scores of systems; empty for correlations of segments
     """
 
     name: str
@@ -200,14 +184,14 @@ class CorrelationResult:
     base: str = ""
 
     def cluster_of(self, metric: str) -> int | None:
-        """Rank of a metric's cluster, from 1; None without tests. Raises InputError if it is unknown."""
+        """Rank of a metric's cluster, from 1; None without tests. Raises InputError for an unknown metric."""
         self._check_metric(metric)
         if self.clusters is None:
             return None
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
 
     def worse_than(self, metric: str, level: float) -> list[str]:
-        """The metrics that this one is significantly better than. Raises InputError for an unknown metric."""
+        """The metrics that this one is significantly better than."""
         self._check_metric(metric)
         return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
 
@@ -232,15 +216,14 @@ def compare(
     settings: Settings,
     progress: Progress = silent,
 ) -> CorrelationResult:
-    """Compare all metrics by one correlation. It uses the translations that people and all metrics score.
+    """Compare all metrics by one correlation on the translations that humans and all metrics score.
 
-    The tests exchange the scores of two metrics, on a common scale: all those of a segment together, for the
-    claim of new segments, and all those of a system, for that of new systems; both must show a difference,
-    and so must both sources of chance together (`with_both`).
-    Single scores (permutation of both inputs, Deutsch et al. 2021, section 3.2) are exchangeable only if a
-    metric's errors on the translations of a system, or of a segment, have nothing in common.
+    The tests exchange two metrics' scores on a common scale, by segment for the claim of new segments and by
+    system for that of new systems; both, and both sources of chance together, must show a difference. Single
+    scores (permutation of both inputs, Deutsch et al. 2021, section 3.2) are exchangeable only if a metric's
+    errors on translations of one system or segment have nothing in common.
 
-    Raises InputError if the judgements do not allow the correlation, or no metric has what it needs.
+    Raises InputError if the judgements do not allow the correlation, or no metric has the scores it needs.
     """
     fits, candidates, notes = _candidates(correlation, evaluation)
     ranked = sorted(fits.values(), key=lambda fit: (np.isnan(fit.score), -np.nan_to_num(fit.score)))

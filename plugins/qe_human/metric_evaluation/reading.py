@@ -32,10 +32,7 @@ from qe_human.ranking_method import RANKINGS, RankingMethod, ScoreMethod
 
 
 def read_human_table(path: Path, column: str | None = None, pair: str | None = None) -> ScoreTable:
-    """Human scores; several judges (rows with a column `judge`) are averaged.
-
-    column  the column of scores; default `score`, or the only one that holds numbers
-    """
+    """Human scores from `column` (default: score, or the only numbers), averaged over judges."""
     chosen = [column] if column else None
     tables = {table.name: table for table in read_table_of_scores(path, "", chosen, pair)}
     if column is None and len(tables) > 1 and "score" not in tables:
@@ -59,15 +56,7 @@ def read_metrics_eval(
     metric_names: Sequence[str] | None,
     references: bool = False,
 ) -> tuple[str, ScoreTable, list[ScoreTable], list[str]]:
-    """The language pair, people's scores, metrics' scores, and notes.
-
-    pair        language pair such as en-de; may be left out if there is one
-    gold        which human scores; may be left out if there is one kind
-    only        metrics to read, by their name with or without references; default: all
-    references  whether references that were scored like systems stay among them
-
-    Raises InputError for a folder of another kind, unknown names, and files whose lines do not fit.
-    """
+    """The language pair, human scores, scores of metrics, and notes; raises InputError for other folders."""
     scores = _human_files(folder)
     pair = chosen_name(pair, sorted({lp for lp, _ in scores}), "language pair", "--pair", folder)
     kinds = sorted({name for lp, name in scores if lp == pair})
@@ -199,7 +188,6 @@ def from_tables(
     lower_is_better: Sequence[str],
     pair: str | None = None,
 ) -> Evaluation:
-    """Human scores and metrics from tables, of one language pair; see `score_tables`."""
     judged = read_human_table(human, human_column, pair)
     tables, _ = read_metric_tables(metrics, columns, pair)
     if table_direction(judged) is False:
@@ -220,9 +208,7 @@ def from_rankings(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Human rankings of one language pair, and metrics from tables.
-
-    method  ranking method that scores systems
+    """Human rankings of one language pair, scored by `method`, and metrics from tables.
 
     Raises InputError if there are several language pairs and none is chosen.
     """
@@ -250,7 +236,6 @@ def from_metrics_eval(
     lower_is_better: Sequence[str],
     references: bool = False,
 ) -> Evaluation:
-    """One language pair of a test set of mt-metrics-eval; see `metrics_eval`."""
     name, human, tables, notes = read_metrics_eval(folder, pair, gold, metrics, references)
     people = human_of(human, tables)
     made, more = made_metrics(tables, people, lower_is_better)

@@ -74,8 +74,9 @@ def meta_report(
     optional: bool = False,
     progress: Progress = silent,
 ) -> MetaReport:
-    """Correlates every metric with people, by every correlation. Raises InputError if such a one is not
-    optional, and if none is left.
+    """Correlates every metric with human judgements, by every correlation.
+
+    Raises InputError if a correlation that is not optional is impossible, and if none is left.
 
     Parameters
     ----------
@@ -178,9 +179,9 @@ def _test_json(pair: tuple[str, str], judged: Pair, williams: TestResult | None)
 class Average:
     """One metric by one correlation over several language pairs.
 
-    scores    language pair -> correlation; NaN where it is undefined or the metric has no scores
-    mean      over all pairs; NaN if one is undefined (findings of WMT 2012, Tables 7 to 10)
-    better    share of all comparisons with another metric, by pair, that it wins (rank> of Popovic 2012)
+    scores        language pair -> correlation; NaN if it is undefined or the metric has no scores
+    mean          over all pairs; NaN if one is undefined (findings of WMT 2012, Tables 7 to 10)
+    better        share of comparisons with other metrics, in all pairs, that it wins (rank> of Popovic 2012)
     wins_or_ties  the same with ties as wins (rank>=)
     """
 
@@ -198,8 +199,9 @@ class Average:
 
 
 def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
-    """Correlation -> its averages, best first, undefined ones last. Only correlations that all pairs have
-    are averaged. Raises InputError if no correlation is in all reports, and if two reports have one name.
+    """Correlation -> its averages, best first, undefined ones last, if all pairs have it.
+
+    Raises InputError if no correlation is in all reports, and if two reports have one name.
     """
     names = [report.name for report in reports]
     if len(set(names)) < len(names):
@@ -224,8 +226,7 @@ def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
 
 
 def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
-    """(metrics, pairs) correlations -> shares of comparisons won, and shares not lost. NaN without any
-    comparison.
+    """Shares of comparisons won, and not lost, from (metrics, pairs) correlations; NaN without comparisons.
 
     >>> _shares(np.array([[0.5, 0.5], [0.5, 0.4], [0.1, np.nan]]))
     ([0.6666666666666666, 0.3333333333333333, 0.0], [1.0, 0.6666666666666666, 0.0])
@@ -260,7 +261,6 @@ def averages_table(name: str, averages: Sequence[Average]) -> Table:
 
 
 def all_tables(report: MetaReport) -> list[Table]:
-    """The overview, and for each correlation the metrics in order and the tests of their pairs."""
     tables = [overview(report)]
     for result in report.results.values():
         tables.append(metrics_table(report, result))
@@ -311,7 +311,6 @@ def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
 
 
 def tests_table(report: MetaReport, result: CorrelationResult) -> Table:
-    """Tests of all pairs."""
     level = report.settings.level
     rows = [
         (
@@ -337,7 +336,7 @@ def _ranked(score: float, cluster: int | None) -> NumberText:
 
 
 def reports_json(reports: Sequence[MetaReport]) -> dict[str, Any]:
-    """One report as it is; several as `averages` (correlation -> metric) and `pairs`."""
+    """One report unchanged; several as `averages` (correlation -> metric) and `pairs`."""
     if len(reports) == 1:
         return reports[0].to_json()
     means = {name: {a.metric: a.to_json() for a in found} for name, found in averages(reports).items()}
@@ -345,18 +344,15 @@ def reports_json(reports: Sequence[MetaReport]) -> dict[str, Any]:
 
 
 def markdown(reports: Sequence[MetaReport]) -> str:
-    """All tables and notes."""
     parts = [files.markdown("Averages", [], average_tables(reports))] if len(reports) > 1 else []
     parts += [files.markdown(report.name, report.notes, all_tables(report)) for report in reports]
     return "\n".join(parts)
 
 
 def latex(reports: Sequence[MetaReport]) -> str:
-    """All tables (package booktabs)."""
     means = average_tables(reports) if len(reports) > 1 else []
     return files.latex([*means, *(table for report in reports for table in all_tables(report))])
 
 
 def average_tables(reports: Sequence[MetaReport]) -> list[Table]:
-    """The tables of averages, one per correlation."""
     return [averages_table(name, found) for name, found in averages(reports).items()]

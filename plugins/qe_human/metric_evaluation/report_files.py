@@ -90,7 +90,6 @@ def significance_plot(report: MetaReport, result: CorrelationResult) -> Figure:
 
 
 def plots(report: MetaReport) -> Mapping[str, Figure]:
-    """Name -> figure."""
     figures = {"correlations": correlations_plot(report)}
     for name, result in report.results.items():
         if result.tests:

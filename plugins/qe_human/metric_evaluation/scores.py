@@ -22,7 +22,7 @@ _DIGITS = 1e-3  # of the standard deviation of system scores: what rounding in a
 class Metric:
     """Scores of one metric, higher is better.
 
-    scores   (s, k) of segments, NaN if there is none; None if only systems have scores
+    scores   (s, k) of segments, NaN if absent; None if only systems have scores
     systems  (k,) of systems; None if they are the means of the segment scores
     """
 
@@ -43,7 +43,6 @@ class Evaluation:
 
     @property
     def shared_systems(self) -> int:
-        """The number of systems that humans scored and all metrics scored."""
         shared = (self.defined(self.with_segments) & self.human.judged()).any(axis=0)
         for metric in self.metrics:
             if metric.scores is None and metric.systems is not None:
@@ -52,11 +51,10 @@ class Evaluation:
 
     @property
     def with_segments(self) -> tuple[Metric, ...]:
-        """The metrics that score segments."""
         return tuple(metric for metric in self.metrics if metric.scores is not None)
 
     def defined(self, metrics: Sequence[Metric]) -> BoolArray:
-        """(s, k) where all of the metrics have segment scores."""
+        """Where all of the metrics have segment scores (s, k)."""
         defined = np.ones((len(self.human.segments), len(self.human.systems)), np.bool_)
         for metric in metrics:
             if metric.scores is not None:
@@ -64,9 +62,7 @@ class Evaluation:
         return defined
 
     def whole_systems(self, metrics: Sequence[Metric]) -> FloatArray:
-        """(m, k) scores of systems. They are given, or the means of the scores of translations that people
-        judged.
-        """
+        """Scores of systems (m, k): given, or the means over translations with human judgements."""
         weights, judged = np.ones(len(self.human.segments)), self.human.judged()
         rows = [
             metric.systems
@@ -89,10 +85,7 @@ def directed_metrics(
     lower_is_better: Sequence[str],
     columns: Sequence[str] | None = None,
 ) -> tuple[tuple[Metric, ...], list[str]]:
-    """`made_metrics` with the directions of the metrics of `qe compare`.
-
-    A metric without a direction, such as length, is left out unless `columns` names it.
-    """
+    """`made_metrics` with the directions of `qe compare`; metrics without one are left out unless named."""
     asked = {*lower_is_better, *(columns or ())}
     undirected = [t.name for t in tables if table_direction(t) is None and t.name not in asked]
     chosen = [table for table in tables if table.name not in undirected] or tables
@@ -110,9 +103,10 @@ def directed_metrics(
 def made_metrics(
     tables: Sequence[ScoreTable], human: Human, lower_is_better: Sequence[str]
 ) -> tuple[tuple[Metric, ...], list[str]]:
-    """Metrics with the systems and segments of the human judgements. Also returns notes about what the
-    metrics lack. Raises InputError for two metrics of a name, an unknown name of `lower_is_better`, and a
-    metric that shares nothing with the judgements.
+    """Metrics with the systems and segments of the human judgements, and notes about missing scores.
+
+    Raises InputError for two metrics of a name, an unknown name of `lower_is_better`, or a metric that shares
+    nothing with the judgements.
     """
     names = [table.name for table in tables]
     for name in names:
@@ -200,7 +194,6 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
 def _whole_systems(
     table: ScoreTable, means: FloatArray | None, scores: FloatArray | None
 ) -> FloatArray | None:
-    """(k,) scores of systems that are not to be computed from the segment scores; None if all are."""
     return None if not table.official and _are_means(means, scores) else means
 
 
@@ -235,8 +228,7 @@ def human_of_rankings(
     metrics: Sequence[ScoreTable],
     reference: str = "_ref",
 ) -> Human:
-    """The rankings of one language pair without the reference. Also returns the segments that only metrics
-    score.
+    """The rankings of one language pair without the reference, and the segments that only metrics score.
 
     segment_names  names of the segments by the codes of the judgements
 

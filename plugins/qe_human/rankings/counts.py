@@ -9,9 +9,7 @@ from qe_human.ranking_method import RANKINGS, PreferenceMethod, Ranking, ScoreMe
 
 
 def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b]. Opponents with denominator 0
-    are left out. NaN for a system without such an opponent.
-    """
+    """Mean (..., k) over b of numerator[..., a, b] / denominator[..., a, b], without denominators of 0."""
     met = denominator > 0
     ratios = np.divide(numerator, denominator, out=np.zeros(met.shape), where=met)
     return share(ratios.sum(axis=-1), met.sum(axis=-1))

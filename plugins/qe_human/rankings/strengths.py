@@ -54,7 +54,7 @@ class BradleyTerry(ScoreMethod):
         return np.where(absent, np.nan, strengths / np.where(total > 0, total, 1.0))
 
     def log_strengths(self, points: FloatArray) -> FloatArray:
-        """(..., k) log-strengths of mean 0 for (..., k, k) points. They maximise the penalised likelihood."""
+        """Log-strengths (..., k) of mean 0 that maximise the penalised likelihood of (..., k, k) points."""
         k = points.shape[-1]
         judged = points + losses(points)
         logs = np.zeros(points.shape[:-1])

@@ -1,8 +1,7 @@
 """The pairwise classifier: error frequencies, ranked pairs, training, scores, confusion with people.
 
-Stand-in for the paper's annotations: those are counts of Addicter and Hjerson, with TreeTagger's and Morce's
-lemmas; these are the project's class error rates (Popovic 2011, with the project's base forms), by words and
-by blocks; with a tagger, by words of each general part of speech instead (section 3.1, GenPoS).
+The paper counts errors of Addicter and Hjerson; here class error rates (Popovic 2011) replace them, by words
+and by blocks, or with a tagger by words of each general part of speech (section 3.1, GenPoS).
 """
 
 import json
@@ -48,10 +47,7 @@ BY_WORD_CLASS = tuple(f"{name}_{word_class}" for name in RATES for word_class in
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """(k, n, f) errors per word of k systems' translations of n segments. NaN if a side is empty.
-
-    names  of the f classes of errors: FREQUENCIES, or BY_WORD_CLASS
-    """
+    """Errors per word (k, n, f) of k systems and n segments, by `names`; NaN if a side is empty."""
 
     systems: tuple[str, ...]
     segments: tuple[str, ...]
@@ -67,7 +63,7 @@ def error_frequencies(
     progress: Progress = silent,
     tagger: Tagger | None = None,
 ) -> Frequencies:
-    """Frequencies of every error class. With a tagger, frequencies of every error class of every word class.
+    """Frequencies of every error class, with a tagger for every word class.
 
     translations  system -> n lines
     segments      n names; default: line numbers from 1
@@ -118,9 +114,7 @@ def _counts(labels: Labels, classes: Tokens) -> NDArray[np.int64]:
 
 
 def read_texts(outputs: Mapping[str, Path], reference: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Translations of each system, line by line with the reference; and its lines. Raises InputError for
-    files of another length, and fewer than two systems.
-    """
+    """Translations by system, and the reference's lines; raises InputError for files of different length."""
     lines = Reading(Path()).lines(reference).texts
     texts = {system: Reading(Path()).lines(file).texts for system, file in outputs.items()}
     for system, translations in texts.items():
@@ -137,11 +131,10 @@ def read_texts(outputs: Mapping[str, Path], reference: Path) -> tuple[dict[str, 
 class RankedPairs:
     """p pairs of translations of one segment, of which judges prefer one.
 
-    systems        k names
     segment        (p,) code of the segment
     better, worse  (p,) places of the systems
-    equal          pairs left out because all judges found them equal
-    conflicting    pairs left out because the votes are tied
+    equal          number of pairs left out because all judges found them equal
+    conflicting    number of pairs left out because the votes are tied
     equals         (3, equal) segment and both systems of the pairs that all judges found equal
     """
 
@@ -155,9 +148,7 @@ class RankedPairs:
 
 
 def ranked_pairs(judged: JudgedPair, reference: str | None = "_ref") -> RankedPairs:
-    """Equal ranks are left out, judges who differ are outvoted, tied votes are left out.
-
-    reference  system that is left out; None: the reference stays among the systems
+    """Pairs by the majority of their judges, without ties, and without `reference` (None: with it).
 
     Raises InputError if only counts were given. Source: the TerrorCat paper, section 2.3.
     """
@@ -220,20 +211,19 @@ class TerrorCat:
     names: tuple[str, ...] = FREQUENCIES
 
     def margins(self, differences: FloatArray) -> FloatArray:
-        """(p,) how much better the first translation is; the other order gives the exact negative."""
+        """Margin (p,) by which the first translation is better; the other order gives the exact negative."""
         return _margins(self.pipeline, differences, self.names)
 
     def confidence(self, margins: FloatArray) -> FloatArray:
-        """How sure it is of its decisions, 0 .. 1: |2 p - 1| of the probability p of being better."""
+        """Certainty 0 .. 1 of decisions: |2 p - 1| of the probability p of being better."""
         return np.asarray(np.abs(2 * expit(self.slope * margins) - 1))
 
     def scores(self, frequencies: Frequencies, weighted: bool = True) -> FloatArray:
-        """(n, k) for each translation the share of the others of its segment that it wins against.
+        """Share (n, k) of the others of its segment that each translation wins against.
 
-        weighted  a win counts as much as the classifier is sure of it, |2 p - 1|, instead of 1
+        weighted  a win counts |2 p - 1|, the classifier's certainty, instead of 1
 
-        Translations with the same frequencies win nothing from each other. Sources: the TerrorCat paper,
-        section 1 and Figure 1; section 3.1, "weighted wins".
+        Sources: the TerrorCat paper, section 1 and Figure 1; section 3.1, "weighted wins".
         """
         values = frequencies.values
         systems, segments = values.shape[:2]
@@ -263,7 +253,7 @@ class TerrorCat:
 
     @classmethod
     def load(cls, folder: Path) -> "TerrorCat":
-        """What `save` wrote. Raises InputError for anything else."""
+        """Loads the files of `save`; raises InputError for anything else."""
         path = folder / NAME
         if not path.is_file():
             raise InputError("is no TerrorCat model", location=folder, remedy="make one: qe terrorcat train")
@@ -295,7 +285,7 @@ def train(
     """Trains the classifier on ranked pairs, each in both directions.
 
     segment_names  names of the segments by the codes of the pairs
-    frequencies    of the ranked systems; pairs of systems or segments that are not there are left out
+    frequencies    of the ranked systems; pairs of other systems or segments are left out
     reference      system whose translations have no errors: pairs with it are kept without frequencies
     learner        a learner of the project; it learns 1 for a better, -1 for a worse translation
 
@@ -348,13 +338,7 @@ def differences_of(
     frequencies: Frequencies,
     reference: str,
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """(p, f) frequencies of the first minus those of the second translation; (p,) segments.
-
-    systems   whose places `sides` gives for each pair
-    segments  codes of segments, by which `segment_names` is ordered
-
-    Pairs of systems or segments without frequencies are left out; those of `reference` are 0.
-    """
+    """Differences of frequencies (p, f), 0 for those of `reference`, and segments (p,)."""
     row = {name: i for i, name in enumerate(frequencies.segments)}
     perfect = np.zeros((1, len(frequencies.segments), len(frequencies.names)))
     values = np.concatenate([frequencies.values, perfect])
@@ -400,18 +384,15 @@ class Confusion:
 
     @property
     def precision(self) -> FloatArray:
-        """(3, 7) of the decisions of a column, the share with each label; NaN in an empty column."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.counts / self.counts.sum(axis=0, keepdims=True))
 
     @property
     def recall(self) -> FloatArray:
-        """(3, 7) of the pairs of a row, the share that each decision got; NaN in an empty row."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.counts / self.counts.sum(axis=1, keepdims=True))
 
     def tables(self) -> list[Table]:
-        """Precision and recall as the paper prints them."""
         columns = [Column("People"), *(Column(name) for name in DECISIONS)]
         return [
             Table(
@@ -435,7 +416,8 @@ def confusion(
     frequencies: Frequencies,
     reference: str = "_ref",
 ) -> Confusion:
-    """Ranked and equal pairs by what people and the classifier say. Pairs without translations are left out.
+    """Ranked and equal pairs with translations by human and predicted preference.
+
     Raises InputError if no pair is left. Source: the TerrorCat paper, Table 4.
     """
     ranked = (pairs.segment, (pairs.better, pairs.worse), LABELS.index(">"))

@@ -129,13 +129,8 @@ def mert(
 ) -> FloatArray:
     """Weights (k,) of (S, n, k) features that maximise the metric of the chosen translations.
 
-    The translation with the highest weighted sum is chosen.
-
     statistics  (S, n, c) of the metric; the score of a choice is the aggregate of its sums
     start       (k,) first weights; `restarts` more are drawn from a normal distribution
-
-    Along a line through the weights the choices change at known points, so that the line's optimum is exact.
-    Lines are the axes and as many random directions.
 
     Source: Och 2003, "Minimum error rate training in statistical machine translation", section 4.
     """
@@ -168,10 +163,7 @@ def _directions(columns: int, rng: Any) -> Iterator[FloatArray]:
 def line_search(
     base: FloatArray, slope: FloatArray, statistics: FloatArray, aggregate: Aggregate
 ) -> tuple[float, float]:
-    """Best (score, t), if the system with the highest base + t slope is chosen in every segment.
-
-    base, slope  (S, n)
-    """
+    """Best (score, t), if the system with the highest base + t slope, (S, n), is chosen in every segment."""
     places, segments, left, taken, first = _changes(base, slope)
     order = np.argsort(places, kind="stable")
     places, segments, left, taken = (column[order] for column in (places, segments, left, taken))
@@ -298,11 +290,7 @@ class Gain(StandardisedChooser):
 
 
 def contributions(statistics: FloatArray) -> FloatArray:
-    """Contribution (S, n) of each system's segments to the BLEU of a text, to first order.
-
-    BLEU is not a sum over segments. Near the text of the best system it is approximated by the statistics
-    times BLEU's gradient with respect to the sums, so that each segment's choice is independent.
-    """
+    """Contribution (S, n) of each system's segments to the BLEU of a text, to first order."""
     bleu, sums = Bleu(), statistics.sum(axis=1)
     total = sums[int(np.argmax(bleu.aggregate(sums)))]
     steps = np.diag(1e-4 * np.maximum(total, 1.0))

@@ -26,10 +26,7 @@ _NESTED: Final = frozenset({"nmod", "appos", "conj"})  # phrases inside noun phr
 
 @dataclass(frozen=True)
 class Pair:
-    """Two words that should agree; category -> whether they do, if both have it.
-
-    clause  place of the predicate whose subject phrase contains one of them; None: no clause
-    """
+    """Two words that should agree; `clause` is the predicate whose subject phrase contains one of them."""
 
     relation: str
     agree: Mapping[str, bool]
@@ -40,7 +37,6 @@ Pairs = Sequence[Pair]
 
 
 def pairs(words: Sequence[Word]) -> Pairs:
-    """All pairs of a text that are comparable in some category."""
     below = children(words)
     made = [*_of_subjects(words, below), *_inside_phrases(words, _clauses(words, below))]
     return [pair for pair in made if pair.agree]

@@ -41,11 +41,7 @@ def heads_of(annotated: Annotated) -> list[Heads]:
 
 
 def depths_of(heads: Sequence[int]) -> list[int] | None:
-    """Number of heads above every word; None if heads are cyclic.
-
-    >>> depths_of([1, -1, 1, 2]), depths_of([1, 0])
-    ([1, 0, 1, 2], None)
-    """
+    """Number of heads above every word; None if heads are cyclic."""
     depths = {_NO_HEAD: -1}
     for place in range(len(heads)):
         line, node = list[int](), place

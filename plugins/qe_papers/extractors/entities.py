@@ -39,7 +39,6 @@ class _Batch:
 
 
 def entities_of(annotated: Annotated) -> list[Named]:
-    """Entities of every text (n,)."""
     result: list[Named] = []
     for i, spans in enumerate(annotated.entities):
         words = [word.lower() for word in annotated.tokens.words(i)]

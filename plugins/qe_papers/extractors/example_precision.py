@@ -140,7 +140,6 @@ def _precisions(examples: Examples, segments: Segments) -> FloatArray:
 
 
 def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
-    """Rows with both sides by decreasing sentence BLEU; raises InputError for fewer than four."""
     compared = TextComparison(translations.lower(), references.lower())
     rows = np.flatnonzero((translations.lengths > 0) & (references.lengths > 0))
     if len(rows) < 4:

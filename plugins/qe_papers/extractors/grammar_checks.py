@@ -107,15 +107,12 @@ class _Checked:
         }
 
     def touched(self, *names: str) -> int:
-        """Characters of the words that the rules match; all rules if none is given."""
         spans = [span for name in names or self.mistakes for span in self.mistakes[name]]
         return sum(len(self.words[k].form) for k in {k for low, high in spans for k in range(low, high)})
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Name, function and languages of a rule."""
-
     name: str
     description: str
     origin: str

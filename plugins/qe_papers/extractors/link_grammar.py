@@ -22,14 +22,7 @@ _OWN: Final = "this project: what the program says of its best linkage"
 
 @dataclass(frozen=True)
 class Linkage:
-    """Properties of a text's best linkage; all NaN without a linkage.
-
-    linkages  number of linkages with the fewest unused words
-    unused    number of unlinked words, including walls
-    cost      cost of its disjuncts, which can be negative
-    length    sum of the lengths of its links, in words
-    words     number of words in the text
-    """
+    """Linkages; unused words (walls too), cost and length in words of the best one; NaN without one."""
 
     linkages: float
     unused: float
@@ -39,10 +32,7 @@ class Linkage:
 
 
 def linkages_of(annotated: Annotated, timed_out: bool = False) -> list[Linkage]:
-    """Linkages (n,) from the annotation.
-
-    Raises InputError for invalid numbers, and for missing ones unless `timed_out` allows them.
-    """
+    """Linkages (n,); raises InputError for invalid or, unless `timed_out`, missing numbers."""
     table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
     result = []
     for number, (figures, text, words) in enumerate(

@@ -33,20 +33,12 @@ ORDERS = 2, 3, 4, 5
 
 
 def ngrams(words: Words) -> set[Pattern]:
-    """The 2-5-grams of a text.
-
-    >>> sorted(ngrams(["a", "b", "c"]))
-    [('a', 'b'), ('a', 'b', 'c'), ('b', 'c')]
-    """
+    """The 2-5-grams of a text."""
     return {tuple(words[i : i + n]) for n in ORDERS for i in range(len(words) - n + 1)}
 
 
 def unmatched(words: Words, reference: Words) -> list[bool]:
-    """Whether each word lacks an equal partner in the other text; repeated words are paired first to last.
-
-    >>> unmatched(["a", "b", "a", "c"], ["a", "c", "d"])
-    [False, True, True, False]
-    """
+    """Whether each word lacks an equal partner in the other text; repeated words are paired first to last."""
     left, result = Counter(reference), []
     for word in words:
         result.append(left[word] == 0)
@@ -55,11 +47,7 @@ def unmatched(words: Words, reference: Words) -> list[bool]:
 
 
 def different(words: Words, reference: Words) -> Iterator[tuple[str, ...]]:
-    """Yields runs of unmatched words, with the word before and after if they exist.
-
-    >>> list(different(["a", "x", "y", "b", "z"], ["b", "a"]))
-    [('a', 'x', 'y', 'b'), ('b', 'z')]
-    """
+    """Yields runs of unmatched words, with the word before and after if they exist."""
     alone = unmatched(words, reference)
     start = 0
     while start < len(words):
@@ -74,11 +62,7 @@ def different(words: Words, reference: Words) -> Iterator[tuple[str, ...]]:
 
 
 def anchors_of_differences(words: Words, reference: Words) -> set[Pattern]:
-    """`prev s1 ... sn next` of every run of unmatched words s1 .. sn between two words.
-
-    >>> anchors_of_differences(["a", "x", "y", "b", "z"], ["b", "a"])
-    {('a', 'x', '\\t', 'y', 'b')}
-    """
+    """`prev s1 ... sn next` of every run of unmatched words s1 .. sn between two words."""
     alone = unmatched(words, reference)
     patterns, start = set[Pattern](), 0
     while start < len(words):
@@ -92,11 +76,7 @@ def anchors_of_differences(words: Words, reference: Words) -> set[Pattern]:
 
 
 def anchors(words: Words) -> set[Pattern]:
-    """All anchors of a text: a bigram, and another one that starts later.
-
-    >>> sorted(anchors(["a", "b", "c"]))
-    [('a', 'b', '\\t', 'b', 'c')]
-    """
+    """All anchors of a text: a bigram, and another one that starts later."""
     pairs = list(pairwise(words))
     return {(*pairs[i], GAP, *pairs[j]) for i in range(len(pairs)) for j in range(i + 1, len(pairs))}
 
@@ -142,14 +122,12 @@ class Templates:
 
     @cached_property
     def ngrams(self) -> Mapping[str, Set[Pattern]]:
-        """N-gram template -> all its n-grams."""
         return {name: self.patterns[name] | _joined(self.similar[name].values()) for name in _NGRAMS}
 
     def sizes(self) -> dict[str, int]:
         return {name: len(own) for name, own in {**self.patterns, **self.ngrams}.items()}
 
     def matches(self, row: "_Row") -> dict[str, set[Pattern]]:
-        """Template -> its patterns in a segment, including similar phrases."""
         matched: dict[str, set[Pattern]] = {"source_splits": row.splits, "function_words": row.unusual}
         for name, side in _NGRAMS.items():
             here, similar = row.ngrams[side], self.similar[name]
@@ -165,10 +143,7 @@ def _joined(parts: Iterable[Iterable[Pattern]]) -> set[Pattern]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Result of a fit: templates, their sizes, pattern weights and intercept.
-
-    Weights are in label units. Patterns that no training row matches have no weight, but count in the size.
-    """
+    """Result of a fit: templates, their sizes, pattern weights (in label units) and intercept."""
 
     templates: Templates
     weights: Mapping[str, Mapping[Pattern, float]]

@@ -66,10 +66,6 @@ def _diversity(tokens: Tokens) -> FloatArray:
 def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
     """D of Malvern and Richards: types^2 / (2 (tokens - types)); NaN (infinite) if no word repeats.
 
-    It fits the curve types / tokens = D / tokens ((1 + 2 tokens / D)^(1/2) - 1) to the text's single point.
-    Source: Jarvis 2002, "Short texts, best-fitting curves and new measures of lexical diversity", which
-    fits this curve, and Dugast's U, to short texts.
-
     >>> diversity(np.array([12.0, 3.0]), np.array([8.0, 3.0]))
     array([ 8., nan])
     """
@@ -113,9 +109,6 @@ def genitives(words: Sequence[str]) -> int:
     """Occurrences of `'s` and `s'` among the tokens of a text.
 
     An apostrophe after a word in s is no genitive if it closes a quotation.
-
-    >>> genitives(["Bob", "'s", "and", "the", "boys", "'", "toys"]), genitives(["the", "'", "rules", "'"])
-    (2, 0)
     """
     total, quoted = 0, False
     for i, word in enumerate(words):
@@ -132,11 +125,7 @@ def genitives(words: Sequence[str]) -> int:
 
 
 def inner_capitals(words: Sequence[str]) -> int:
-    """Words that begin with a capital, except after `.`, `?`, `!` and at the start of the text.
-
-    >>> inner_capitals(["\\"", "The", "man", "from", "Rome", ".", "He", "met", "Anna"])
-    2
-    """
+    """Words that begin with a capital, except after `.`, `?`, `!` and at the start of the text."""
     total, begins = 0, True
     for word in words:
         if _WORD.fullmatch(word):

@@ -28,10 +28,7 @@ _SHARE: Final = 8  # one block in so many is drawn if no lines are given
 
 @dataclass(frozen=True, kw_only=True)
 class DevelopmentSetBuilder(Builder):
-    """Selects lines `first_line` to `last_line` of the corpus, from 1, or draws `pairs` if both are 0.
-
-    The translation resources are stored temporarily in a folder of `scratch` (None: TMPDIR).
-    """
+    """Selects lines `first_line` to `last_line` of the corpus, from 1, or draws `pairs` if both are 0."""
 
     first_line: Annotated[int, Ge(0)] = 0
     last_line: Annotated[int, Ge(0)] = 0

@@ -60,7 +60,6 @@ def edge_features(stem: str) -> list[Feature]:
 
 
 def measured(texts: Iterable[Projection], counts: Mapping[str, Counts]) -> FloatArray:
-    """(n, 21) of n translations."""
     rows = []
     for places in texts:
         edges = [edge for place in places for edge in place]
@@ -71,7 +70,6 @@ def measured(texts: Iterable[Projection], counts: Mapping[str, Counts]) -> Float
 def projections(
     sources: Iterable[Sequence[Word]], links: Links, tokens: Tokens, language: str
 ) -> Iterator[Projection]:
-    """Yields each source's projections of its dependencies on its text of `tokens`."""
     lowered = tokens.lower()
     roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
     for i, source in enumerate(sources):
@@ -90,11 +88,7 @@ def projections(
 def projection(
     source: Sequence[Word], partners: Sequence[Sequence[int]], forms: Mapping[str, Sequence[str]]
 ) -> Projection:
-    """Projected edges of a source's dependencies, one entry for each word that has a head.
-
-    partners  places of the words linked to each source word
-    forms     variant -> the words of the text
-    """
+    """Projected edges of a source's dependencies; `partners` are the places linked to each source word."""
     made = []
     for place, word in enumerate(source):
         if word.head is None or word.head < 0:
@@ -196,7 +190,6 @@ class EdgeCountsBuilder(Builder):
     aligner: Aligner
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "EdgeCounts":
-        """Raises InputError if no edge is projected."""
         texts, language = self.translated_corpus, corpus.target_tokenizer.language
         own, other = (
             projections(self._sources(report), self.aligner.align(texts.source, tokens), tokens, language)

@@ -68,10 +68,7 @@ def perplexities(texts: Mapping[str, Tokens], models: Models) -> FloatArray:
 
 
 def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str]) -> dict[str, Tokens]:
-    """Name -> the sequences of every text.
-
-    tags  (n,) tags or words that represent each text's words in `pos_stop` (`aligned_tags`)
-    """
+    """Name -> the sequences of every text; `tags` (n,) represent its words in `pos_stop` (`aligned_tags`)."""
     lowered = tokens.lower()
     roots = dict(zip(lowered.types, stems(lowered.types, language), strict=True))
     made: dict[str, list[list[str]]] = {name: [] for name in SEQUENCES}

@@ -28,9 +28,7 @@ _FAST: dict[str, Any] = {
 
 
 class Lanes(NamedTuple):
-    """Parameters, or gradients, of g networks with k inputs and h tanh units.
-
-    Entry [..., j g + m] belongs to unit j of network m.
+    """Parameters, or gradients, of g networks with k inputs and h tanh units (unit j of network m: j g + m).
 
     into (k, h g), out (h g,)   weights into and out of the units
     hidden (h g,), bias (g,)    biases of the units and of the output
@@ -51,15 +49,7 @@ class LabelledRows(NamedTuple):
 
 
 def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
-    """The state before the first step, with views of its parameters and gradients.
-
-    Weights decay, biases do not.
-
-    >>> state, parameters, _ = initial_state(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
-    >>> parameters.output[:] = 7
-    >>> state.values.tolist(), state.decaying
-    ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
-    """
+    """The state before the first step, with views of its parameters and gradients; only weights decay."""
     state, values, gradients = network.initial_state(lanes, lanes.into.size + lanes.output.size)
     return state, Lanes(*values), Lanes(*gradients)
 
@@ -77,12 +67,7 @@ def epoch(
     rows: LabelledRows, order: IntArray, schedule: Schedule, completed: int, lanes: Lanes, slopes: Lanes,
     state: State,
 ) -> None:  # fmt: skip
-    """Updates the parameters in place, batch by batch.
-
-    order          (n,) order of the rows, divided into consecutive batches
-    completed      steps of earlier epochs
-    lanes, slopes  views into `state`: parameters, gradients
-    """
+    """Updates the parameters, views into `state`, batch by batch of the rows in `order` (n,)."""
     batch = schedule.batch
     for start in range(0, len(order), batch):
         taken = order[start : start + batch]

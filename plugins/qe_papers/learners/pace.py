@@ -73,15 +73,7 @@ class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def mixture(effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means and weights of the mixture of unit-variance normals that generates effects.
-
-    The means are the effects. The non-negative weights are a least-squares fit to the shares of effects in
-    intervals on both sides of every effect; an effect at the end of an interval counts half.
-
-    >>> means, weights = mixture(np.array([0.0, 10.0]))
-    >>> weights.round(3).tolist()
-    [0.5, 0.5]
-    """
+    """Means and weights of the mixture of unit-variance normals that generates effects."""
     low = np.concatenate([effects - _WIDTH, effects])
     high = np.concatenate([effects, effects + _WIDTH])
     expected = norm.cdf(high[:, None] - effects) - norm.cdf(low[:, None] - effects)

@@ -27,12 +27,7 @@ _LEAST = 3  # minimum rows: one for development, two for cross-validation
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of an SVR and their results.
-
-    error            mean squared error by cross-validation
-    score            the metric on the development rows, higher is better; -inf if undefined
-    support_vectors  share of its training rows, without the development rows
-    """
+    """An SVR's parameters, cross-validation error, development score and share of support vectors."""
 
     C: float
     gamma: float
@@ -64,9 +59,8 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     tolerance          in units of the metric
     support            a share of the rows
 
-    The paper considered "the performance on the development set and the number of support
-    vectors", and took one "that is neither too high nor too low". `tolerance` and `support` are ours; with
-    .01 of DeltaAvg and one half they choose the paper's model among the four of its table 5.
+    `tolerance` and `support` are ours; with .01 of DeltaAvg and one half they choose the paper's model among
+    the four of its table 5.
 
     After fit: `model_`; `best_`, a mapping for the best setting of each grid: C, gamma, epsilon, error,
     score, support_vectors (a share); `chosen_`, the index of the chosen one; `grids_`, the values of each

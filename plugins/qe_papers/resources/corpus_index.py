@@ -33,11 +33,9 @@ _GROWTH = 4  # growth factor of rounds
 class Nearest:
     """The nearest corpus segment of each of n texts; -1 everywhere for an empty text.
 
-    word_edits        (n,) least Levenshtein distance of words to any segment of the corpus
-    character_edits   (n,) Levenshtein distance of characters (tokens joined by spaces) to that segment; ties
-                      in word distance go to the least longer length minus shared words, then to the
-                      shortest segment, then to the first
-    characters        (n,) characters of each text
+    word_edits       (n,) least Levenshtein distance of words to any segment of the corpus
+    character_edits  (n,) Levenshtein distance of characters (tokens joined by spaces) to that segment
+    characters       (n,) characters of each text
     """
 
     word_edits: Longs
@@ -96,9 +94,7 @@ class CorpusIndex(Resource):
     def nearest(self, tokens: Tokens, *, by_characters: bool = False) -> Nearest:
         """Finds the nearest corpus segments by words exactly, on all cores.
 
-        Unknown words equal no corpus word. Character edits are those into that segment, or with
-        `by_characters` the exact minimum over all segments, at about 180 times the cost: sentences of a
-        language share so many characters that bounds exclude few segments.
+        `by_characters`: the exact minimum of character edits over all segments, at about 180 times the cost.
         """
         lowered = tokens.lower()
         ids, offsets = lowered.ids_in(self.vocabulary), lowered.offsets
@@ -118,10 +114,7 @@ class CorpusIndex(Resource):
         return Nearest(*result.T)
 
     def _nearest(self, query: Ints) -> tuple[int, int]:
-        """Row and edits of the nearest segment.
-
-        Segments are compared in ascending order of the bound: longer length minus shared words (as bags).
-        """
+        """Row and edits of the nearest segment; bound: the longer length minus shared words (as bags)."""
         bounds = _bounds(self._shared(query), *self._occurrences[1:], self._lengths, len(query))
         totals = np.concatenate(([0], np.cumsum(_histogram(bounds))))
         words, symbols = np.unique(query, return_inverse=True)

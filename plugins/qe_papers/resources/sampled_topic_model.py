@@ -23,11 +23,9 @@ _TOLD = 10  # iterations between progress reports
 def sample(
     bags: Bags, vocabulary: int, settings: LdaSettings, iterations: int, report: Callable[[int], None]
 ) -> FloatArray:
-    """Word counts (vocabulary, topics) of topics in the last Gibbs iteration, plus the prior.
+    """Word counts (vocabulary, topics) of the last Gibbs iteration, plus the prior.
 
-    An iteration draws the topic of every word of every document once, given all others: topic k
-    with a probability proportional to (n_dk + alpha) (n_kw + eta) / (n_k + V eta), counts without the word.
-    `report` receives the number of iterations. Deterministic for one seed.
+    Topic k is drawn with a probability proportional to (n_dk + alpha) (n_kw + eta) / (n_k + V eta).
     """
     words = np.repeat(bags.ids, bags.counts)
     tokens = np.concatenate(([0], np.cumsum(bags.counts, dtype=np.int64)))

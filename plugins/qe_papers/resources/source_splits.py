@@ -73,12 +73,7 @@ class SourceSplits(Resource):
 
 
 def split_places(source: Tokens, links: Links) -> BoolArray:
-    """Whether the translations of each source token (n_tokens,) and the next one of its text are separated.
-
-    >>> source = Tokens.from_lists([["a", "b", "c", "d"]])
-    >>> split_places(source, Links.from_pharaoh(["0-0 1-2 2-1 2-3"])).tolist()
-    [True, False, False, False]
-    """
+    """Whether the translations of each source token (n_tokens,) and the next one of its text are apart."""
     n = len(source.ids)
     first, last = np.full(n, np.iinfo(np.int32).max, np.int64), np.full(n, -1, np.int64)
     text = np.repeat(np.arange(len(links)), np.diff(links.offsets))

@@ -32,10 +32,7 @@ _CLOSE = 1e-3  # convergence threshold: mean change of a document's topic weight
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Documents as bags of words.
-
-    The distinct words of document d are ids[offsets[d]:offsets[d + 1]], with counts.
-    """
+    """Documents as bags of words; those of document d are ids[offsets[d]:offsets[d + 1]], with counts."""
 
     ids: Ints
     counts: Ints
@@ -266,10 +263,7 @@ class TopicModel(Resource):
         return expected_words(np.asarray(self.weights, np.float64))
 
     def shares(self, tokens: Tokens, side: Side) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Topic shares (n, topics) of one side's texts; whether a text has a word of the model.
-
-        A text without one has the prior's equal shares.
-        """
+        """Topic shares (n, topics) of texts; whether each has a word of the model (without: the prior's)."""
         vocabulary = self.source if side == "source" else self.target
         begin = 0 if side == "source" else len(self.source)
         bags = bags_of(tokens, vocabulary)

@@ -99,18 +99,12 @@ class Triggers(Resource):
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
-        """Mean (n,) over a text's tokens of their mean I with its other tokens, for a table of one side.
-
-        NaN for a text of fewer than two words.
-        """
+        """Mean (n,) over a text's tokens of the mean I with the others; NaN for fewer than two."""
         words = WordSets.from_tokens(tokens, self.trigger_side)
         return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
     def across(self, trigger_side: Tokens, triggered_side: Tokens) -> FloatArray:
-        """Mean (n,) over the tokens of `trigger_side` of their mean I with the tokens of `triggered_side`.
-
-        NaN if one of the two texts is empty.
-        """
+        """Mean (n,) over `trigger_side` of the mean I with the other side; NaN if one is empty."""
         trigger_words = WordSets.from_tokens(trigger_side, self.trigger_side)
         right = WordSets.from_tokens(triggered_side, self.triggered_side)
         return ratio(self._sums(trigger_words, right), trigger_side.lengths * triggered_side.lengths)
@@ -126,11 +120,7 @@ class Triggers(Resource):
 
 
 def mutual_information(joint: FloatArray, trigger_words: FloatArray, right: FloatArray) -> FloatArray:
-    """P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), all P above 0.
-
-    >>> mutual_information(np.array([0.25, 0.5]), np.array([0.5, 0.5]), np.array([0.5, 0.5])).round(4)
-    array([0.    , 0.3466])
-    """
+    """P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), all P above 0."""
     values: FloatArray = joint * np.log(joint / (trigger_words * right))
     return values
 

@@ -29,10 +29,7 @@ Sets = csr_matrix  # (n, dimensions) float32, 1 if a text has the dimension
 
 @dataclass(frozen=True)
 class Training:
-    """Training settings: stochastic gradient descent on the cross-entropy of each output.
-
-    rate    initial learning rate, decreasing linearly to a tenth
-    """
+    """Stochastic gradient descent on the cross-entropy of each output; `rate` falls linearly to a tenth."""
 
     hidden: int = 500
     epochs: int = 10
@@ -127,11 +124,7 @@ _ROWS: Final = 500  # texts per block of predictions
 
 @dataclass(frozen=True, kw_only=True)
 class WordPredictionBuilder(Builder):
-    """Texts as binary vectors, with a dimension per selected word or hash value.
-
-    hashed  whether words are hashed; otherwise each selected word is a dimension
-    pairs   maximum number of training pairs of the corpus, evenly spaced
-    """
+    """Texts as binary vectors: a dimension per selected word or, with `hashed`, per hash value."""
 
     hashed: bool
     pairs: Count = 30_000
@@ -198,10 +191,7 @@ class WordPrediction(Resource):
             finite(name, array)
 
     def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
-        """Euclidean distances (n,) of vectors; geometric mean predictions of the words present.
-
-        NaN for a source or a translation without any dimension.
-        """
+        """Euclidean distances (n,), geometric mean predictions; NaN for a side without dimensions."""
         hashed = bool(self.settings["hashed"])
         given, there = (
             _vectors(plain(source), self.source, hashed),

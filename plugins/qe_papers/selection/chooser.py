@@ -32,13 +32,9 @@ def without_reference(statistics: FloatArray) -> FloatArray:
 
 
 def targets(statistics: FloatArray) -> FloatArray:
-    """Targets (n, 5) of the models: precisions p1 .. p4 and length ratio |r| / |c|.
+    """Targets (n, 5) of the models: precisions p1 .. p4 and length ratio |r| / |c|; NaN without such n-grams.
 
-    NaN if the translation has no n-grams of that order, or no word. The brevity penalty is a function of the
-    ratio (equation 2); unlike the penalty, ratio times length can be summed over a document.
-
-    >>> targets(np.array([[4.0, 6, 3, 2, 1, 0, 4, 3, 2, 1]])).round(3).tolist()
-    [[0.75, 0.667, 0.5, 0.0, 1.5]]
+    Unlike the brevity penalty (equation 2), ratio times length can be summed over a document.
     """
     parts = np.column_stack([statistics[:, MATCHED], statistics[:, REFERENCE_LENGTH]])
     whole = np.column_stack([statistics[:, TOTAL], statistics[:, 0]])

@@ -144,10 +144,7 @@ def cross_validated(
     statistics: FloatArray, tokenizers: Tokenizers, *, bleu: Bleu | None = None, folds: int = 10,
     seed: int = 0, progress: Progress = silent,
 ) -> dict[str, Preferences]:  # fmt: skip
-    """Name -> preferences of every chooser on held-out documents, unseen by chooser and features.
-
-    statistics   (S, n, 10) of Bleu, see `Translations.statistics`
-    """
+    """Name -> preferences of every chooser on held-out documents, unseen by chooser and features."""
     splits = _labelled(translations, statistics, tokenizers)
     agreement = translations.agreement(bleu or Bleu())
     shape = len(splits), len(translations)

@@ -61,19 +61,14 @@ class Node:
 
 
 def escaped(word: str) -> str:
-    """The word with escaped spaces and brackets: `-LRB-` and `-RRB-` are brackets, `_` is a space.
-
-    >>> escaped("(a b")
-    '-LRB-a_b'
-    """
+    """The word with escaped spaces and brackets: `-LRB-` and `-RRB-` are brackets, `_` is a space."""
     return "_".join("".join(_UNSIGNS.get(c, c) for c in word).split()) or "_"
 
 
 def read_trees(path: Path) -> tuple[list[Node], list[str]]:
     """Trees of a bracketed file, plain or gzip, normalised by `plain`, and notes on skipped trees.
 
-    A leaf is `(tag form)` or `(tag form lemma)`. If trees begin at line starts, a tree with unbalanced
-    brackets is skipped and its line noted, and so are trees without words.
+    A leaf is `(tag form)` or `(tag form lemma)`. If trees begin at line starts, unbalanced trees are skipped.
 
     Raises InputError, with the line, if brackets are unbalanced in more than one tree of a hundred, contain
     invalid content, or are nested more than 200 deep, and for a tree of more than 2,000 words.
@@ -234,14 +229,9 @@ def punctuation(tree: Node) -> frozenset[int]:
 def scores(pairs: Iterable[tuple[Node, Node | None]]) -> dict[str, Any]:
     """Bracketing scores of (gold, parsed) trees of the same words by EVALB's rules; None: no parse.
 
-    - Words whose gold tag is punctuation are removed from both trees before brackets are counted, and so are
-      brackets that become empty. Punctuation: `, : `` '' .` of the Penn Treebank, and tags
-      that begin with `F` and have no second capital (`Fc`, `fp`) of EAGLES. Other trees keep all words.
-    - Tags (brackets around one word) and the root (`ROOT`, `TOP`, no label) do not count.
-    - A label ends before `-`, `=` or `|`; `PRT` and `ADVP` are the same.
-    - A bracket is right if label, first and last word are those of a gold bracket; each gold bracket once.
-    - Precision, recall and F1 are over all brackets of all sentences, of any length; a text without a parse
-      has no brackets.
+    Words whose gold tag is punctuation (`is_punctuation`) are removed first, with brackets that become empty.
+    Tags and roots do not count. A label ends before `-`, `=` or `|`; `PRT` and `ADVP` are the same.
+    Precision, recall and F1 are over all brackets of all sentences.
 
     Source: Sekine and Collins, EVALB with COLLINS.prm.
     """

@@ -36,12 +36,9 @@ LONGEST: Final = 250  # maximum words of a text with a tree
 
 @dataclass(frozen=True)
 class Parse:
-    """Trees of a text, with their probabilities and grammar.
+    """Trees of a text, best first (none: no tree), with their natural log-probabilities and grammar.
 
-    trees             best first; empty if no grammar gives a tree
-    log_probabilities  natural logarithms of the probability of each tree and its words; an unknown word
-                       counts as its class
-    grammar            `fine`, `plain`, or `none`
+    grammar  `fine`, `plain`, or `none`
     """
 
     trees: tuple[Node, ...]
@@ -80,9 +77,8 @@ class Level:
 class ChartParser:
     """Best trees under the grammar of `counts`.
 
-    A coarse grammar (labels up to a dot, tags by their first two letters) limits the kinds of symbols of each
-    span, and the fine grammar considers only these (Charniak et al. 2006), so that it rarely misses a tree.
-    If a guide allows some tree, its limits on tags and constituent ends apply first.
+    A coarse grammar (labels up to a dot, tags by their first two letters) limits the symbols of each span for
+    the fine one (Charniak et al. 2006). If a guide allows some tree, its limits apply first.
     """
 
     counts: Counts
@@ -121,10 +117,7 @@ class ChartParser:
         return np.array([index[kind_name(symbol)] for symbol in level.grammar.symbols], np.int32)
 
     def parse_all(self, texts: Tokens, n_best: int = 1, hashes: Hashes | None = None) -> Iterator[Parse]:
-        """The best trees of every text, at most `n_best`, within the guide's limits if there is one.
-
-        hashes  attributes of the distinct words (`qe_treebanks.hashed_features`), if known
-        """
+        """The best trees of every text, at most `n_best`, within the guide's limits if there is one."""
         limits = repeat(None) if self.guide is None else self.guide.limits(texts, hashes)
         for i, of_text in zip(range(len(texts)), limits, strict=False):
             yield self.parse(texts.words(i), n_best, of_text)
@@ -191,7 +184,6 @@ Found = tuple[tuple[Node, ...], tuple[float, ...]]
 
 
 def exhaustive(level: Level, words: Sequence[str], n_best: int = 1) -> Found | None:
-    """Trees and their log probabilities under one grammar, without pruning; None if it has none."""
     kinds = np.zeros(len(level.grammar.symbols), np.int32)
     no_limits = np.zeros((0, 0), np.bool_)
     return _searched(level, words, level.emissions(words), n_best, no_limits, kinds, np.inf)

@@ -20,8 +20,8 @@ class Rules(NamedTuple):
     """The rules of a grammar of S symbols; logarithms of probabilities.
 
     A symbol of a span has a base score, of its best expansion by two children or by a word, and a top score,
-    the best of its base (`stay`) and of bases under its chains of single children. Children of rules are
-    tops. Chains never form a cycle. Spans are numbered j (j - 1) / 2 + i for words i <= k < j.
+    the best of its base (`stay`) and of bases under its chains of single children, which form no cycle.
+    Children of rules are tops. Spans are numbered j (j - 1) / 2 + i for words i <= k < j.
 
     starts   (S + 1,) the binary rules with left child B are starts[B]:starts[B + 1]
     parents, rights, scores   (r,) of binary rules
@@ -334,13 +334,10 @@ def _insert(
 def k_best(
     n: int, root: int, k: int, chart: Chart, out_base: Floats, rules: Rules, log_threshold: float
 ) -> tuple[Floats, Nodes, Longs]:
-    """The k best derivations: scores, nodes, and first node (m + 1,) of each, best first.
+    """The k best derivations: scores, nodes in pre-order, and first node (m + 1,) of each, best first.
 
-    Nodes are in pre-order as in `best_derivation`, one derivation after the other. Some derivations that
-    score less than `log_threshold` are missed.
-
-    Every symbol of a span stores its best k derivations. They combine the a-th derivation of one child with
-    the b-th of the other only for a b <= k (Huang and Chiang 2005).
+    Some that score less than `log_threshold` are missed. Every symbol of a span stores its best k
+    derivations, from the a-th of one child and the b-th of the other for a b <= k (Huang and Chiang 2005).
     """
     base, bounds, lists = chart.base, chart.bounds, chart.lists
     rows, size = base.shape

@@ -23,10 +23,7 @@ Chain = tuple[str, tuple[str, ...], str]  # upper symbol, symbols between, botto
 
 @dataclass
 class Counts:
-    """Number of uses of every rule.
-
-    words  (tag symbol, word)
-    """
+    """Number of uses of every rule; `words` has those of (tag symbol, word)."""
 
     binary: Counter[Binary] = field(default_factory=Counter)
     chains: Counter[Chain] = field(default_factory=Counter)
@@ -54,9 +51,6 @@ def counted(trees: Iterable[tuple[Node, int]], vertical: int = 2, horizontal: in
     in order, each given the labels of the last few (horizontal order): Klein and Manning 2003, Accurate
     unlexicalized parsing. Symbols: `NP^S` a constituent, `@NP^S|DT_JJ` the rest of one after some children,
     `/NN^NP` a tag.
-
-    vertical    1: a constituent is its label alone; 2: with the label above it; ...
-    horizontal  number of last children in a symbol
 
     Raises InputError for labels with reserved characters.
     """
@@ -123,14 +117,7 @@ def kind_name(symbol: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A grammar as its symbols, binary rules and unary chains.
-
-    symbols   (S,) names
-    index     name -> place
-    rules     as arrays
-    paths     (c,) the symbols between the top and the bottom of each chain
-    root      place of the root's symbol
-    """
+    """A grammar of S symbols: names, index by name, rules, root, and the symbols inside each chain."""
 
     symbols: tuple[str, ...]
     index: Mapping[str, int]
@@ -140,7 +127,6 @@ class Grammar:
 
 
 def grammar_of(counts: Counts) -> Grammar:
-    """The grammar of relative frequencies, with at most one chain above each expansion."""
     tops, expanded, chained = Counter(counts.roots), Counter[str](), Counter[str]()
     for (a, b, c), n in counts.binary.items():
         expanded[a] += n

@@ -33,11 +33,7 @@ VERSION: Final = digest(_TEMPLATES)  # weights are valid for these features only
 
 
 class Limits(NamedTuple):
-    """Limits on a text of n words.
-
-    kinds  (n, K) possible kinds of tags (`Guide.kinds`) of each word
-    ends   (n,) words after which a constituent of several words can end
-    """
+    """Limits on a text of n words: kinds of tags (n, K), and words (n,) that can end a constituent."""
 
     kinds: Flags
     ends: Flags
@@ -48,9 +44,7 @@ class Guide:
     """A sequence model, trained on a treebank, that labels words with tags and ends of constituents.
 
     A label joins the kind of a word's tag (`kind_name`), and whether a constituent of several words, shorter
-    than the text, ends with the word. Limits come from labels near the best labelling, not from one decision
-    per word as in Roark and Hollingshead 2008, Classifying chart cells for quadratic complexity context-free
-    inference.
+    than the text, ends with the word; unlike in Roark and Hollingshead 2008, several labels remain possible.
     """
 
     model: SequenceModel
@@ -68,7 +62,6 @@ class Guide:
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, hashes: Hashes | None = None) -> Iterator[Limits]:
-        """Limits of each text, from labels near its best labelling; the last word ends a constituent."""
         near = self.model.near(tokens, MARGIN, hashes)
         kinds = self.kinds
         places = np.array([kinds.index(label.removesuffix(_END)) for label in self.model.labels])
@@ -87,7 +80,6 @@ class Guide:
 
     @classmethod
     def load(cls, path: Path, labels: tuple[str, ...]) -> "Guide":
-        """Loads the files of `arrays` from `path`; raises InputError for damaged ones."""
         _storage.check(
             all(label.startswith(TAG) and len(label) > 1 for label in labels), "a label is no tag", path
         )

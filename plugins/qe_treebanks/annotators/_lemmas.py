@@ -16,13 +16,9 @@ Rule = tuple[int, str]  # letters to cut, letters to add
 
 @dataclass(frozen=True, eq=False)
 class Lemmas:
-    """Base forms of words, and suffix rules for other words.
+    """Base forms by (lower-cased form, tag, morphology) or (form, tag, ""), and suffix rules for other words.
 
-    words   (lower-cased form, tag, morphology), or (form, tag, ""), -> base form
     endings  (tag, ending, morphology or "") -> letters to cut and to add
-
-    A word covered by neither is its own base form, and so is one whose base form is capitalised in treebanks
-    (proper nouns), with its case.
     """
 
     words: Mapping[tuple[str, str, str], str]

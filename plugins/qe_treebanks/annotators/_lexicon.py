@@ -19,13 +19,10 @@ _LEAST: Final = 0.003  # minimum probability of a tag, relative to the word's be
 
 
 class Lexicon:
-    """Emissions of the symbols of tags.
+    """Emissions of the symbols of tags, from the uses of (symbol, word).
 
     P(tag | word) is the word's relative frequency, smoothed with that of its class: capitals, digits, hyphens
-    and the last letters, learned from rare words. Bayes' rule converts it to P(word | tag). A tag with a
-    parent (`NN^NP`) has a share of the tag, smoothed in the same way.
-
-    words  (symbol, word) -> uses
+    and the last letters, learned from rare words. Bayes' rule converts it to P(word | tag).
     """
 
     def __init__(self, words: Mapping[tuple[str, str], float]) -> None:
@@ -61,7 +58,6 @@ class Lexicon:
         return self._emissions(word)
 
     def key(self, word: str) -> tuple[str, ...]:
-        """Cache key: the word, its lower case if only that is known, or its class."""
         if word in self._of_word:
             return (word,)
         return (word.lower(),) if word.lower() in self._of_word else classes(word)

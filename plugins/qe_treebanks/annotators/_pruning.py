@@ -77,10 +77,7 @@ def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, acti
 def chart(words: Emissions, rules: Rules, groups: Grouped, beam: float, ends: Flags) -> tuple[Floats, Floats]:
     """Best inside scores (spans, S) of bases and of tops; arguments as for `_cky.inside`.
 
-    Spans with the same end are adjacent, so that whole columns of scores are added and compared: spans i..m
-    with label B and one m..j with label C form those of A for every i before m.
-
-    ends  (n,) words after which a span of several words can end
+    Spans with the same end are adjacent, so that whole columns of scores are added and compared.
     """
     n, size = len(words.starts) - 1, len(rules.stay)
     columns = -(-n // _LANES) * _LANES
@@ -114,11 +111,7 @@ def chart(words: Emissions, rules: Rules, groups: Grouped, beam: float, ends: Fl
 def possible(
     words: Emissions, rules: Rules, groups: Grouped, root: int, beam: float, threshold: float, ends: Flags
 ) -> Flags:
-    """Symbols (spans, S) that have two children or a word in a tree within `threshold` of the best.
-
-    The result is (0, 0) if there is no tree. `beam` is as for `_cky.inside`, spans are numbered as there,
-    `ends` is as for `chart`.
-    """
+    """Symbols (spans, S) in a tree within `threshold` of the best, without chains; (0, 0): no tree."""
     n = len(words.starts) - 1
     base, top = chart(words, rules, groups, beam, ends)
     best = top[span(0, n), root]
@@ -174,13 +167,7 @@ def _downwards(
 
 
 class Restricted(NamedTuple):
-    """A grammar of some of the symbols, with their old and new numbers.
-
-    rules    rules of the remaining symbols, by new numbers
-    symbols  (new S,) the old number of each symbol
-    numbers  (S,) the new number of each symbol; -1: none
-    chains   the old number of each chain
-    """
+    """A grammar of some symbols; old numbers of symbols and chains, new number (S,) of each symbol or -1."""
 
     rules: Rules
     symbols: Ints
@@ -199,11 +186,7 @@ def by_kind(rules: Rules, kinds: Ints) -> Rules:
 
 @njit(cache=True, nogil=True)
 def usable(tags: Ints, rules: Rules, kinds: Ints, pairs: Flags) -> tuple[Flags, Flags]:
-    """Symbols (S,) that can be the base and the top of a span of words with these `tags`.
-
-    kinds  (S,) the kind of each symbol
-    pairs  (kinds,) kinds that any span can have; (0,): all
-    """
+    """Symbols (S,) that can be base, and top, of a span of words with these `tags`; pairs (0,): all."""
     base = np.zeros(len(rules.stay), np.bool_)
     top = np.zeros(len(rules.stay), np.bool_)
     for tag in tags:
@@ -231,13 +214,7 @@ def _reached(symbol: int, base: Flags, top: Flags, rules: Rules) -> None:
 
 
 def restricted(rules: Rules, root: int, tags: Ints, kinds: Ints, allowed: Flags) -> Restricted:
-    """The rules usable for words with these `tags`, and the root; no tree is lost.
-
-    Treebank grammars have thousands of symbols, a sentence some hundreds, so that charts become small and
-    fast.
-
-    allowed  as for `_cky.inside`
-    """
+    """The rules usable for words with these `tags`, and the root; no tree is lost."""
     pairs = allowed.any(axis=0) if len(allowed) else np.zeros(0, np.bool_)
     base, top = usable(tags, rules, kinds, pairs)
     kept = base | top

@@ -115,7 +115,6 @@ def one_pass(
     words: Words, tags: Ids, offsets: Longs, heads: Ids, gold: Ids, order: Longs, model: Linear,
     candidates: Candidates, clock: int,
 ) -> None:  # fmt: skip
-    """Trains on the trees in this order; `clock` is the number of earlier trees."""
     for k in order:
         low, high = offsets[k], offsets[k + 1]
         clock += 1
@@ -129,11 +128,7 @@ def one_pass(
 def label(
     words: Words, tags: Ids, offsets: Longs, heads: Ids, model: Linear, candidates: Candidates, labels: Ids
 ) -> None:
-    """Fills `labels`: the label of the arc that ends in each word.
-
-    Candidates are the labels seen in training with the dependant's part of speech. Features are both words,
-    their neighbours and children, and the labels of the head and the previous sibling.
-    """
+    """Fills `labels` with the label of each word's arc, among those seen with its part of speech."""
     none = np.empty(0, np.int32)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]

@@ -47,7 +47,6 @@ def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any
 
 
 def check(holds: bool, name: str, path: Path) -> None:
-    """Raises InputError that names the violated condition."""
     if not holds:
         raise InputError(f"cannot be used: {name}", location=path, remedy=_REMEDY)
 

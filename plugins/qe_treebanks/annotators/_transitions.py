@@ -180,11 +180,9 @@ def _score_actions(
 
 @njit(cache=True, nogil=True)
 def search(words: Words, model: Linear, width: int, gold: Longs) -> tuple[Longs, Longs, int]:
-    """Beam search.
+    """Beam search: best actions, heads (-1: root), and with `gold` actions the number of steps to update on.
 
-    gold    (2n - 1,) the right actions, for training; empty: none
-    Returns the best actions, their heads (-1: root), and with `gold` the number of steps to update on (0: the
-    right derivation won); the actions are then the best ones at that step.
+    The number is 0 if the right derivation won; otherwise the actions are the best ones at that step.
     """
     n = len(words.marks)
     steps = 2 * n - 1

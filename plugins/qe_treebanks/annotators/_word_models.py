@@ -45,7 +45,6 @@ class Training:
     stage: str = "training"
 
     def steps(self, texts: int, one_pass: Callable[[Longs, int], int]) -> int:
-        """Runs all passes over the texts in random order; `one_pass` receives and returns the steps."""
         random, steps = np.random.default_rng(self.seed), 0
         for epoch in range(self.epochs):
             steps = one_pass(random.permutation(texts), steps)
@@ -84,10 +83,8 @@ class Candidates(NamedTuple):
 class ChoiceModel:
     """A linear model that labels single words, choosing among the labels that a known tag allows.
 
-    labels      (L,) names
-    tags        (T,) names of the limiting tags
-    templates   inputs of each feature; attribute -1 is the tag
-    weights     (2^k + L,)
+    templates  inputs of each feature; attribute -1 is the tag
+    weights    (2^k + L,)
     """
 
     labels: tuple[str, ...]
@@ -97,7 +94,6 @@ class ChoiceModel:
     candidates: Candidates
 
     def predict(self, tokens: Tokens, tags: Ids, hashes: Hashes | None = None) -> Ids:
-        """Index (n_tokens,) into `labels`; `tags` are indices into the model's tags."""
         result = np.empty(len(tokens.ids), np.int32)
         texts = texts_of(tokens, hashes, tag_hashes(self.tags)[tags])
         model = linear(template_array(self.templates), self.weights, len(self.labels))
@@ -153,12 +149,10 @@ def _choice_pass(
 class SequenceModel:
     """Labels a text by Viterbi's algorithm, from hashed features of nearby words and the previous label.
 
-    Source: Collins 2002, Discriminative training methods for hidden Markov models.
-
-    labels       (L,) names
-    templates    inputs of each feature
     weights      (2^k + L,) of feature and label (`qe_treebanks.hashed_features`)
     transitions  (L + 1, L) of a label after another; the last row: at the beginning; minus infinity: never
+
+    Source: Collins 2002, Discriminative training methods for hidden Markov models.
     """
 
     labels: tuple[str, ...]
@@ -171,7 +165,6 @@ class SequenceModel:
         return linear(template_array(self.templates), self.weights, len(self.labels))
 
     def predict(self, tokens: Tokens, hashes: Hashes | None = None) -> Ids:
-        """Label (n_tokens,) of every token, an index into `labels`."""
         result = np.empty(len(tokens.ids), np.int32)
         _predict(texts_of(tokens, hashes), self.linear, self.transitions, result)
         return result
@@ -186,7 +179,6 @@ class SequenceModel:
     def load(
         cls, path: Path, name: str, labels: tuple[str, ...], templates: tuple[Template, ...]
     ) -> "SequenceModel":
-        """Loads the weights `name` and `transitions` from `path`; raises InputError for damaged ones."""
         transitions = _storage.load_array(path, "transitions", np.float32, 2)
         same = transitions.shape == (len(labels) + 1, len(labels))
         _storage.check(same, "transitions have another size", path)
@@ -205,9 +197,8 @@ def fit_sequence(
     tokens: Tokens, gold: Ids, labels: Sequence[str], templates: Sequence[Template], training: Training,
     follows: Flags | None = None,
 ) -> SequenceModel:  # fmt: skip
-    """Fits a model of the labelled tokens.
+    """Fits a model of tokens with labels `gold` (n_tokens,).
 
-    gold     (n_tokens,) index into `labels`
     follows  (L + 1, L) allowed transitions (last row: allowed first labels); None: all
     """
     shape = len(labels) + 1, len(labels)

@@ -87,8 +87,6 @@ class Entities(Annotator):
 def follows(labels: Sequence[str]) -> NDArray[np.bool_]:
     """Allowed transitions (L + 1, L) between labels; the last row marks allowed first labels.
 
-    `I-` only continues its own type.
-
     >>> follows(["O", "B-A", "I-A"]).tolist()
     [[True, True, False], [True, True, True], [True, True, True], [True, True, False]]
     """
@@ -101,8 +99,6 @@ def follows(labels: Sequence[str]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Tagged:
-    """Words of a sentence, and their tags: `B-` or `I-` and a type, `O`."""
-
     words: list[str]
     tags: list[str]
 
@@ -110,8 +106,7 @@ class Tagged:
 def read_entities(files: Sequence[Path]) -> list[Tagged]:
     """Sentences of CoNLL 2002 and 2003 files (a word per line, its tag last), or of CoNLL-U with `NER=`.
 
-    Tags of the older scheme, in which `I-` can begin an entity, are converted to `B-` and `I-`. Raises
-    InputError, with file and line, for other tags and files without a sentence.
+    Raises InputError, with file and line, for other tags and files without a sentence.
     """
     sentences = [sentence for file in files for sentence in _read(file)]
     if not sentences:
@@ -178,13 +173,9 @@ def normalised(tags: Sequence[str]) -> list[str]:
 
 
 def scores(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, Any]:
-    """Precision, recall and F1 of (gold, predicted) tags of texts, over all types and per type.
+    """Precision, recall and F1 of (gold, predicted) tags, over all types and per type, as by conlleval.
 
-    As in the script conlleval of the CoNLL tasks (Tjong Kim Sang 2002), an entity is right if its first word,
-    last word and type are, and 0 / 0 is 0.
-
-    >>> scores([(["B-PER", "I-PER", "O"], ["B-PER", "O", "O"])])["f1"]
-    0.0
+    Source: Tjong Kim Sang 2002; 0 / 0 is 0.
     """
     right: Counter[str] = Counter()
     gold: Counter[str] = Counter()
