@@ -1,13 +1,16 @@
 """The examples of the guides, at their places in a copy of the project, pass what CI asks."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES = "".join((ROOT / name).read_text("utf-8") for name in ("CONTRIBUTING.md", "docs/extending.md"))
@@ -31,17 +34,42 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def run(project: Path, *command: str) -> str:
-    """What a tool printed. Its exit code is asserted."""
-    places = os.pathsep.join(
-        [str(project), str(project / "plugins"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
+def run(project: Path, *command: str, site: Path | None = None) -> str:
+    """What a tool printed. Its exit code is asserted. `site` is a folder of installed packages."""
+    folders = [project, project / "plugins", site, os.environ.get("PYTHONPATH")]
+    places = os.pathsep.join(str(folder) for folder in folders if folder)
     environment = {**os.environ, "PYTHONPATH": places}
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+@pytest.mark.slow
+def test_the_extractors_of_the_guides_train_beside_what_init_writes(project: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "acme_qe-1.0.dist-info").mkdir(parents=True)
+    settings = tomllib.loads(PLUGIN["plugin/pyproject.toml"])["project"]
+    entries = settings["entry-points"]["mtqe.extractor"]
+    lines = ["[mtqe.extractor]", *(f"{name} = {place}" for name, place in entries.items())]
+    (site / "acme_qe-1.0.dist-info" / "entry_points.txt").write_text("\n".join(lines))
+    (site / "acme_qe-1.0.dist-info" / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {settings['name']}\nVersion: 1.0\n"
+    )
+    (site / "acme_qe.py").write_text(PLUGIN["plugin/acme_qe.py"])
+    table = [f"a word {row}\tein Wort{'!' * (row % 4)} {row}\t{row % 4 / 4}" for row in range(60)]
+    (tmp_path / "mine.tsv").write_text("\n".join(["source\ttarget\tscore", *table]) + "\n", "utf-8")
+    data, experiment, own = tmp_path / "mine.tsv", tmp_path / "mine.yaml", "acme-qe:exclamations"
+    direction = ("--higher-is-better", "--source-language", "en", "--target-language", "de")
+    run(project, "qe", "init", str(data), *direction, "-o", str(experiment), site=site)
+    content = yaml.safe_load(experiment.read_text("utf-8"))
+    content["features"] += ["long_words", own]
+    experiment.write_text(yaml.safe_dump(content | {"tracking": "off"}), "utf-8")
+    options = ("--set", "search.trials=2")
+    run(project, "qe", "train", str(experiment), *options, "-o", str(tmp_path / "out"), site=site)
+    names = json.loads((tmp_path / "out" / "report.json").read_text())["features"]["names"]
+    assert {"share_of_long_words_target", "acme-qe.exclamations.exclamations_target"} < {*names}
 
 
 def test_the_guides_have_an_example_of_every_kind() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import (
     entry_point,
+    foreign_names,
     is_foreign,
     is_importable,
     not_installed,
@@ -65,6 +66,11 @@ class Catalogue(Generic[T]):
     def names(self) -> tuple[str, ...]:
         """All known names, sorted; nothing is imported but the package itself."""
         return tuple(sorted(self._locations))
+
+    @property
+    def foreign(self) -> list[str]:
+        """The names of other distributions that are installed; nothing of them is imported."""
+        return foreign_names(self.group) if self._plugins else []
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such an entry; nothing of a distribution is imported."""
@@ -188,7 +194,10 @@ class Catalogue(Generic[T]):
         return cast(type[T], defined[0])
 
     def _foreign(self, name: str) -> type[T]:
-        kind = entry_point(self.noun, self.group, name).load()
+        try:
+            kind = entry_point(self.noun, self.group, name).load()
+        except (ImportError, AttributeError) as error:
+            raise InputError(f"the {self.noun} '{name}' cannot be loaded: {error}") from error
         if not (inspect.isclass(kind) and issubclass(kind, self.base)):
             raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
         return cast(type[T], kind)

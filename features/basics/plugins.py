@@ -96,6 +96,14 @@ def entry_point(noun: str, group: str, name: str) -> "EntryPoint":
     return entries[own]
 
 
+def foreign_names(group: str) -> list[str]:
+    """`DISTRIBUTION:NAME` of all entry points of other distributions; nothing of them is imported."""
+    from importlib.metadata import entry_points
+
+    found = ((entry.dist.name, entry.name) for entry in entry_points(group=f"mtqe.{group}") if entry.dist)
+    return sorted(f"{home}{SEPARATOR}{name}" for home, name in found if home != _OWN)
+
+
 def versions_of(names: Iterable[str]) -> dict[str, str]:
     """Distribution -> installed version, of those that foreign names belong to."""
     homes = {name.partition(SEPARATOR)[0] for name in names if is_foreign(name)}

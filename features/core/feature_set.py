@@ -15,7 +15,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
-from features.basics.plugins import own_entries, package_folders
+from features.basics.plugins import SEPARATOR, is_foreign, own_entries, package_folders
 from features.basics.short_repr import short_repr
 from features.core.bundle import Bundle
 from features.core.columns import leaving_out
@@ -63,7 +63,7 @@ def from_variant(name: str) -> dict[str, Any]:
     >>> from_variant("word_quality:knowledge=pretrained+predictor")
     {'kind': 'word_quality', 'knowledge': ['pretrained', 'predictor']}
     """
-    kind, *given = name.split(":")
+    kind, *given = [name] if name in EXTRACTORS else name.split(":")
     settings = dict[str, Any](part.partition("=")[::2] for part in given)
     lists = Configured(EXTRACTORS.get(kind), settings, "").lists
     config = {key: value.split("+") if key in lists else value for key, value in settings.items()}
@@ -138,9 +138,10 @@ def _check_type(value: Any, hint: Any, name: str, location: str) -> None:
 class FeatureSet:
     """Extractors in order: `configs[i]` made `extractors[i]`.
 
-    Columns of `trees` follow the features. A config's `only` keeps the columns of that extractor that match
-    one of its patterns (`*` and `?` as in file names), in the extractor's order. Raises InputError if two
-    extractors give the same column, or a pattern matches none.
+    Columns of extractors of other distributions begin with their family (`acme-qe.NAME.COLUMN`), so that they
+    are never ours. Columns of `trees` follow the features. A config's `only` keeps the columns of that
+    extractor that match one of its patterns (`*` and `?` as in file names), in the extractor's order. Raises
+    InputError if two extractors give the same column, or a pattern matches none.
     """
 
     configs: tuple[Mapping[str, Any], ...]
@@ -175,8 +176,8 @@ class FeatureSet:
     @cached_property
     def _indices(self) -> list[list[int]]:
         chosen = []
-        for config, extractor in zip(self.configs, self.extractors, strict=True):
-            names, patterns = extractor.names, config.get("only")
+        for i, config in enumerate(self.configs):
+            names, patterns = [feature.name for feature in self._features_of(i)], config.get("only")
             if patterns is None:
                 chosen.append(list(range(len(names))))
                 continue
@@ -190,8 +191,13 @@ class FeatureSet:
             chosen.append(kept)
         return chosen
 
+    def _features_of(self, i: int) -> Sequence[Feature]:
+        kind, features = self.configs[i]["kind"], self.extractors[i].features
+        family = kind.replace(SEPARATOR, ".")
+        return [replace(f, name=f"{family}.{f.name}") for f in features] if is_foreign(kind) else features
+
     def kept_features(self, i: int) -> list[Feature]:
-        features = self.extractors[i].features
+        features = self._features_of(i)
         return [features[k] for k in self._indices[i]]
 
     def keep(self, i: int, block: FloatArray) -> FloatArray:
@@ -275,7 +281,7 @@ class FeatureSet:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            with leaving_out(set(extractor.names) - {feature.name for feature in self.kept_features(i)}):
+            with leaving_out({name for k, name in enumerate(extractor.names) if k not in self._indices[i]}):
                 blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.plugins import load_own
+from features.basics.plugins import is_foreign, load_own
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.feature_set import FeatureSet, check_files, parts_needed
+from features.core.feature_set import FeatureSet, check_files, checked, parts_needed
 from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
@@ -216,6 +216,7 @@ def prepare(
     dataset = reading.translated(dataset, experiment, cache, progress)
     rows = reading.rows_of(plan, dataset, calibrating)
     feature_set, bundle, part_features = build(plan, rows, cache, progress)
+    _check_foreign(feature_set, rows.training.segments)
     extraction = Extraction(
         feature_set, cache, section.fold_by, section.block, section.seed, progress=progress,
         clock=clock or Clock(), part_features=part_features,
@@ -312,6 +313,21 @@ def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, variants: Sequ
             remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
         )
     return extractor.with_out_of_fold(OutOfFold(texts.parts, variants))
+
+
+def _check_foreign(feature_set: FeatureSet, segments: Segments) -> None:
+    """Runs extractors of other distributions on no row and on one: a mistake shows before the search."""
+    for config, extractor in zip(feature_set.configs, feature_set.extractors, strict=True):
+        if not is_foreign(config["kind"]) or isinstance(extractor, FittedExtractor):
+            continue
+        for batch, rows in (("an empty batch", []), ("one row", [0])):
+            try:
+                checked(extractor, segments.take(rows))
+            except Exception as error:  # code of others may raise anything
+                raise InputError(
+                    f"the extractor '{config['kind']}' fails on {batch}: {type(error).__name__}: {error}",
+                    remedy="its `extract` must give float64 (n_segments, n_features), also for n = 0",
+                ) from error
 
 
 def _check_parses(experiment: Experiment, dataset: Dataset, training: Split, extraction: Extraction) -> None:

@@ -161,7 +161,8 @@ def test_the_plugin_of_the_guide_is_installed_and_used(installed: Path, tmp_path
         "made = FeatureSet.make([{'kind': 'acme-qe:exclamations'}], None)\n"
         "print(made.extract(Segments(('a',), ('b!',), en, en, ('1',))).to_dict('list'))"
     )
-    assert run(installed, tmp_path, "python", "-c", script) == "{'exclamations_target': [1.0]}\n"
+    expected = "{'acme-qe.exclamations.exclamations_target': [1.0]}\n"
+    assert run(installed, tmp_path, "python", "-c", script) == expected
 
 
 @pytest.mark.slow

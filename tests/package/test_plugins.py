@@ -11,10 +11,11 @@ import pytest
 
 import qe
 from features.basics.errors import InputError
-from features.core.feature_set import EXTRACTORS
+from features.core.feature_set import EXTRACTORS, FeatureSet
 from qe.learning.learner import LEARNERS
 from qe.statistics.metric import METRICS
-from tests.factories import refuses
+from tests.factories import qe as command
+from tests.factories import refuses, segments
 
 MODULE = '''
 from dataclasses import dataclass
@@ -46,6 +47,12 @@ class Exclamations(Extractor):
     def extract(self, segments):
         return np.array([text.count("!") for text in segments.target], float).reshape(-1, 1)
 
+@dataclass(frozen=True)
+class Flat(Exclamations):
+    """The same, in one dimension if there is no row."""
+    def extract(self, segments):
+        return np.array([[text.count("!")] for text in segments.target], float)
+
 NOT_ONE = 3
 '''
 ENTRIES = """[mtqe.learner]
@@ -55,6 +62,8 @@ wrong = acme_qe:NOT_ONE
 twice = acme_qe:Twice
 [mtqe.extractor]
 exclamations = acme_qe:Exclamations
+flat = acme_qe:Flat
+lost = acme_qe:Lost
 """
 
 
@@ -81,7 +90,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("acme_qe", None)
 
 
-def trained(folder: Path) -> Any:
+def trained(folder: Path, extractor: str = "exclamations") -> Any:
     rng = np.random.default_rng(0)
     texts = ["a " * rng.integers(2, 9) + "!" * rng.integers(0, 4) for _ in range(60)]
     table = pd.DataFrame(
@@ -89,7 +98,7 @@ def trained(folder: Path) -> Any:
     )
     data = qe.Dataset.from_frame(table, source_language="en", target_language="de", higher_is_better=True)
     settings = {
-        "name": "foreign", "features": ["surface", "acme-qe:exclamations"], "split": {"folds": 3},
+        "name": "foreign", "features": ["surface", f"acme-qe:{extractor}"], "split": {"folds": 3},
         "learner": {"kind": "acme-qe:huber"}, "search": {"objective": "acme-qe:twice"}, "tracking": "off",
         "evaluation": {"samples": 100, "robustness": False}, "guard": False,
     }  # fmt: skip
@@ -99,7 +108,7 @@ def trained(folder: Path) -> Any:
 @pytest.mark.slow
 def test_an_experiment_names_strategies_of_a_distribution(site: Path, tmp_path: Path) -> None:
     outcome, table = trained(tmp_path)
-    assert "exclamations" in outcome.report["features"]["names"]
+    assert "acme-qe.exclamations.exclamations" in outcome.report["features"]["names"]
     values = outcome.report["search"]["best_values"]["acme-qe:twice"]
     folds = outcome.report["search"]["fold_values"]["acme-qe:twice"]
     assert values == pytest.approx(np.mean(folds))
@@ -143,3 +152,27 @@ def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
     with pytest.raises(InputError) as told:
         qe.check_experiment(qe.load_experiment({**settings, **data}))
     assert all(part in str(told.value) for part in ("acme-qe", "'acme', which", "'a', which"))
+
+
+def test_an_extractor_of_a_distribution_is_checked_before_the_search(site: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"the extractor 'acme-qe:flat' fails on an empty batch: TypeError: Flat"
+    ):
+        trained(tmp_path, "flat")
+    assert not (tmp_path / "out").exists()
+
+
+def test_extractors_of_distributions_are_listed_and_described(site: Path) -> None:
+    listed = command("features", "list").out
+    assert "acme-qe:exclamations" in listed and "How many exclamation marks the target has." in listed
+    assert "the extractor 'acme-qe:lost' cannot be loaded" in " ".join(listed.split())
+    described = command("features", "describe", "acme-qe:exclamations")
+    assert described.code == 0 and "acme-qe.exclamations.exclamations" in described.out
+    assert "did you mean 'acme-qe:exclamations'" in command("features", "describe", "acme-qe:exclamation").err
+
+
+def test_columns_of_distributions_are_chosen_by_the_names_that_are_described(site: Path) -> None:
+    config = {"kind": "acme-qe:exclamations", "only": ["acme-qe.exclamations.*"]}
+    made = FeatureSet.make([config], None)
+    assert made.names == ["acme-qe.exclamations.exclamations"]
+    assert made.extract(segments("a", "b !")).to_numpy().tolist() == [[1.0]]

@@ -60,12 +60,21 @@ class Set:
 
 
 def families(costs: FeatureCosts) -> list[Family]:
-    return [_family(name, costs) for name in EXTRACTORS.names]
+    """All feature families, by name, with their costs; those of other distributions come last."""
+    return [_family(name, costs) for name in (*EXTRACTORS.names, *EXTRACTORS.foreign)]
 
 
 def summaries() -> dict[str, str]:
-    """Name -> first sentence of all feature families; no extractor is imported."""
-    return {name: _summary(EXTRACTORS.documentation(name)) for name in EXTRACTORS.names}
+    """Name -> first sentence of all feature families; only extractors of other distributions are imported."""
+    own = {name: _summary(EXTRACTORS.documentation(name)) for name in EXTRACTORS.names}
+    return own | {name: _foreign_summary(name) for name in EXTRACTORS.foreign}
+
+
+def _foreign_summary(name: str) -> str:
+    try:
+        return _summary(inspect.getdoc(EXTRACTORS.get(name)) or "")
+    except InputError as error:
+        return str(error)
 
 
 def sets(costs: FeatureCosts) -> list[Set]:
@@ -79,22 +88,20 @@ def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set
     whose features depend on parameters without a default has none here.
     """
     costs = costs or FeatureCosts.load()
-    if name.partition(":")[0] in EXTRACTORS.names:
+    if name.partition(":")[0] in EXTRACTORS.names or name in EXTRACTORS:
         family = _family(name, costs)
         return family, [] if family.parameters else columns_of([from_variant(name)])
     if name in set_names():
         return _set(name, costs), columns_of(expand([{"set": name}]))
     if name in own_entries(EXTRACTORS.group):
         raise EXTRACTORS.unknown(name)
-    hint = did_you_mean(name, [*EXTRACTORS.names, *set_names()])
-    raise InputError(
-        f"unknown family or set '{name}'",
-        remedy=f"families: {', '.join(EXTRACTORS.names)}; sets: {', '.join(set_names())}{hint}",
-    )
+    kinds, sets = [*EXTRACTORS.names, *EXTRACTORS.foreign], set_names()
+    known = f"families: {', '.join(kinds)}; sets: {', '.join(sets)}{did_you_mean(name, [*kinds, *sets])}"
+    raise InputError(f"unknown family or set '{name}'", remedy=known)
 
 
 def _family(name: str, costs: FeatureCosts) -> Family:
-    kind, *given = name.split(":")
+    kind, *given = [name] if name in EXTRACTORS else name.split(":")
     family: type[Any] = EXTRACTORS.get(kind)
     documentation = inspect.getdoc(family) or ""
     entries = fields(family) if is_dataclass(family) else ()
