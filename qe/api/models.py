@@ -94,6 +94,7 @@ class LoadedModel:
         return convert_like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
 
     def summary(self) -> Table:
+        """The model, and its folder."""
         table = self.model.summary()
         return replace(table, rows=[*table.rows, ("folder", str(self.folder))])
 
@@ -147,11 +148,7 @@ def _local_folder(model: str) -> Path:
 
 
 def is_current(model: str, registered: str, fingerprint: str) -> bool:
-    """Whether a model that was loaded is what a path or an MLflow URI names still.
-
-    registered   `NAME/VERSION` of the one that was loaded; empty if it is not from the registry
-    fingerprint  its identity
-    """
+    """Whether a loaded model, by its `NAME/VERSION` or fingerprint, is still what `model` names."""
     if is_uri(model):
         from qe.tracking.logged_models import registered_now
 
@@ -162,7 +159,6 @@ def is_current(model: str, registered: str, fingerprint: str) -> bool:
 
 
 def is_uri(model: str) -> bool:
-    """Whether a model is named by an MLflow URI, and not by a path."""
     return "://" in model or model.startswith(("models:/", "runs:/"))
 
 

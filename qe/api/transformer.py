@@ -132,5 +132,6 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """(k,) the names of the columns."""
         check_is_fitted(self, "feature_set_")
         return np.asarray(self.feature_set_.names, dtype=object)

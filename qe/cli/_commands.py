@@ -97,11 +97,7 @@ def _shared() -> dict[str, Entry]:
 
 
 def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callable[..., None]:
-    """The function as a command for Typer, with --threads, --plots if it draws, and --overwrite if it writes.
-
-    When called, it raises InputError for an output that exists without --overwrite, that is an input, or that
-    cannot be written.
-    """
+    """The function as a command for Typer, with --threads, --plots and --overwrite where they apply."""
     path = verb if name == verb else f"{verb} {name}"
     text, entries = described_options(function.__doc__ or "")
     given = inspect.signature(function, eval_str=True).parameters.values()

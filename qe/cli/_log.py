@@ -25,7 +25,6 @@ def is_json(arguments: Sequence[str]) -> bool:
 
 
 def event(name: str, stream: TextIO | None = None, **values: Any) -> None:
-    """Writes a line: what happened, when, and what is known of it."""
     import json
 
     time_of = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -34,8 +33,6 @@ def event(name: str, stream: TextIO | None = None, **values: Any) -> None:
 
 
 class TextLog:
-    """Sentences for people."""
-
     def __init__(self, verb: str) -> None:
         self.verb = verb
 
@@ -60,7 +57,6 @@ class JsonLog:
         self.verb = verb
 
     def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
-        """A note or a warning; also with `quiet`."""
         self.event(kind, message=text)
 
     def event(self, name: str, **values: Any) -> None:

@@ -396,5 +396,4 @@ def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
 
 
 def write_drift(path: Path, report: DriftReport | None) -> None:
-    """The drift report as JSON; `null` where no row could be scored."""
     write_json(path, None if report is None else report.to_json())

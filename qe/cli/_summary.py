@@ -17,7 +17,6 @@ from qe.training.train import Outcome
 
 
 def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
-    """The figures of a run compared with its baselines, the best parameters, and where to look."""
     report = outcome.report
     if outcome.unchanged:
         say(f"{outcome.output} is finished: the same experiment made it; --overwrite repeats it")

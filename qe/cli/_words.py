@@ -51,7 +51,6 @@ def check_options(options: WordOptions) -> None:
 def evaluate_tag_files(
     gold: Path, systems: Sequence[str], options: WordOptions, quiet: bool
 ) -> dict[str, WordReport]:
-    """Part (words, gaps, source) -> its report."""
     parts = _parts(gold, systems, cast(Layout, options.layout))
     if options.source_gold is not None:
         parts |= _parts(options.source_gold, _of_source(systems, options.source_predictions or ()), "source")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 
 class Distribution(ABC):
-    """Base of `FloatRange`, `IntRange` and `Choice`."""
-
     @property
     @abstractmethod
     def ends(self) -> tuple[Any, ...]:

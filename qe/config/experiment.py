@@ -561,6 +561,7 @@ class Experiment(Section):
         return {key: values["dataset"] if key == "dataset" else value for key, value in given.items()}
 
     def summary(self) -> Table:
+        """The sections that it states."""
         stated = (name for name in type(self).model_fields if name in self.model_fields_set - {"name"})
         rows = [(name, in_short(getattr(self, name))) for name in stated]
         return entries("experiment", self.name, rows)

@@ -17,11 +17,7 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 
 
 def extended(content: Mapping[str, Any], location: Path, located: Located) -> tuple[Keys, list[Path]]:
-    """The keys of an experiment on top of those it extends, and the extended files, nearest first.
-
-    `location` is the experiment's own file, or the folder where its paths start; `located` is called with the
-    keys of an extended file and its folder. Raises InputError for files that extend each other in a circle.
-    """
+    """The keys of an experiment on top of those it extends, and the extended files, nearest first."""
     chain = [(location if location.is_dir() else location.parent, dict(content))]
     files = list[Path]()
     for path in _bases(chain, location):
@@ -121,7 +117,11 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
 
 
 def _name(entry: Any) -> str:
-    """The kind of an entry in a list of features; a set has braces."""
+    """The kind of an entry in a list of features; a set has braces.
+
+    >>> [_name(entry) for entry in ("lm", {"kind": "lm", "only": ["a"]}, {"set": "tcd45"})]
+    ['lm', 'lm', '{set: tcd45}']
+    """
     if isinstance(entry, dict) and "set" in entry:
         return f"{{set: {entry['set']}}}"
     return str(entry.get("kind") if isinstance(entry, dict) else entry)

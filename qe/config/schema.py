@@ -26,7 +26,6 @@ class Section(BaseModel):
 
 
 def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> Checked:
-    """The settings of a file. Raises InputError with every wrong key, and the known ones."""
     try:
         return model.model_validate(content)
     except ValidationError as error:

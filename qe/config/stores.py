@@ -160,7 +160,6 @@ def _check_lock(path: Path, location: object) -> None:
 
 
 def read_tables(path: Path, options: str = "") -> set[str]:
-    """Names of the tables of an SQLite database."""
     import sqlite3
 
     for mode in ("ro", "rw"):

@@ -44,7 +44,6 @@ class Judgement:
 
 
 def is_appraise(path: Path) -> bool:
-    """Whether the first line is a judgement: annotator, system, item, type, two languages, score."""
     try:
         fields = next(read_lines(path), "").split(",")
     except InputError:  # told by who reads it as a table
@@ -56,11 +55,9 @@ def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], st
     """Judgements of translations, and a sentence on those that are left out (empty if none).
 
     Left out are whole documents, control items, tutorials, documents that fill up a batch (`#incomplete`,
-    `#duplicate`), and earlier answers of an annotator to the same item: the latest counts.
-
-    pair  of languages, as the file has it (`eng-deu`); may be left out if there is only one
-
-    Raises InputError, with file and line, for lines of another form, and for an unknown pair.
+    `#duplicate`), and earlier answers of an annotator to the same item: the latest counts. `pair` is needed
+    if there are several. Raises InputError, with file and line, for lines of another form, and for an unknown
+    pair.
     """
     every = list(_rows(path))
     counts = Counter(_exclusion(row) for row in every)
@@ -111,10 +108,7 @@ def _rows(path: Path) -> Iterator[Judgement]:
 
 
 def standardised(rows: Sequence[Judgement]) -> list[float]:
-    """Scores standardised by annotator: less the mean, divided by the standard deviation.
-
-    Scores of an annotator who always gave the same one are NaN.
-    """
+    """Scores standardised by annotator; NaN for an annotator who always gave the same one."""
     own: dict[str, list[float]] = {}
     for row in rows:
         own.setdefault(row.annotator, []).append(row.score)

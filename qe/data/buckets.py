@@ -17,16 +17,11 @@ _ONCE = 1  # a word is rare if it occurs at most so often
 
 
 def word_counts(lines: Iterable[str]) -> FloatArray:
-    """(n,) words between blanks."""
     return np.array([len(line.split()) for line in lines], np.float64)
 
 
 def rare_shares(lines: Sequence[str], corpus: Iterable[str] | None = None) -> FloatArray:
-    """(n,) share of rare words in percent: those that occur at most once in the corpus, or else in the lines.
-
-    >>> rare_shares(["a b", "a a c c"]).tolist()
-    [50.0, 0.0]
-    """
+    """(n,) share of words in percent that occur at most once in the corpus, or else in the lines."""
     words = [line.lower().split() for line in lines]
     known = words if corpus is None else (line.lower().split() for line in corpus)
     counts = Counter(word for line in known for word in line)
@@ -60,7 +55,6 @@ def by_quality(columns: Sequence[FloatArray], side: str, count: int = BANDS) -> 
 
 
 def read_quality(paths: Sequence[Path], count: int = BANDS) -> Buckets:
-    """Bands of the mean of several files of predictions."""
     names = ", ".join(path.name for path in paths)
     return by_quality(
         [read_predictions(path).scores for path in paths], f"predicted quality ({names})", count

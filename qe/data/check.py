@@ -48,9 +48,7 @@ class Judges:
                     numbers only; None if undefined
     deviation       largest distance between the label and the (weighted) mean of the judges
     alpha           level (ordinal, interval) -> Krippendorff's alpha of all judges; None if undefined
-    weights         by standard deviation, as `qe.data.judges` has them
-    far_apart       segments whose judges differ by more than 1; both None for fewer than two judges, and on
-                    scales that are open or wider than 10
+    far_apart       segments whose judges differ by more than 1; None for one judge and on wide scales
     """
 
     summaries: tuple[ValueSummary, ...]
@@ -116,9 +114,7 @@ class DataReport:
 def check(path: Path, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> DataReport:
     """Reads the dataset at `path`, past defects if possible, and describes it.
 
-    Without `format_name` the format is guessed from what is there.
-
-    Raises InputError if the settings or the layout are wrong.
+    Without `format_name` the format is guessed. Raises InputError if the settings or the layout are wrong.
     """
     format_name = format_name or guess_format(path)
     reading = Reading(path, tolerant=True)
@@ -161,11 +157,7 @@ def guess_format(path: Path) -> str:
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """`key=value` and `key.key=value`, the values read as YAML, as nested keys.
-
-    >>> parse_settings(["pair=en-de", "label.low=1"])
-    {'pair': 'en-de', 'label': {'low': 1}}
-    """
+    """`key=value` and `key.key=value`, the values read as YAML, as nested keys."""
     options: dict[str, Any] = {}
     for setting in settings:
         override(options, setting)

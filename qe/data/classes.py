@@ -37,9 +37,6 @@ def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
     """The two classes of the labels, as written, and whether the second is the better one (None: unknown).
 
     None if most labels are of no two known classes. Numbers are classes where all of them are 0 or 1.
-
-    >>> classes_of(["NOT", "ERR", "n/a"]), classes_of(["true", "false"]), classes_of(["0.5", "1", "0"])
-    ((('NOT', 'ERR'), False), (('false', 'true'), None), None)
     """
     counted = Counter(text.strip() for text in texts if text.strip())
     written = {text.casefold(): text for text in reversed(counted)}
@@ -53,11 +50,7 @@ def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
 
 
 def unknown_pair(texts: Iterable[str]) -> Pair | None:
-    """The two words that all labels consist of, if no table of classes knows them.
-
-    >>> unknown_pair(["sí", "no", "", "no"]), unknown_pair(["1", "x"])
-    (('no', 'sí'), None)
-    """
+    """The two words that all labels consist of, if no table of classes knows them."""
     words = {text.strip().casefold(): text.strip() for text in texts if text.strip()}
     first, *others = sorted(words.values()) or [""]
     is_pair = len(others) == 1 and not any(any(c.isdigit() for c in word) for word in words)
@@ -65,11 +58,7 @@ def unknown_pair(texts: Iterable[str]) -> Pair | None:
 
 
 def numbers_of(texts: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Labels as 0 and 1; what is of neither class stays as it is.
-
-    >>> numbers_of(["ok", "BAD", "?"], ("OK", "BAD"))
-    ['0', '1', '?']
-    """
+    """Labels as 0 and 1; what is of neither class stays unchanged."""
     number = {name.strip().casefold(): str(value) for value, name in enumerate(classes)}
     return [number.get(text.strip().casefold(), text) for text in texts]
 

@@ -125,11 +125,7 @@ def make_split(
     judge_range: tuple[float | None, float | None] = (None, None),
     compute_hter: bool = False,
 ) -> Split:
-    """Makes a split from its columns; default ids are `NAME-1`, `NAME-2`, ...
-
-    With `compute_hter`, missing scores are the HTER of target against post-edit. Raises InputError if source
-    or target is missing, or columns differ in length.
-    """
+    """Makes a split from its columns; `compute_hter` fills missing scores from the post-edits."""
     for required in ("source", "target"):
         if required not in columns:
             raise InputError(

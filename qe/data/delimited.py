@@ -38,12 +38,7 @@ _MOST_FOREIGN = (
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """Settings of a delimited file; None is detected.
-
-    delimiter  a character, or a name of `DELIMITERS`
-    quoting    whether double quotes delimit fields (RFC 4180)
-    escape     a character before quotes and delimiters that are text, such as a backslash
-    """
+    """Settings of a delimited file (None is detected); `escape` is before quotes that are text."""
 
     delimiter: str | None = None
     quoting: bool | None = None
@@ -118,7 +113,6 @@ class Dialect:
         return ""
 
     def lines(self, path: Path) -> Iterator[str]:
-        """The lines of a plain or gzip file."""
         return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
 
 
@@ -256,7 +250,6 @@ def _beginning(path: Path) -> bytes:
 
 
 def detect_dialect(sample: bytes, kind: str, wanted: CsvOptions) -> Dialect:
-    """The dialect of a file that begins with these bytes, or consists of them if they are few."""
     wanted.check()
     complete = len(sample) <= _SAMPLE
     encoding = wanted.encoding or _encoding(sample if complete else sample[: _SAMPLE - 3])

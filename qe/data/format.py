@@ -71,7 +71,6 @@ class Format(ABC):
 
 @cache
 def examples() -> Mapping[str, Example]:
-    """Name of a format -> its example; some have none."""
     content = yaml.safe_load(resources.files("qe.data.formats").joinpath("examples.yaml").read_text("utf-8"))
     return {name: Example(**entry) for name, entry in content.items()}
 
@@ -80,14 +79,13 @@ FORMATS: Catalogue[Format] = Catalogue("qe.data.formats", Format, "format")
 
 
 def make_format(name: str, options: Mapping[str, Any]) -> Format:
-    """The format `name` with the given keys of `dataset:`."""
     for error in option_errors(name, options):
         raise error
     return FORMATS.get(name)(**options)
 
 
 def option_names(name: str) -> tuple[str, ...]:
-    """The keys of `dataset:` that a format has. Raises InputError for an unknown format."""
+    """The keys of `dataset:` that a format has."""
     return tuple(entry.name for entry in fields(FORMATS.get(name)) if entry.init)  # type: ignore[arg-type]
 
 

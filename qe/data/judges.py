@@ -109,6 +109,7 @@ class JudgedLabels:
     excluded: NDArray[np.bool_]
 
     def table(self) -> pd.DataFrame:
+        """One row per segment: id (from 1), label, difference of the judges, whether it is excluded."""
         return pd.DataFrame(
             {
                 "id": range(1, len(self.scores) + 1),
@@ -119,6 +120,7 @@ class JudgedLabels:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """Segments, excluded ones, weights, mean and standard deviation of the labels."""
         labels = self.scores[np.isfinite(self.scores)]
         return {
             "segments": len(self.scores),
@@ -172,12 +174,10 @@ def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERE
 
 
 def judge_weights(judges: FloatArray) -> FloatArray:
-    """(j,) weights of judges from (n, j) scores: ranks of their standard deviations, over the sum.
+    """(j,) weights of judges from (n, j) scores: ranks of their standard deviations, over the sum of the
+    ranks.
 
     Judges with equal deviations share their weights; NaN is left out. Source: findings of WMT12, 6.1.
-
-    >>> judge_weights(np.array([[2.0, 1], [3, 3], [4, 5]])).round(3).tolist()
-    [0.333, 0.667]
     """
     deviations = np.array([np.std(column[np.isfinite(column)]) for column in judges.T])
     ranks = rankdata(np.round(deviations, 12))

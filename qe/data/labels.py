@@ -28,9 +28,8 @@ _BATCH = 1000  # segments labelled at a time
 def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
     """(n,) HTER: edits from translation to post-edit, per post-edit word; lower is better.
 
-    Not cut off at 1 (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit.
-
-    Source: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
+    Not cut off at 1. Case does not count, as in tercom's default. NaN for an empty post-edit. Source: Snover
+    et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
     """
     return ter(target.lower(), post_edit.lower()).rates
 
@@ -98,8 +97,7 @@ class PostEditLabels:
         """All segments together, as JSON values.
 
         counts, blocks  by class: `extra` in the translation, the others in the post-edit
-        rates           by class, as in the source: `missing` per post-edit word; the others counted in the
-                        translation, per word of it (for `blocks`: block_rates)
+        rates           by class: `missing` per post-edit word; the others per word of the translation
         hter            all edits by all words of the post-edits
         """
         counts, blocks, _ = self._by_class()

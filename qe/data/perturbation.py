@@ -68,8 +68,6 @@ def perturbed(
 ) -> tuple[Segments, NDArray[np.int64]]:
     """The segments that the perturbation changes, and their row numbers in `segments`.
 
-    All other columns stay. A row gives the same change for the same texts and seed.
-
     >>> segments = Segments(("a b .", "c"), ("x y .", "z"))
     >>> changed, rows = perturbed(segments, "three_times")
     >>> changed.target, rows.tolist()

@@ -34,13 +34,7 @@ _REMEDY = "fetch the dataset again into another folder"
 
 @dataclass(frozen=True)
 class Download:
-    """A file or an archive (.tar.gz, .zip) under the base URL.
-
-    files  (SHA-256, path in the dataset's folder); members of an archive are found by their checksums; empty
-           if checksums are not published
-    into   without checksums: the folder for the content (without the archive's outermost folder); its
-           checksums are recorded at the first download and checked at later ones
-    """
+    """A file or archive (.tar.gz, .zip) under the base URL, with checksums of its files if published."""
 
     url: str
     files: tuple[tuple[str, str], ...] = ()

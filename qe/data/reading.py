@@ -34,11 +34,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Column:
-    """The cells of one column as text, each with its place.
-
-    absent      rows without a value (null)
-    structured  rows whose cells hold a list, an object or bytes
-    """
+    """The cells of one column as text, with places, absent rows (null) and rows of lists or objects."""
 
     texts: list[str]
     path: Path
@@ -93,7 +89,6 @@ class Reading:
     unreadable: list[InputError] = field(default_factory=list)
 
     def attempt(self, read: Callable[[], T]) -> T | None:
-        """The result of `read`; with `tolerant`, None if it raises InputError, which is collected."""
         if not self.tolerant:
             return read()
         try:
@@ -113,13 +108,11 @@ class Reading:
         self.defects.append(error)
 
     def note(self, path: Path, count: int, text: str) -> None:
-        """Adds a note on a file unless `count` is 0; `{n}` in the text is replaced by the count."""
         note = f"{self.name(path)}: {text.replace('{n}', str(count))}"
         if count and note not in self.notes:
             self.notes.append(note)
 
     def name(self, path: Path) -> str:
-        """The path for notes and provenance: relative to the dataset if it is inside."""
         inside = path.is_relative_to(self.root) and path != self.root
         return path.relative_to(self.root).as_posix() if inside else path.as_posix()
 
@@ -240,11 +233,7 @@ class Reading:
 
 
 def with_points(texts: list[str], decimal: str | None) -> list[str]:
-    """Numbers with decimal points; by default, commas are decimal unless they may separate thousands.
-
-    >>> with_points(["0,5", "3"], None), with_points(["1,234", "5"], None), with_points(["1.234,5"], ",")
-    (['0.5', '3'], ['1,234', '5'], ['1234.5'])
-    """
+    """Numbers with decimal points; by default, commas are decimal unless they may separate thousands."""
     if decimal is None:
         commas = [text for text in texts if "," in text]
         shown = any(_DECIMAL_COMMA.fullmatch(text.strip()) for text in commas)
@@ -278,11 +267,7 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
 
 
 def number_in(text: str) -> float:
-    """The number in a text that `number_problem` accepts; `float` alone does not strip U+001C .. U+001F.
-
-    >>> number_in("2.5\x1f")
-    2.5
-    """
+    """The number in a text that `number_problem` accepts; `float` alone does not strip U+001C .. U+001F."""
     return float(text.strip())
 
 

@@ -12,7 +12,6 @@ from qe.display.table import Column, Table
 
 
 def edit_rates_table(corpus: Mapping[str, Any]) -> Table:
-    """Words and blocks of each class of edits, with their rates, and the sums of classes."""
     columns = [Column("class"), Column("words"), Column("rate"), Column("blocks"), Column("block rate")]
     rows = [
         [

@@ -55,11 +55,7 @@ class Submission:
 
 
 def ranks_of(quality: FloatArray) -> IntArray:
-    """(n,) ranks by falling quality, 1 the best; ties are ranked in the order of the segments.
-
-    >>> ranks_of(np.array([2.0, 3.0, 2.0]))
-    array([2, 1, 3])
-    """
+    """(n,) ranks by falling quality, 1 the best; ties are ranked in the order of the segments."""
     ranks = np.empty(len(quality), np.int64)
     ranks[np.argsort(-quality, kind="stable")] = np.arange(1, len(quality) + 1)
     return ranks
@@ -335,7 +331,6 @@ def _json_scores(path: Path) -> tuple[str, dict[str, FloatArray]]:
 
 
 def is_submission(line: str) -> bool:
-    """Whether the first line of a file looks like a submission to WMT12."""
     fields = line.split("\t")
     return len(fields) == 4 and fields[1].strip().isdigit() and fields[3].strip().isdigit()
 

@@ -49,6 +49,7 @@ class ScoreTable:
     runs: dict[tuple[str, str], Sequence[float]] = field(default_factory=dict)
 
     def turned(self) -> "ScoreTable":
+        """The same scores with the other sign, and a note of it."""
         note = f"'{self.name}' counts errors: its scores are turned, higher is better"
         segments = {key: -score for key, score in self.segments.items()}
         systems = {name: -score for name, score in self.systems.items()}
@@ -67,6 +68,7 @@ class ScoreTable:
         return table
 
     def system_names(self) -> list[str]:
+        """Systems in the order of the file."""
         return list(dict.fromkeys([*(system for system, _ in self.segments), *self.systems]))
 
     def system_means(self, systems: Sequence[str]) -> FloatArray | None:
@@ -77,7 +79,6 @@ class ScoreTable:
 
 
 def averages(parts: Mapping[tuple[str, str], Sequence[float]]) -> dict[tuple[str, str], float]:
-    """The mean of several judges' scores of a translation, those that are missing left out."""
     defined = {key: [value for value in values if value == value] for key, values in parts.items()}
     return {key: sum(values) / len(values) if values else float("nan") for key, values in defined.items()}
 
@@ -116,13 +117,7 @@ _MISSING = ("", "none", "nan", "na", "null")
 def read_metric_tables(
     arguments: Sequence[str], columns: Sequence[str] | None = None, pair: str | None = None
 ) -> tuple[list[ScoreTable], list[Path]]:
-    """Metrics from tables, FILE or SYSTEM=FILE for the scores of one system; and the files.
-
-    columns  those to read; default: all that hold numbers
-    pair     the language pair to read of tables that have a column `pair`
-
-    Raises InputError for a table without scores, a column that no table has, and a score given twice.
-    """
+    """Metrics from tables, FILE or SYSTEM=FILE, by default all columns of numbers; and the files."""
     metrics: dict[str, ScoreTable] = {}
     files = [named_file(argument) for argument in arguments]
     for system, path in files:

@@ -103,6 +103,7 @@ class Split:
         return replace(self, segments=self.segments.take(index), **taken)
 
     def labels(self) -> dict[str, Any]:
+        """The label columns, as fitted extractors take them."""
         return dict(self._columns())
 
     @property

@@ -37,7 +37,6 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
 def columns_of_pair(
     reading: Reading, table: Mapping[str, Column], languages: tuple[str, str], path: Path
 ) -> dict[str, Column]:
-    """The rows of one language pair, if a column holds pairs; notes the number of other rows."""
     texts = {name: column.texts for name, column in table.items()}
     rows, note = rows_of_pair(texts, languages, path)
     reading.note(path, len(note), note)
@@ -45,7 +44,6 @@ def columns_of_pair(
 
 
 def texts_of(reading: Reading, path: Path, role: str) -> Column:
-    """The texts of a file: its lines, or the column of a table that has the header of a role."""
     if not is_table(path):
         return reading.lines(path)
     table = read_table(reading, path)

@@ -50,7 +50,6 @@ _PACKED = (".gz", ".zst")
 class Layout:
     """How a file holds a table; settings that are None or empty are detected in the file or by its name.
 
-    decimal     the decimal sign of numbers, a point or a comma
     options     sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
     languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of
                 language pairs that are of another pair are left out
@@ -64,7 +63,6 @@ class Layout:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The same settings as keys of the format `table`."""
         location = self.options.location
         given = {"kind": self.kind, **vars(self.csv), "decimal": self.decimal}
         given |= {
@@ -297,7 +295,6 @@ class Input(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was seen of how the input is written, a phrase each."""
         return ()
 
     @property
@@ -310,10 +307,7 @@ class Input(ABC):
 
     @abstractmethod
     def rows(self, *, strict: bool = False) -> Iterator[Row]:
-        """The rows; one that cannot be read has a reason.
-
-        strict  whether a value that cannot be read makes a row unusable in any column
-        """
+        """The rows, some with a reason why they cannot be read; with `strict`, in any column."""
 
 
 def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
@@ -335,8 +329,6 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class ParallelInput(Input):
-    """Two text files, one segment per line, or two SGM files."""
-
     target: Path
 
     @property
@@ -366,8 +358,6 @@ class ParallelInput(Input):
 
 @dataclass(frozen=True)
 class DelimitedInput(Input):
-    """TSV or CSV, as it is seen to be written."""
-
     kind: str
     csv: CsvOptions
 
@@ -404,8 +394,6 @@ class DelimitedInput(Input):
 
 @dataclass(frozen=True)
 class FileInput(Input):
-    """A file of a translation tool, read whole: XLIFF, TMX or XLSX."""
-
     layout: Layout
 
     @cached_property
@@ -433,8 +421,6 @@ class FileInput(Input):
 
 @dataclass(frozen=True)
 class JsonInput(Input):
-    """JSONL: an object a line."""
-
     @property
     def columns(self) -> None:
         return None

@@ -190,10 +190,7 @@ def is_word_submission(path: Path) -> bool:
 
 
 def read_word_submission(path: Path, layout: Layout) -> TagFile:
-    """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn.
-
-    Each line is of one word, gap or source word. Segments and words count from 0 or from 1.
-    """
+    """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn."""
     expected = "PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD"
     rows = list(
         read_records(path, _tagged, expected, "separate fields by one tab; TYPE is mt, gap or source")

@@ -64,7 +64,6 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def plain_axes(axes: Axes) -> None:
-    """Only the lines that carry something."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(GREY)
     axes.tick_params(colors=GREY, labelcolor=INK)

@@ -56,5 +56,4 @@ def latex(tables: Sequence[Table]) -> str:
 
 
 def folder_name(name: str) -> str:
-    """A name, such as that of a language pair, as the name of a folder."""
     return re.sub(r"[^\w.]+", "-", name).strip("-.") or "pair"

@@ -38,7 +38,6 @@ def _starred(text: str) -> str:
 
 
 def latex(sheet: Sheet) -> str:
-    """A table for a paper (package booktabs); title and foot are its caption."""
     layout = "".join("r" if strip.right else "l" for strip in sheet.strips)
     titles = [strip.latex or latex_escaped(strip.title) for strip in sheet.strips]
     rows = [f"{' & '.join(map(_latex_cell, row))} \\\\" for row in sheet.rows]

@@ -38,21 +38,13 @@ def number(value: float | None, digits: int = 3) -> NumberText:
 
 
 def signed(value: float | None, digits: int = 3) -> NumberText:
-    """A difference: with its sign, unless it rounds to zero.
-
-    >>> signed(0.25, 2), signed(-0.25, 2), signed(-0.0004)
-    ('+0.25', '-0.25', '0.000')
-    """
+    """A difference with its sign (`+0.25`), unless it rounds to zero (`0.000`)."""
     sign = "" if value is None or round(value, digits) == 0 else "+"
     return _formatted_number(value, f"{sign}z,.{digits}f")
 
 
 def general(value: float | None, digits: int = 4) -> NumberText:
-    """A figure of unknown size: so many significant digits, all of a whole number's.
-
-    >>> general(0.000123456), general(18320.4), general(-0.0), general(float("nan"))
-    ('0.0001235', '18,320', '0', '-')
-    """
+    """A figure of unknown size: so many significant digits, all of a whole number's (`18,320`)."""
     if value is None or math.isnan(value) or abs(value) < 10**digits or math.isinf(value):
         return _formatted_number(value, f"z.{digits}g")
     return _formatted_number(value, "z,.0f" if abs(value) < 1e15 else f"z.{digits}g")
@@ -79,11 +71,7 @@ def percent(share: float | None, digits: int = 1) -> NumberText:
 
 
 def interval(bounds: Sequence[float | None] | None, digits: int = 3) -> NumberText:
-    """`[low, high]`; undefined if a bound is.
-
-    >>> interval((-0.0001, 0.25), 2), interval((float("nan"), 1.0))
-    ('[0.00, 0.25]', '-')
-    """
+    """`[low, high]`; undefined (`-`) if a bound is."""
     return _interval(bounds, f"z,.{digits}f", 1)
 
 
@@ -93,11 +81,7 @@ def span(low: float | None, high: float | None, digits: int = 4) -> NumberText:
 
 
 def estimate(value: float | None, bounds: Sequence[float | None] | None, digits: int = 3) -> NumberText:
-    """A figure with its interval, or alone if there is none.
-
-    >>> estimate(0.25, (0.125, 0.5), 2), estimate(0.25, None, 2)
-    ('0.25 [0.12, 0.50]', '0.25')
-    """
+    """A figure with its interval (`0.25 [0.12, 0.50]`), or alone if there is none."""
     return _with_bounds(number(value, digits), interval(bounds, digits))
 
 
@@ -113,11 +97,6 @@ def p_value(p: float | None, level: float | None, undecided: object = False) -> 
 
     level      None for a p-value without a mark, as in a sentence that states the verdict
     undecided  whether the test cannot decide: `?`
-
-    >>> p_value(0.0496, 0.05), p_value(0.0504, 0.05), p_value(0.00002, 0.05), p_value(1.0, 0.05)
-    ('.050*', '.050', '< .001*', '1.000')
-    >>> p_value(float("nan"), 0.05), p_value(float("nan"), 0.05, undecided=True)
-    ('-', '?')
     """
     if undecided:
         return NumberText(UNDECIDED, value=None, legend=f"{UNDECIDED}: cannot be decided")
@@ -130,7 +109,6 @@ def p_value(p: float | None, level: float | None, undecided: object = False) -> 
 
 
 def starred(text: NumberText, p: float, level: float) -> NumberText:
-    """A figure with the significance mark of its p-value."""
     mark = p_value(p, level)
     if not mark.endswith(SIGNIFICANT):
         return text
@@ -153,7 +131,6 @@ def in_words(text: NumberText) -> str:
 
 
 def fixed(value: float, digits: int) -> str:
-    """A number of a data file whose format has so many digits."""
     return f"{value:z.{digits}f}"
 
 

@@ -18,11 +18,7 @@ def stamped(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def output_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of an output, with all that it refers to.
-
-    >>> output_schema("score")["title"]
-    'What `qe score --json` prints'
-    """
+    """The JSON Schema (2020-12) of an output, with all that it refers to."""
     if name not in output_names():
         raise unknown_name("output", name, ("experiment", *output_names()))
     own = _printed(**_verbs()[name]) if name in _verbs() else _read(name)

@@ -8,11 +8,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
 def render(package: str, template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
-    """A page from a template of that package, which extends `frame.html`; all values are escaped.
-
-    Every page has a title and `languages`: ISO codes of source and target for speech and hyphenation, empty
-    if not known.
-    """
+    """A page from a template of that package, which extends `frame.html`; all values are escaped."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package, "."), PackageLoader("qe.display", ".")]),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,

@@ -14,11 +14,7 @@ _MARKS = tuple(MARKS)
 
 @dataclass(frozen=True)
 class Strip:
-    """A column with its cells; the names of `qe.display.table.Column` mean the same here.
-
-    visible_cells  the cells, empty where they repeat those above
-    align_left   whether numbers lean left, too
-    """
+    """A column with its cells, some of them not shown because they repeat those above."""
 
     title: str
     cells: Sequence[str]
@@ -36,7 +32,6 @@ class Strip:
 
     @property
     def hanging(self) -> bool:
-        """Marks of significance follow the numbers, whose digits stay under each other."""
         return any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, NumberText))
 
     @property
@@ -73,10 +68,8 @@ class Sheet:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The cells row by row, empty where they repeat those above."""
         return list(zip(*(strip.visible_cells for strip in self.strips), strict=True))
 
     @property
     def name_column(self) -> int:
-        """The column that names a row: the first with a title."""
         return next((i for i, strip in enumerate(self.strips) if strip.title), 0)

@@ -30,7 +30,6 @@ def wrapped(text: str, width: int, whole_words: bool = False) -> list[str]:
 
 
 def narrowest(text: str) -> int:
-    """The width that a text needs so that no line of it is wider."""
     words = text.pieces if isinstance(text, NumberText) else text.split()
     return max((_needed(word, isinstance(text, NumberText)) for word in words), default=0)
 
@@ -72,7 +71,11 @@ def _folded(word: str, width: int) -> list[str]:
 
 
 def _parts(word: str) -> list[str]:
-    """What lies between punctuation."""
+    """What lies between punctuation.
+
+    >>> _parts("pos_lm:order=3,rate=-1.5e-05")
+    ['pos_', 'lm:', 'order=', '3,', 'rate=', '-1.5e-05']
+    """
     inside = _inside_numbers(word)
     ends = [i for i in range(1, len(word)) if word[i - 1] in _AFTER and i not in inside]
     return [word[a:b] for a, b in pairwise([0, *ends, len(word)])]

@@ -21,7 +21,6 @@ NAMES = (MEAN, LENGTH)
 def cross_validated(
     segments: Segments, scores: FloatArray, folds: Sequence[Fold], scale: LabelScale
 ) -> dict[str, FloatArray]:
-    """(n,) predictions of each baseline for the held-out rows of every fold."""
     lengths = length_features(segments)
     predictions = {name: np.full(len(scores), np.nan) for name in NAMES}
     for train, held_out in folds:

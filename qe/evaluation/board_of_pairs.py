@@ -43,8 +43,6 @@ class Standing:
 @summarised
 @dataclass(frozen=True, eq=False)
 class BoardOfPairs:
-    """Systems, best macro average first, by one metric."""
-
     metric: str
     data: Sequence[str]
     baseline: str
@@ -80,11 +78,7 @@ class BoardOfPairs:
 def make(
     folders: Sequence[Path], *, baseline: Path | None = None, samples: int | None = None, seed: int = 0
 ) -> BoardOfPairs:
-    """The board of output folders of `qe train`, on two data sets or more.
-
-    Runs whose experiments differ in their data alone are one system. `baseline` is one of the folders;
-    default: the first. The metric is that of the experiments, DeltaAvg where they differ in it.
-    """
+    """The board of runs on two data sets or more; runs that differ in their data alone are one system."""
     runs = {folder: outputs_of(folder) for folder in folders}
     reports = {folder: read_json("the report of the run", folder / "report.json") for folder in folders}
     data = _data_names(reports)
@@ -195,7 +189,11 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
 
 
 def _common(names: Sequence[str], omitted: Sequence[str] = ()) -> str:
-    """The words that all names have, in their order, without those of their data."""
+    """The words that all names have, in their order, without those of their data.
+
+    >>> _common(["demo-ridge-ro-en", "demo-ridge-en-de"], ["ro", "en", "de"])
+    'demo-ridge'
+    """
     others = [set(name.split("-")) for name in names[1:]]
     common = (word for word in names[0].split("-") if all(word in other for other in others))
     return "-".join(word for word in common if word not in omitted)

@@ -54,6 +54,7 @@ class Coverage:
     by_prediction: tuple[BandCoverage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
+        """Plain values; None for what is not a finite number."""
         values: dict[str, Any] = plain(vars(self))
         return values
 
@@ -105,11 +106,7 @@ def coverage(
 
 
 def label_cuts(gold: FloatArray, scale: LabelScale) -> list[float]:
-    """Cut points of bands of labels: whole steps of a scale of up to ten, else fifths of it or of the labels.
-
-    >>> label_cuts(np.array([1.0, 4.5]), LabelScale("effort", 1, 5, True))
-    [2.0, 3.0, 4.0]
-    """
+    """Cut points of bands of labels: whole steps of a scale of up to ten, else fifths of it or the labels."""
     if scale.low is None or scale.high is None:
         return _fifths(gold)
     span = scale.high - scale.low

@@ -47,7 +47,6 @@ def evaluate_in_buckets(
     rule: Rule,
     samples: int | None = None,
 ) -> BucketReport:
-    """Tests pairs of systems in every bucket, by the `BUCKET_METRICS` that are defined."""
     kinds = {name: predictions.kinds[name] for name in BUCKET_METRICS if name in predictions.kinds}
     keys = [
         (a, b, metric)
@@ -143,9 +142,11 @@ class Report:
     buckets: BucketReport | None = None
 
     def summary(self) -> DisplayTable:
+        """The systems, best first by the first metric, with its interval."""
         return table_by("qe.evaluation.tables.summary_table", self)
 
     def score(self, system: str, metric: str) -> float:
+        """The score of a system by a metric. Raises InputError for unknown names."""
         metrics = self.systems[known_name("system", system, self.systems)].metrics
         return metrics[known_name("metric", metric, metrics)]
 
@@ -164,6 +165,7 @@ class Report:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """Plain values only; undefined is None."""
         values: dict[str, Any] = plain({
             "systems": self.systems,
             "comparisons": [_by_json_name(pair) for pair in self.comparisons],

@@ -25,11 +25,7 @@ def hints(
     scale: LabelScale,
     rankings: Collection[str] = (),
 ) -> list[str]:
-    """A question for each system that looks reversed, shifted or rescaled (by a line), or broken.
-
-    gold, predictions  (n,) as given, not oriented
-    rankings           systems whose predictions are on no scale
-    """
+    """A question for each system whose predictions (n,), not oriented, look reversed, rescaled or broken."""
     if len(gold) < 4 or np.ptp(gold) == 0:
         return []
     questions = []

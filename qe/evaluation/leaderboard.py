@@ -94,18 +94,18 @@ class Leaderboard:
     report: Report
 
     def summary(self) -> Table:
+        """The runs, best first."""
         return table(self)
 
 
 def make(
     folders: Sequence[Path], *, baseline: str | Path | None = None, samples: int | None = None, seed: int = 0
 ) -> Leaderboard:
-    """The leaderboard of output folders of `qe train`.
+    """The leaderboard of output folders of `qe train` on the training segments of one dataset.
 
-    All are compared on the training segments of their common dataset by their out-of-fold predictions:
-    those of the whole procedure (nested) where an experiment made them. `baseline` is what p-values (Holm)
-    are against, a name or one of the folders; by default the experiment named `baseline`, if there is one.
-    The metric is that of the experiments (`evaluation.metric`), DeltaAvg where they differ in it.
+    Out-of-fold predictions are compared, nested ones where an experiment made them. `baseline` is a name or
+    one of the folders; default: the experiment named `baseline`. The metric is that of the experiments,
+    DeltaAvg where they differ in it.
     """
     runs = {folder: _run(folder) for folder in folders}
     tables = {folder: _predictions(folder, runs[folder].nested is not None) for folder in folders}
@@ -161,7 +161,6 @@ class Outputs:
 
 
 def outputs_of(folder: Path) -> Outputs:
-    """Out-of-fold predictions of a run, nested if it made them."""
     run = _run(folder)
     table = _predictions(folder, run.nested is not None)
     sign = LabelScale(**run.data.label.model_dump()).sign
@@ -170,7 +169,6 @@ def outputs_of(folder: Path) -> Outputs:
 
 
 def are_of_one_data_set(folders: Sequence[Path]) -> bool:
-    """Whether runs learned from the same segments with the same labels."""
     tables = [_predictions(folder, nested=False)[["id", "gold"]] for folder in folders]
     return all(table.equals(tables[0]) for table in tables)
 
@@ -269,7 +267,6 @@ _FIGURES = {
 
 
 def legend(board: Leaderboard) -> list[str]:
-    """What a reader must know about the figures."""
     title = title_of(board.metric)
     lines = []
     if any(entry.best_cluster for entry in board.entries):

@@ -134,7 +134,6 @@ class SplitOracles:
 
 
 def split_oracles(split: Split, scale: LabelScale, *, samples: int | None, seed: int) -> SplitOracles | None:
-    """All oracles of a split; None if it has no labels or no post-edits."""
     if split.post_edit is None or split.scores is None:
         return None
     segments = split.segments
@@ -150,8 +149,7 @@ def split_oracles(split: Split, scale: LabelScale, *, samples: int | None, seed:
 
 
 def mapped(quality: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """(n,) labels that map the 5 % and 95 % quantiles of quality linearly onto the ends, and cut off the
-    rest.
+    """(n,) labels: quality with its 5 % and 95 % quantiles mapped onto the ends, and cut off there.
 
     If the two quantiles are equal, everything becomes the middle.
 

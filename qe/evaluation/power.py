@@ -1,8 +1,7 @@
 """Power of a comparison of two QE systems, by simulation: what a test set can show, and what size it needs.
 
 Virtual test sets are drawn from pilot data, one system is made better by exactly the difference in question,
-and the test of `qe evaluate` is run on each. Source: Card et al. 2020 (With little power comes great
-responsibility).
+and the test is run on each (Card et al. 2020, With little power comes great responsibility).
 """
 
 from abc import ABC, abstractmethod
@@ -92,6 +91,7 @@ class PowerSettings:
 
     @property
     def threshold(self) -> float:
+        """What an uncorrected p-value must reach."""
         return self.level / self.comparisons
 
 
@@ -101,8 +101,7 @@ class Point:
 
     power         share of virtual test sets where the test finds the difference, with the right sign
     error         Monte-Carlo standard error of `power`
-    exaggeration  mean found difference over the true one, where it was found (type M error); NaN if it
-                  never was, or for no difference
+    exaggeration  mean found difference over the true one, where it was found (type M error); else NaN
     """
 
     size: int
@@ -116,14 +115,9 @@ class Point:
 class MetricPower:
     """Power by one metric; a difference is a gain if positive, for MAE too.
 
-    observed    gain of the system over the baseline in the pilot
-    size        units (segments, groups) of the test set in question
     detectable  the smallest gain that is found with the requested power; NaN if none is
     at_detectable  power at that gain, simulated afresh
-    by_gain     the power curve at `size`
-    gain        the gain asked about; NaN for none
-    needed      units that it needs; None if none was asked about
-    by_size     the power curve at `gain`
+    needed      units that the gain asked about needs; None if none was asked about
     """
 
     metric: str
@@ -150,10 +144,12 @@ class PowerReport:
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
+        """Plain values only; undefined is None."""
         values: dict[str, Any] = plain(vars(self))
         return values
 
     def summary(self) -> Table:
+        """What difference the test set can show, by metric."""
         return table_by("qe.evaluation.power.power_table", self)
 
 
@@ -244,12 +240,7 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Pilot(ABC):
-    """The data from which virtual test sets are drawn.
-
-    index    (n,) unit (segment, group) of each row
-    error    standard error of the difference in the pilot
-    freedom  `pilot_certainty` of it
-    """
+    """The data from which virtual test sets are drawn; `index` (n,) is the unit of each row."""
 
     name: str
     index: NDArray[np.int64]
@@ -266,7 +257,6 @@ class Pilot(ABC):
         return True
 
     def draws(self, size: int, stream: int) -> list[Draw]:
-        """The virtual test sets of that many units."""
         return [self._draw(size, stream, number) for number in range(self.settings.simulations)]
 
     def _draw(self, size: int, stream: int, number: int) -> Draw:
@@ -438,7 +428,6 @@ def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, li
 
 
 def needed_units(pilot: Pilot, gain: float, progress: Progress) -> tuple[int | None, list[Point]]:
-    """The units that a gain needs, and the power by size."""
     if not gain > 0:
         raise InputError(f"the gain of {pilot.name} must be above 0, but got {gain:g}")
     if not pilot.reaches(gain):

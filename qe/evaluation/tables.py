@@ -25,18 +25,13 @@ INTERVAL = "95 % interval"
 
 
 def report_tables(report: Report) -> list[Table]:
-    """Tables of classes, ranking and scoring, sorted by first metric, and of differences.
-
-    • marks winners: systems of the first cluster, if there is more than one. With one baseline, systems
-    that beat it, do not differ from it, and lose to it are in three sections.
-    """
+    """Tables of classes, ranking and scoring, sorted by first metric, and of differences; • marks winners."""
     kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
     return [*tables, *(differences(report) if 0 < len(_compared(report)) <= PAIRS_LIMIT else [])]
 
 
 def differences(report: Report) -> list[Table]:
-    """Differences of pairs by the sorting metrics; p-values by all that papers report."""
     of_papers = _tested(report)
     more = [p_table(report, of_papers)] if set(of_papers) - {*_primaries(report)} else []
     return [pairs_table(report), *more]
@@ -52,7 +47,6 @@ def _best_first(report: Report, metric: str) -> list[str]:
 
 
 def metrics_of(report: Report, kind: Kind) -> list[str]:
-    """The report's metrics of a kind; the first sorts its table."""
     known = next(iter(report.systems.values())).metrics
     return [metric for metric in known if METRICS.get(metric).kind == kind]
 
@@ -263,7 +257,6 @@ def bucket_table(
     metric: str | None = None,
     titles: Titles = title_of,
 ) -> Table:
-    """The differences of all pairs in each bucket of one kind, by all metrics or by one."""
     shown = report.by_kind(buckets.name, metric)
     rows: list[Sequence[str]] = []
     before: tuple[str, ...] = ()
@@ -284,7 +277,6 @@ def _bucket_cells(item: Pair, digits: int, level: float) -> list[str]:
 
 
 def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
-    """The families, whether differences depend on the bucket, cautions."""
     sizes = ", ".join(f"{titles(name)}: {size}" for name, size in report.family["comparisons"].items())
     lines = [
         f"buckets: p corrected ({report.family['correction']}) within families of comparisons ({sizes}: all"
@@ -326,7 +318,6 @@ def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
 
 
 def word_summary_table(report: WordReport) -> Table:
-    """The systems of one kind of tags, best first."""
     return _word_scores("tags", report)
 
 
@@ -355,7 +346,6 @@ def _word_cell(report: WordReport, name: str, metric: str) -> NumberText:
 
 
 def word_notes(reports: dict[str, WordReport]) -> list[str]:
-    """What the tables rest on: test, units, correction with its family, clusters, cautions."""
     recipe = next(iter(reports.values())).recipe
     lines = []
     if recipe["samples"]:

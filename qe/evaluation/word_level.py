@@ -28,11 +28,7 @@ BINS = 20
 
 
 def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
-    """(t,) the bin of every probability: the share of lower ones times `bins`, rounded down.
-
-    >>> equal_mass_bins(np.array([0.1, 0.4, 0.2, 0.2]), 2).tolist()
-    [0, 1, 0, 0]
-    """
+    """(t,) the bin of every probability: the share of lower ones times `bins`, rounded down."""
     lower = np.searchsorted(np.sort(probability), probability, side="left")
     return np.asarray(lower * bins // max(len(probability), 1), np.int64)
 
@@ -59,8 +55,8 @@ def ece(sums: FloatArray) -> FloatArray:
 def ece_by_chance(sums: FloatArray) -> float:
     """Calibration error that true probabilities would show by chance on these segments; NaN for one.
 
-    Each bin's sum of P(BAD) less BAD tags is then noise around 0, about normal, whose variance is that of the
-    segments' sums: the mean of its size is sqrt(2 / pi) standard deviations.
+    Each bin's sum of P(BAD) less BAD tags is then about normal around 0, with the variance of the segments'
+    sums: the mean of its size is sqrt(2 / pi) standard deviations.
     """
     n = len(sums)
     if n < 2:
@@ -135,13 +131,9 @@ def check_threshold_metric(metric: str, location: str | None = None) -> None:
 
 
 def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> float:
-    """The threshold on P(BAD) that gives the best tags; BAD is what reaches it.
+    """The threshold on P(BAD) (t,) that gives the best tags, halfway between two neighbouring probabilities.
 
-    `gold` is (t,) whether a tag is BAD, `bad` (t,) P(BAD). It is halfway between two neighbouring
-    probabilities; the lowest of equally good ones. Choose it on other segments than those it is evaluated on.
-
-    >>> best_threshold(np.array([True, False, True]), np.array([0.9, 0.2, 0.6]))
-    0.4
+    Choose it on other segments than those it is evaluated on.
     """
     check_threshold_metric(metric)
     if not len(bad):
@@ -209,9 +201,11 @@ class WordReport:
     reliability: Mapping[str, Sequence[Bin]] = field(default_factory=dict)
 
     def summary(self) -> DisplayTable:
+        """The systems, best first by MCC."""
         return table_by("qe.evaluation.tables.word_summary_table", self)
 
     def to_json(self) -> dict[str, Any]:
+        """Plain values only; undefined is None."""
         values: dict[str, Any] = plain({
             "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1],
             "systems": {name: {**each, "ci": self.ci.get(name, {})} for name, each in self.scores.items()},

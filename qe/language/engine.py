@@ -25,6 +25,5 @@ ENGINES: Catalogue[Engine] = Catalogue("qe.language.programs.engines", Engine, "
 
 
 def engine(name: str, source_language: str, target_language: str) -> Engine:
-    """The engine `name` for a language pair; raises InputError for an unknown name."""
     make: Any = ENGINES.get(name)
     return cast(Engine, make(language_code(source_language), language_code(target_language)))

@@ -10,8 +10,6 @@ from sklearn.impute import SimpleImputer
 class ClippingImputer(SimpleImputer):  # type: ignore[misc]
     """Clips columns at quantiles of the training rows, and replaces undefined values by medians.
 
-    A column becomes constant if it varies only in a `share` of the rows at either end.
-
     Parameters
     ----------
     share : float, default=0.03

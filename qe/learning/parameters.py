@@ -57,7 +57,6 @@ def strategy_mistakes(
     place: str,
     inside: str,
 ) -> Iterator[Mistake]:
-    """Every error in a learner or selector: its name, its parameters, its search space."""
     if kind not in catalogue:
         yield f"{place}.kind", str(catalogue.unknown(kind))
         return
@@ -82,17 +81,14 @@ def constructor(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstim
 
 
 def takes_weights(catalogue: Catalogue[Any], kind: str) -> bool:
-    """Whether the learner or selector `kind` supports row weights."""
     return bool(has_fit_parameter(constructor(catalogue, kind)(), "sample_weight"))
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters that a strategy's estimator accepts.
+    """Parameters that a strategy's estimator accepts, by annotations (bounds by `Annotated`) or constraints.
 
-    They come from the annotations of its `__init__` (bounds by `Annotated`), from `stated` (parameter ->
-    annotation), or from scikit-learn's `_parameter_constraints`; `check_parameters` of the estimator checks
-    combinations.
+    The estimator's `check_parameters` checks combinations.
     """
 
     owner: str
@@ -123,7 +119,6 @@ class Parameters:
             yield from _of_scikit_learn(value, self.constraints[name], place)
 
     def space_mistakes(self, space: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-        """Errors in a search space: its form, its parameters, and values that it could draw."""
         for name, written in space.items():
             try:
                 entries = parse_space({name: written}, place)

@@ -19,10 +19,7 @@ REMEDY = "restore the folder from a copy, or train the model again"
 
 
 class Artifact:
-    """A dataclass saved in a model's folder as `file`.json and `file`.FIELD.npy.
-
-    `noun` is its name in messages, `absent` the message for a model without it.
-    """
+    """A dataclass saved in a model's folder as `file`.json and `file`.FIELD.npy; messages call it `noun`."""
 
     file: ClassVar[str]
     noun: ClassVar[str]
@@ -79,10 +76,7 @@ def encode(value: Any, stem: Path) -> Any:
 
 
 def decode(hint: Any, content: Any, name: str, stem: Path = Path()) -> Any:
-    """Converts the output of `encode` to a value of type `hint`; `name` is its key in the file.
-
-    Raises Damaged for unknown or missing keys and for values of another type.
-    """
+    """Converts the output of `encode` to a value of type `hint`, or raises Damaged; `name` is its key."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType) and arguments[1:] == (type(None),):
         return None if content is None else decode(arguments[0], content, name, stem)

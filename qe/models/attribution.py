@@ -136,11 +136,7 @@ class Sum:
 def attribution(
     learner: Any, predict: Predict, background: FloatArray, orders: int | None = None, seed: int = 0
 ) -> Attribution:
-    """Chooses an attribution for `predict`, the prediction function of a fitted learner.
-
-    Exact forms are tried first and accepted only if their values add up to the predictions. The learners of a
-    linear combination are attributed one by one; those without an exact form are sampled together.
-    """
+    """Chooses an attribution for `predict`, exact if its values then add up to the predictions."""
     combined = _members(learner, predict, background)
     if combined is None:
         exact = _exact(learner, predict, background)

@@ -18,7 +18,6 @@ from qe.statistics.metric import METRICS
 
 
 def origin(described: Description) -> str:
-    """Languages, rows, data, label and date, if the model records them."""
     about, scale = described.about, described.scale
     languages = "-".join(tokenizer.language for tokenizer in described.tokenizers)
     data = about.get("data") or {}

@@ -59,13 +59,7 @@ class Companions:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Requirements on prediction intervals.
-
-    grouping  groups that are calibrated separately
-    new       (m, k) features and (m,) predictions of the segments to which the intervals will apply
-    levels    confidence levels at which coverage is measured
-    column    (n,) values of the column that groups the training rows, or nothing
-    """
+    """Requirements on prediction intervals: groups, levels, weights, and the new segments."""
 
     grouping: Grouping | None = None
     new: tuple[FloatArray, FloatArray] | None = None
@@ -87,8 +81,8 @@ def make_companions(
 ) -> Companions:
     """Creates companions from training rows with (n, k) features and (n,) out-of-fold predictions.
 
-    With `calibration`, intervals are split-conformal: difficulty is fitted to the training rows, and interval
-    widths to the calibration rows.
+    With `calibration`, difficulty is fitted to the training rows, and interval widths to the calibration
+    rows.
     """
     assert training.scores is not None  # checked by training_split
     table = numbers(features)

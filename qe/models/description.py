@@ -53,7 +53,6 @@ class Description:
 
 
 def kinds_of(candidate: Candidate, features: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of all learners, selectors and extractors of a model, nested ones included."""
     params = [candidate.learner_params, candidate.selector_params]
     return [candidate.learner, candidate.selector, *kinds_in([*params, *features])]
 

@@ -15,10 +15,7 @@ _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of th
 
 @dataclass(frozen=True, eq=False)
 class Difficulty(LinearFunction):
-    """Ridge regression of the absolute error on the features and the prediction.
-
-    `mean` is the mean absolute error; predictions are kept between half and twice this value.
-    """
+    """Ridge regression of the absolute error, kept between half and twice its mean."""
 
     mean: float
 

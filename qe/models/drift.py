@@ -34,10 +34,7 @@ SIGNS = ("source in another language", "target in another language", "target in 
 
 @dataclass(frozen=True)
 class FeatureShift:
-    """Population stability index of a feature, and shares of undefined values in batch and training.
-
-    `chance` is the 99th percentile, due to sampling alone, of the largest index over all features.
-    """
+    """Stability index of a feature (`chance`: 99th percentile of the largest), undefined shares."""
 
     name: str
     psi: float
@@ -120,10 +117,7 @@ class Profile(Artifact):
 
     @classmethod
     def make(cls, segments: Segments, features: FloatArray, names: Sequence[str], seed: int = 0) -> Self:
-        """Creates the profile from training segments and their (n, k) features.
-
-        Statistics of held-out rows (unknown words, languages) come from two-fold cross-fitting.
-        """
+        """Creates the profile from segments and (n, k) features; signs are two-fold cross-fitted."""
         values = np.column_stack([features, _lengths(segments)])
         edges = tuple(_edges(column) for column in values.T)
         bins = _binned(values, edges)
@@ -137,9 +131,11 @@ class Profile(Artifact):
 
     @property
     def n(self) -> int:
+        """Number of training rows."""
         return int(self.counts[0].sum())
 
     def rows(self, segments: Segments, features: FloatArray) -> "Rows":
+        """Each segment's contribution to the counts."""
         values = np.column_stack([features, _lengths(segments)])
         texts = _Texts(self.words, self.languages)
         return Rows(_binned(values, self.edges), texts.tokens(segments), texts.signs(segments, self.limits))
@@ -186,6 +182,7 @@ class Profile(Artifact):
             typed(f"{side} costs", language.costs, np.int32, BUCKETS)
 
     def check(self, features: Sequence[str], location: Path) -> None:
+        """Raises InputError if the profile belongs to a model with other features."""
         if self.names != (*features, *LENGTHS):
             raise InputError("the profile is that of other features", location=location, remedy=REMEDY)
 
@@ -199,7 +196,6 @@ class Rows:
     signs: NDArray[np.uint8]
 
     def packed(self) -> list[bytes]:
-        """One byte string per segment, for a cache."""
         n = len(self.bins)
         tokens = np.ascontiguousarray(self.tokens).view(np.uint8).reshape(n, -1)
         return [row.tobytes() for row in np.concatenate([tokens, self.signs, self.bins], axis=1)]
@@ -243,11 +239,7 @@ class Counts:
 
 
 def stability_index(expected: CountArray, observed: CountArray) -> float:
-    """Population stability index of two histograms (k,): sum of (p - q) ln(p / q), 1/2 added to every count.
-
-    >>> round(stability_index(np.array([100, 100]), np.array([150, 50])), 3)
-    0.272
-    """
+    """Population stability index of histograms (k,), 1/2 added to counts: sum of (p - q) ln(p / q)."""
     p, q = ((counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (observed, expected))
     return float(((p - q) * np.log(p / q)).sum())
 

@@ -25,11 +25,7 @@ _BACKGROUND = 64  # number of training rows
 
 @dataclass(frozen=True, eq=False)
 class Background(Artifact):
-    """Reference values for explanations.
-
-    rows     (b, k) features of randomly drawn training rows
-    typical  (k,) medians of all training rows; NaN for a feature that is never defined
-    """
+    """Reference values for explanations: (b, k) random training rows, and (k,) medians of all of them."""
 
     file: ClassVar[str] = "explanation"
     noun: ClassVar[str] = "the background of explanations"
@@ -185,10 +181,14 @@ class Explainer:
 
 
 def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str:
-    """Phrase, the segment's value, usual value (if there are any), contribution.
+    """Describes a cause: phrase, the segment's value, usual value, contribution.
+
+    The values are left out if there are none.
 
     >>> _words("words in the source {}", (41.0, 22.0), -0.314)
     'words in the source 41 (usually 22): -0.31'
+    >>> _words("how usual the wording of the source is", None, -0.314)
+    'how usual the wording of the source is: -0.31'
     """
     if values:
         seen, usual = (in_words(general(value)) for value in values)

@@ -25,11 +25,7 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class CalibrationRows:
-    """Labelled rows with (n, k) features, (n,) held-out predictions and (n,) labels.
-
-    column   (n,) values of the grouping column, or nothing
-    weights  (n,) row weights (a new row has the largest of them); None: equal weights
-    """
+    """Labelled rows with (n, k) features, (n,) held-out predictions, (n,) labels, groups and weights."""
 
     features: FloatArray
     predicted: FloatArray
@@ -147,6 +143,7 @@ class Intervals(Artifact):
         return weighted_quantiles(scores, weights, np.ones(1) if weight is None else weight, level)
 
     def check_level(self, level: float) -> None:
+        """Raises InputError for a level that needs more rows than the largest group has."""
         largest = len(self.scores) if self.groups is None else int(np.bincount(self.groups).max())
         conformal_quantile(self.scores[:largest], level)
 
@@ -176,6 +173,7 @@ class Intervals(Artifact):
             within("groups", self.groups, 0, self.taxonomy.size)
 
     def check(self, width: int, location: Path) -> None:
+        """Raises InputError if the intervals belong to a model with another number of features."""
         fitted = len(self.difficulty.medians)
         if fitted != width:
             raise InputError(
@@ -184,11 +182,7 @@ class Intervals(Artifact):
 
 
 def conformal_quantile(scores: FloatArray, level: float) -> float:
-    """The ceil((n + 1) level)-th smallest of n sorted scores.
-
-    >>> conformal_quantile(np.arange(1.0, 20.0), 0.9)
-    18.0
-    """
+    """The ceil((n + 1) level)-th smallest of n sorted scores."""
     if not 0 < level < 1:
         raise InputError(f"an interval's level lies between 0 and 1, but got {level:g}", remedy="such as 0.9")
     rank = math.ceil(round((len(scores) + 1) * level, 9))
@@ -206,9 +200,6 @@ def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray,
     Each is the smallest score at which the cumulative weight reaches `level`. The total includes the new
     row's weight, placed at infinity, so the quantile is infinite if the other weights do not reach the level.
     Source: Tibshirani et al. 2019, equation 7.
-
-    >>> weighted_quantiles(np.arange(1.0, 20.0), np.ones(19), np.array([1.0, 3.0]), 0.9).tolist()
-    [18.0, inf]
     """
     wanted = level * (weights.sum() + new)
     places = np.searchsorted(np.cumsum(weights), wanted - 1e-9 * (1 + wanted))
@@ -250,10 +241,6 @@ def cross_conformal(
     shift: DensityRatio | None = None,
 ) -> Intervals:
     """Intervals from the out-of-fold predictions of training rows; coverage is measured fold by fold.
-
-    fold_rows  the rows of every fold: each row in one fold
-    grouping   groups that are calibrated separately
-    shift      density ratio of segments in use to training segments
 
     Difficulty is cross-fitted over the same folds, so that a row's error does not affect its own score. A
     fold's coverage uses difficulty, groups and quantiles of the other folds; it is not measured with two

@@ -91,6 +91,7 @@ class Model:
     identity: str | None = None
 
     def columns(self) -> tuple[str, ...]:
+        """Input columns required for scoring."""
         required = (c for c in self.feature_set.requires() if c not in self.made_columns)
         optional = (c for c in self.feature_set.optional() if c in self.training_columns)
         return tuple(dict.fromkeys(("source", "target", *required, *optional)))
@@ -223,14 +224,15 @@ class Model:
         )
 
     def described(self, **entries: Any) -> "Model":
+        """A copy of the model with additional entries in `about`."""
         return replace(self, about={**self.about, **entries})
 
     def summary(self) -> Table:
+        """Table of training data, learner and measured quality."""
         return table_by("qe.models.card.model_table", self)
 
 
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
-    """Splits a pipeline into fitted column-wise steps (imputation, scaling) and a pipeline of the rest."""
     first = sum(name in ("impute", "scale") for name, _ in pipeline.steps)
     return [step for _, step in pipeline.steps[:first]], Pipeline(pipeline.steps[first:])
 

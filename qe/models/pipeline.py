@@ -21,10 +21,7 @@ from qe.learning.tree_columns import BesideTrees
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner and a selector with their parameters: one point of the search.
-
-    `clip` is the share of training rows at each end of a column beyond which values are clipped; 0: none.
-    """
+    """A learner and a selector; `clip` is the share of rows at each end that are clipped."""
 
     learner: str
     learner_params: Mapping[str, Any] = field(default_factory=dict)
@@ -33,7 +30,6 @@ class Candidate:
     clip: float = 0.0
 
     def selection(self) -> Selector:
-        """The unfitted selector; raises InputError for unknown parameters."""
         kind = SELECTORS.get(self.selector)
         try:
             return kind(**self.selector_params)
@@ -41,7 +37,6 @@ class Candidate:
             raise InputError(f"selector '{self.selector}': {error}") from None
 
     def estimator(self, seed: int) -> Any:
-        """The unfitted learner; raises InputError for unknown parameters."""
         try:
             return LEARNERS.get(self.learner)().estimator(seed=seed, **self.learner_params)
         except (TypeError, ValueError) as error:

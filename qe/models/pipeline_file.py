@@ -53,8 +53,8 @@ def save_pipeline(pipeline: Pipeline, path: Path) -> None:
 def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[str] = ()) -> Pipeline:
     """Loads the fitted pipeline of a `candidate` with `width` features and columns of `trees`.
 
-    Only classes of the candidate (`trusted_types`) are created, from containers, numbers and text. Trees and
-    index arrays are checked, and a block of rows is predicted.
+    Only classes of the candidate (`trusted_types`) are created. Trees and index arrays are checked, and a
+    block of rows is predicted.
     """
     if not path.is_file():
         raise InputError(

@@ -14,7 +14,6 @@ Node = Mapping[str, Any]
 
 
 def build_object(archive: zipfile.ZipFile, root: Node) -> Any:
-    """Builds the object of a node tree whose names were checked, with arrays from the archive."""
     return _Maker(archive).make(root)
 
 

@@ -15,11 +15,7 @@ from qe.models.model import Model
 
 
 def pruned(model: Model) -> Model:
-    """Removes columns that never reach the learner; scores stay bit-identical.
-
-    Families without remaining columns are removed, except those that tag words. Models with trees, or with a
-    selector that creates new columns, are unchanged.
-    """
+    """Removes columns and families that never reach the learner; scores stay bit-identical."""
     selected = _selected(model)
     if selected is None:
         return model

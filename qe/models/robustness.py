@@ -190,7 +190,6 @@ def of_one_text(model: Model) -> list[str]:
 
 
 def judge_of(model: Model) -> Judge:
-    """Scores and marks of a model, with its made columns recomputed."""
     if columns := of_one_text(model):
         raise InputError(
             f"the model needs '{columns[0]}', and a changed translation has none",

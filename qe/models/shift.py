@@ -15,10 +15,7 @@ _MOST = 20.0  # weights are between 1/20 and 20 times the mean, so that a few ro
 
 @dataclass(frozen=True, eq=False)
 class DensityRatio(LinearFunction):
-    """Log ratio of two densities, estimated by logistic regression between two sets of segments.
-
-    Source: Tibshirani, Barber, Candes and Ramdas 2019, section 2.3.
-    """
+    """Log ratio of two densities by logistic regression (Tibshirani, Barber, Candes and Ramdas 2019, 2.3)."""
 
     @classmethod
     def fit(
@@ -29,10 +26,7 @@ class DensityRatio(LinearFunction):
         new_predicted: FloatArray,
         seed: int = 0,
     ) -> Self:
-        """Fits the ratio from features (n, k) and predictions (n,) of calibration rows and new segments.
-
-        5-fold cross-validation chooses the penalty, so that equal distributions get weights of about 1.
-        """
+        """Fits features (n, k) and predictions (n,); cross-validation chooses the penalty (5 folds)."""
         from sklearn.linear_model import LogisticRegressionCV
         from sklearn.model_selection import StratifiedKFold
 

@@ -48,6 +48,7 @@ class Taxonomy(ABC):
 
     @property
     def reads(self) -> str | None:
+        """The segment column that it uses, or None."""
         return None
 
     @property
@@ -63,10 +64,7 @@ class Taxonomy(ABC):
     def bounds(
         self, predicted: FloatArray, reach: FloatArray, column: Column
     ) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds (n,); NaN for a row of an unknown group.
-
-        reach  (n, size) half-width of the interval for each possible group
-        """
+        """Bounds (n,), NaN for an unknown group; `reach` (n, size) has half-widths by group."""
 
     def to_json(self) -> dict[str, Any]:
         name = next(name for name in TAXONOMIES.names if TAXONOMIES.get(name) is type(self))
@@ -74,6 +72,7 @@ class Taxonomy(ABC):
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "Taxonomy":
+        """Restores the output of `to_json`; raises Damaged for unknown keys and wrong values."""
         values = {name: value for name, value in content.items() if name != "by"}
         taxonomy: Taxonomy = decode_fields(TAXONOMIES.get(content["by"]), values, "taxonomy.")
         return taxonomy
@@ -93,7 +92,6 @@ def quantile_cuts(values: FloatArray, bands: int) -> list[float]:
 
 
 def checked_cuts(edges: Sequence[float]) -> list[float]:
-    """Converts cut points; raises InputError if they do not increase."""
     if any(high <= low for low, high in pairwise(edges)):
         raise InputError(f"`edges` must rise, but are {list(edges)}", location="intervals.edges")
     return list(map(float, edges))

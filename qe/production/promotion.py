@@ -198,7 +198,6 @@ def rollback(name: str) -> tuple[str, str]:
 
 
 def from_table(path: Path, label: str) -> Labelled:
-    """Labelled segments of a TSV, CSV, JSONL or Parquet table; `label` is the column of the labels."""
     rows = list(read_rows(path))
     gold = np.empty(len(rows))
     for number, (columns, reason) in enumerate(rows):
@@ -218,7 +217,6 @@ def from_table(path: Path, label: str) -> Labelled:
 
 
 def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
-    """The labelled split of an experiment's dataset (default: its test split)."""
     from qe.training.reading import read_dataset, test_split
 
     dataset = read_dataset(loaded)
@@ -303,8 +301,7 @@ def better_by(
 ) -> TestResult:
     """Whether new predictions (n,) are better than old ones by more than a margin; one-sided.
 
-    Without a margin the predictions of segments are exchanged, as in `qe evaluate`; with one, under which
-    they are not exchangeable, a t test with the jackknife's standard error.
+    Without a margin predictions are exchanged; with one they are not exchangeable: a jackknife t test.
     """
     sign = 1.0 if metric.higher_is_better else -1.0
     tail: Tail = "greater" if metric.higher_is_better else "less"

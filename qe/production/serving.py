@@ -50,7 +50,6 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
-    """HOST:PORT, as in a URL."""
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -58,7 +57,6 @@ def address_of(listener: socket.socket) -> str:
 def application(
     folder: Path, limits: Limits | None = None, level: float | None = None, triage: Path | None = None
 ) -> App:
-    """The server's application (ASGI) for the model in `folder`; parameters as `Service.load`."""
     limits = limits or Limits()
     return App(limits, Service.load(folder, limits, level=level, triage=triage))
 
@@ -113,6 +111,7 @@ class Renewal:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def watch(self, app: App) -> None:
+        """Renews the model of `app` until `end` is called."""
         while True:
             due = self.due.wait(self.seconds or None)
             if self.ended.is_set():

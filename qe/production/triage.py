@@ -143,6 +143,7 @@ class Triage:
 
     @property
     def verdict(self) -> str:
+        """The saving against the cheapest single treatment at the 95 % level, in words."""
         value, ci = self.saved_share.value, self.saved_share.ci
         if self.alike is not None:
             return f"all segments get the same action, {self.alike}: the predictions change nothing"
@@ -330,7 +331,6 @@ def trade_off(
     samples: int = 500,
     seed: int = 0,
 ) -> TradeOff:
-    """The curve over the share published; the retranslation threshold stays."""
     table, quality = cost_table(gold, costs, scale), scale.sign * predicted
     bad = (scale.sign * gold < scale.sign * costs.good).astype(np.float64)
     cuts = np.unique(np.linspace(0, len(gold), points + 1).round().astype(np.int64))
@@ -384,6 +384,7 @@ class Thresholds:
 
     @classmethod
     def read(cls, path: Path, scale: LabelScale) -> Self:
+        """Raises InputError for a file without thresholds, and for thresholds in the wrong order."""
         try:
             content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
@@ -420,6 +421,7 @@ class Thresholds:
         return replace(self, notes=tuple(filter(None, notes)))
 
     def rules(self) -> dict[Action, str]:
+        """What is done with which scores, in words."""
         return rules(self.publish, self.retranslate, self.scale.higher_is_better, "score")
 
     def action(self, prediction: float, outside: bool = False) -> Action:
@@ -472,7 +474,6 @@ def triage_tables(decision: Triage, higher_is_better: bool) -> list[Table]:
 
 
 def actions_table(thresholds: Thresholds, counts: Mapping[str, int], scored: int) -> Table:
-    """How many of the scored segments each action takes, and by which rule."""
     rows = [
         [
             action,

@@ -22,11 +22,7 @@ BANDS = 5
 
 @dataclass(frozen=True)
 class Band:
-    """Segments with a value from `low` to `high`: number, mean absolute error, mean error.
-
-    ci    95 % bootstrap interval of the mean absolute error
-    bias  mean of predicted - gold
-    """
+    """Segments with a value from `low` to `high`: number, mean absolute error (95 % interval), mean error."""
 
     low: float
     high: float
@@ -83,7 +79,6 @@ def errors_by_band(bands: Sequence[Band], name: str, label: str, digits: int) ->
 
 
 def score_distributions(scores: FloatArray, training: FloatArray | None, scale: LabelScale) -> Figure:
-    """Plot the distribution of (n,) scores, next to that of out-of-fold scores of training rows."""
     figure, axes = canvas(7.6, 3.9)
     both = scores if training is None else np.concatenate([scores, training])
     bins = np.linspace(both.min(), both.max() + 1e-9, 31).tolist()
@@ -111,7 +106,6 @@ class ShownSegment:
 
 
 def words_of(output: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """The translation's words with P(BAD), if an output row has `tokens` and `bad`, as lists or as text."""
     tokens, bad = output.get("tokens"), output.get("bad")
     if isinstance(tokens, str) and isinstance(bad, str):
         tokens, bad = tokens.split(" "), [float(value) for value in bad.split()]

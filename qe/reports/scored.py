@@ -51,14 +51,7 @@ def scored_page(
     costs: Path | None = None,
     summary: Path | None = None,
 ) -> str:
-    """The page of an output of `qe score` with that model.
-
-    identity  fingerprint that the model must have
-    drift     output of `qe score --drift`
-    costs     a cost table, for actions
-    summary   summary of the scores, which must be of this model; has drift, too; None: the one at the
-              default path, or the file's metadata
-    """
+    """The page of an output of `qe score` with that model, with drift, actions by costs, and summary."""
     with description.one_model(model, identity) as fingerprint:
         record = record_of(scored) if summary is None else summary_of(summary, scored, fingerprint)
         if record is not None:

@@ -42,7 +42,6 @@ class Alignments:
         return sha256(self.path)
 
     def builders(self) -> Builders:
-        """Builders for parts that take the corpus' links, without our aligner."""
         if self.path is None:
             return {}
         return {

@@ -32,12 +32,7 @@ _TEXTS = 20_000  # given to a program at a time: what it says of them is held in
 
 @dataclass(frozen=True)
 class CorpusAnnotation:
-    """The annotation of one side.
-
-    annotator    a program, or `file` or `segments`
-    fingerprint  identifies program and data, or content
-    blocks       (corpus, side) -> one CoNLL-U block per pair of the corpus
-    """
+    """The annotation of one side: program, fingerprint, and a CoNLL-U block per pair of the corpus."""
 
     annotator: str
     fingerprint: str
@@ -83,7 +78,6 @@ def from_column(blocks: Sequence[str]) -> CorpusAnnotation:
 
 
 def read_blocks(path: Path) -> Iterator[str]:
-    """The blocks of a CoNLL-U file, an empty line after each."""
     lines: list[str] = []
     for line in read_lines(path):
         if line.strip():

@@ -116,7 +116,6 @@ class BundleSource:
         )
 
     def cached(self, cache: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
-        """The bundle in a folder of the cache that is named after the fingerprint."""
         return self.build(cache_entry(cache, "resources", self.fingerprint), parts, progress)
 
     def _builders(self) -> Builders:

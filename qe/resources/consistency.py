@@ -57,7 +57,6 @@ def consistency_of(
     alignment: Path | None = None,
     progress: Progress = silent,
 ) -> DocumentConsistency:
-    """From files with a line for each segment; links of words replace the bundle's aligner."""
     reading, bundle = Reading(Path()), Bundle(resources)
     columns = {name: reading.lines(path) for name, path in (("source", source), ("target", target))}
     equal_lengths(columns)

@@ -21,8 +21,6 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 
 
 class Corpus(Protocol):
-    """Origin of the sentence pairs."""
-
     @property
     def provenance(self) -> dict[str, Any]:
         """Identifies the content, in a bundle's manifest and in the name of a cached one."""
@@ -57,8 +55,6 @@ class CorpusFiles:
 
 @dataclass(frozen=True)
 class OwnText:
-    """Sources and translations of the task, as (source, target) pairs."""
-
     pairs: Sequence[tuple[str, str]]
 
     @cached_property

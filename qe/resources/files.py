@@ -58,12 +58,10 @@ class PartFiles:
 
     @property
     def readers(self) -> Builders:
-        """Builders that declare the settings of the parts; the files are not read."""
         return {name: partial(_READERS[name], path, "") for name, path in self.files.items()}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        """Settings of parts that are read from files; a part of another file or none is built again."""
         return {name: {"read": self.fingerprints.get(name)} for name in _READERS}
 
 

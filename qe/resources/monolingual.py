@@ -50,7 +50,6 @@ class Monolingual:
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        """Settings of parts built from the text; a part of other text, or of none, is built again."""
         return {
             name: {"monolingual": self.fingerprints.get(settings["side"])}
             for kind in KINDS

@@ -34,7 +34,6 @@ class Setting:
 
     @property
     def takes(self) -> str:
-        """The values it takes, in words."""
         if get_origin(self.hint) is Literal:
             return " or ".join(get_args(self.hint))
         return described(self.bounded) if get_origin(self.bounded) is Annotated else _TAKES[self.hint]

@@ -77,11 +77,7 @@ class Pair:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, in order; hyphens and apostrophes within words belong to them.
-
-    >>> words_of("L'État-major, 3 km: n'y va pas!")
-    ("L'État-major", 'km', "n'y", 'va', 'pas')
-    """
+    """The words of a text, in order; hyphens and apostrophes within words belong to them."""
     return tuple(_WORD.findall(text))
 
 
@@ -112,6 +108,7 @@ class Check(ABC):
 
     @property
     def lacks(self) -> str:
+        """Why the check cannot run with this knowledge; empty if it can."""
         return ""
 
     @abstractmethod
@@ -229,12 +226,7 @@ class Language(Check):
 
 
 def language_probabilities(text: str) -> dict[str, float]:
-    """The probability of each language by the code of its dictionary (py3langid); no pidgins or dialects.
-
-    >>> probabilities = language_probabilities("De kinderen spelen in de tuin.")
-    >>> max(probabilities, key=probabilities.get)
-    'nl'
-    """
+    """The probability of each language by the code of its dictionary (py3langid); no pidgins or dialects."""
     probabilities: dict[str, float] = {}
     for label, probability in _identifier().rank(text):
         if len(label) == 2:
@@ -381,11 +373,7 @@ class Negation(Check):
 
 
 def negators(text: str, language: str) -> tuple[str, ...]:
-    """The words of a text that negate.
-
-    >>> negators("Don't! I have no idea", "en"), negators("N-am văzut", "ro")
-    (("don't", 'no'), ('n',))
-    """
+    """The words of a text that negate."""
     pattern = regex.compile(rf"(?<![\w'’])(?:{NEGATORS[language]})(?!\w|['’]\w)")
     return tuple(pattern.findall(text.lower()))
 
@@ -462,7 +450,6 @@ class Checks:
         return cls({name: check for name, check in checks.items() if name not in lacking}, lacking)
 
     def words(self, source: str, target: str) -> dict[str, tuple[str, ...]]:
-        """Name -> the words concerned, for each check that finds something wrong."""
         pair = Pair(source, target)
         return {name: words for name, check in self.checks.items() if (words := check.words(pair))}
 
@@ -494,7 +481,6 @@ class Flags(Checks):
 
 
 def kinds_of(text: str | None) -> tuple[str, ...]:
-    """The checks that `Flags.text` names."""
     if not text:
         return ()
     parts = (part.partition(": ")[0] for part in text.split("; "))

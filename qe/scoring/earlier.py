@@ -74,7 +74,6 @@ class PreviousJob:
         return ""
 
     def store(self, path: Path) -> EarlierScores:
-        """Write the outputs of all rows that have a score into a new file."""
         path.unlink(missing_ok=True)
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")

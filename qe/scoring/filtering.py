@@ -80,7 +80,6 @@ def _number(key: str, text: str, kind: type[int] | type[float]) -> float:
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
-    """`CHECK.key=value` as CHECK.key -> value."""
     pairs = assignments(texts, "CHECK.key=value", "--set")
     for key, value in pairs.items():
         if "." not in key:
@@ -148,9 +147,6 @@ def filter_files(
     """Write the pairs of a table, or of two parallel texts, that pass all checks and the threshold.
 
     output     a table, or two text files if the input is two
-    threshold  applied last, to the pairs that pass all checks
-    columns    `source` or `target` -> the header that it has in the input
-    layout     file format options, if detection fails
     rejected   a table of the other pairs, with the columns `check` and `reason`
 
     Raises InputError for inputs and outputs that cannot be used; the outputs are then unchanged.

@@ -36,12 +36,6 @@ def score_in_place(
 ) -> ScoredFile:
     """Score every segment of an XLIFF, TMX or XLSX file into a file of the same kind.
 
-    identity     fingerprint that the model must have
-    columns      XLSX: name of a column that the model reads -> its header in the file
-    layout       XLSX: sheet and row of the header; XLIFF and TMX: names of languages
-    suffix       XLSX: end of the added headers
-    job_summary  written when the output is complete
-
     Only notes are added to XLIFF and TMX, instead of those of an earlier scoring, and none to segments that
     are locked, not to be translated or not translated. In XLSX, what openpyxl does not know is lost.
     """

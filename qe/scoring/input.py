@@ -34,10 +34,7 @@ def open_all(
 
 
 def files_of(source: Sequence[Path]) -> list[Path]:
-    """The files of an input: those of a folder or a pattern by name; a file is itself.
-
-    In folders, names that begin with a point or an underscore are skipped (`_SUCCESS` of Spark).
-    """
+    """The files of a path or pattern, by name, without names that begin with a point or underscore."""
     return [file for path in source for file in _expanded(path)]
 
 
@@ -81,8 +78,6 @@ def _expanded(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class ManyInput(Input):
-    """Tables of one kind, with the same columns, one after the other."""
-
     parts: Sequence[Input]
 
     @cached_property

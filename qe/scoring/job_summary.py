@@ -200,11 +200,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of `--fail-if`.
-
-    maximum   rows without a score that are accepted; None: the condition is about drift
-    is_share  whether `maximum` is a percentage of the rows
-    """
+    """A condition of `--fail-if` on drift, or on more than `maximum` rows (or percent) without a score."""
 
     text: str
     maximum: float | None = None
@@ -212,7 +208,7 @@ class Condition:
 
     @classmethod
     def parsed(cls, text: str) -> "Condition":
-        """Raises InputError for a text of another form.
+        """A condition; InputError for a text of another form.
 
         >>> Condition.parsed("unscored>1%")
         Condition(text='unscored>1%', maximum=1.0, is_share=True)
@@ -249,13 +245,7 @@ def failures(
 
 @dataclass(frozen=True)
 class JobSummary:
-    """The part of a summary that is known before a job begins.
-
-    inputs    files, as they were when the job began
-    options   the user's options
-    place     path of the summary; None: it is not written
-    display_path  gives a path as the user knows it
-    """
+    """The part of a summary that is known before a job begins; without a `place` none is written."""
 
     model: ScoringModel | Routes
     inputs: Sequence[Path]
@@ -313,7 +303,6 @@ def default_place(scored: Path) -> Path:
 
 
 def check_place(place: Path) -> None:
-    """Raises InputError if the default path of a summary holds something else."""
     if place.exists() and not is_summary(place):
         raise InputError(
             "already exists, and the summary of the scores is written to this path",

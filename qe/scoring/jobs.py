@@ -197,10 +197,7 @@ def _reported(result: ScoredFile, summary: JobSummary | None) -> ScoredFile:
 
 @dataclass(frozen=True)
 class FinishedOutput:
-    """An output with the fingerprint of all that it depends on: contents, not names and times.
-
-    A finished output is known only if this user made it on this machine, and nothing changed it since.
-    """
+    """An output with the fingerprint of all that it depends on, known to this user on this machine."""
 
     path: Path
     fingerprint: str
@@ -260,7 +257,6 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None = None) -> Names:
-    """Header of each column that the model, or `needed`, reads."""
     needed = model.columns() if needed is None else needed
     names = Names().completed(needed, headers, training_headers(model), "the table")
     for name in needed:
@@ -274,8 +270,6 @@ def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None 
 
 @dataclass(frozen=True)
 class Work:
-    """The work of a process on chunks of rows."""
-
     scorer: _Scorers
     kind: Kind
     chunk: int
@@ -298,7 +292,6 @@ class Work:
     def scored(
         self, batch: Sequence[Row], views: Sequence[Row], start: int = 0
     ) -> tuple[list[Output], Tally]:
-        """The rows of the output, and their counts; `views` are the batch by the model's names."""
         scored = self.scorer.score(views, start)
         rows = scored.rows
         if self.kept_columns is not None:

@@ -13,11 +13,7 @@ from qe.data.table_rows import NUMBER, Row, unusable_id
 def name_pairs(
     texts: Iterable[str], location: object, key: str = "NAME", value: str = "HEADER"
 ) -> dict[str, str]:
-    """`NAME=HEADER,...` as NAME -> HEADER.
-
-    >>> name_pairs(["source=en,target=de", "id="], "--columns")
-    {'source': 'en', 'target': 'de', 'id': ''}
-    """
+    """`NAME=HEADER,...` as NAME -> HEADER; without a header, an empty one."""
     pairs = (pair for text in texts for pair in text.split(","))
     return assignments(pairs, f"{key}={value}", location, empty=True)
 
@@ -25,7 +21,6 @@ def name_pairs(
 def added_headers(
     names: Iterable[str], existing: Collection[str], suffix: str, location: object
 ) -> dict[str, str]:
-    """Name -> header of columns added to `existing` ones. Raises InputError for a header that exists."""
     headers = {name: name + suffix for name in names}
     for header in headers.values():
         if header in existing:

@@ -15,12 +15,7 @@ from qe.scoring.scorer import training_headers
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Unlabelled rows to choose from, with their ids and reasons for refusal.
-
-    columns  of Segments, of the rows that can be used
-    rows     the number of each in the file, from 1
-    refused  reason -> rows that cannot be used
-    """
+    """Unlabelled rows to choose from, with their numbers and ids, and the reasons for refusing others."""
 
     columns: Mapping[str, list[str]]
     rows: list[int]

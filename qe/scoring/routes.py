@@ -40,10 +40,7 @@ class Route:
 
 
 def read_routes(path: Path) -> list[Route]:
-    """The routes of a YAML file; each row is scored by the first that takes it.
-
-    Relative paths of models start at the file's folder. Raises InputError for a route that no row can take.
-    """
+    """The routes of a YAML file, in whose folder relative paths start; the first that fits counts."""
     content = strict_yaml.read(path, "file of routes")
     if not isinstance(content, list) or not content:
         raise InputError("holds no routes", location=path, remedy=f"write {_FORM}")
@@ -92,7 +89,6 @@ def _route(entry: Any, location: str, folder: Path) -> Route:
 class ScoringModel:
     """A model that is known before a job begins.
 
-    user_name  as the user wrote it
     identity   its fingerprint: SHA-256 of its model.json, which holds those of all its files
     version    (name, version) in the registry, if it was named by it
     signed_by  the public key that the model was verified with
@@ -138,8 +134,6 @@ class Destination:
 
 @dataclass(frozen=True)
 class Routes:
-    """Models by routes, as a file says them; loaded in every process of a job."""
-
     path: Path
     destinations: Sequence[Destination]
 
@@ -215,7 +209,6 @@ class Router:
 
     @property
     def languages(self) -> None:
-        """Each model has its own."""
         return None
 
     @property

@@ -39,7 +39,6 @@ KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind by the file's name, `.gz` and `.zst` aside."""
     ending = ending_of(path)
     kind = NAMED.get(ending)
     if kind is None:
@@ -148,7 +147,6 @@ def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
 
 
 def packed_as(path: Path) -> Packed:
-    """How a file is compressed, by its name."""
     packed: Mapping[str, Packed] = {".gz": "gz", ".zst": "zst"}
     return packed.get(path.suffix.lower(), "")
 
@@ -181,7 +179,7 @@ def table_writer(
 ) -> Iterator[Callable[[Sequence[Mapping[str, Any]]], None]]:
     """Yields a function that writes rows to `temporary`, as a table of the kind that `output` names.
 
-    start, end  of text: bytes before the header (a byte order mark), and the end of lines
+    `start` are bytes before the header (a byte order mark), `end` is the end of lines.
     """
     kind = kind_of(output)
     if kind == "parquet":
@@ -244,7 +242,6 @@ class KeptColumns:
     def make(
         cls, types: Types, added: Sequence[str], kind: Kind, id_header: str, location: Path, suffix: str = ""
     ) -> Self:
-        """All columns of an input, and `added` ones, whose headers end in `suffix`."""
         new = [name for name in added if name != "id" or id_header not in types]
         headers = added_headers(new, types, suffix, location)
         for name in types:
@@ -311,5 +308,9 @@ def _json_value(value: Any) -> Any:
 
 
 def _encodable(text: str) -> str:
-    """Half a surrogate pair, which JSON can hold, as JSON writes it."""
+    r"""Half a surrogate pair, which JSON can hold, as JSON writes it.
+
+    >>> _encodable("a\ud800"), _encodable("é")
+    ('a\\ud800', 'é')
+    """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -102,6 +102,7 @@ class Options:
         return self.columns_with(row_formats.PROBABILITIES if self.tokens else ())
 
     def columns_with(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The output columns, with those of words."""
         bounds = () if self.level is None else ("low", "high")
         action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
@@ -134,13 +135,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Batch:
-    """Output rows, in order.
-
-    repeated  rows that took the score of an equal segment
-    counts    drift counts of the scored rows, without the reused ones
-    reused    rows that took the score of an earlier job
-    routed    for several models: name of a route -> its rows
-    """
+    """Output rows, in order, with drift counts, and how many were repeated, reused or taken by each route."""
 
     rows: list[Output]
     repeated: int
@@ -227,6 +222,7 @@ class Scorer:
         return self.options.columns_with(() if self.words is None else self.words.names)
 
     def columns(self) -> tuple[str, ...]:
+        """The input columns that scores and intervals need."""
         more = () if self.intervals is None else self.intervals.columns
         return tuple(dict.fromkeys((*self.model.columns(), *more)))
 

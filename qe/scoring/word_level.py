@@ -20,11 +20,7 @@ TAGS: Mapping[Kind, str] = {"word": "tags", "gap": "gap_tags", "source": "source
 
 @dataclass(frozen=True, eq=False)
 class WordLevel:
-    """The fitted word-level families of a model, by the kind of token they predict P(BAD) for.
-
-    learned  calibration and thresholds of tags; None: only P(BAD) of target words and gaps
-    metric   f1_mult or mcc: its thresholds make the tags
-    """
+    """The fitted word-level families of a model, with thresholds by `metric` (f1_mult or mcc)."""
 
     families: Mapping[Kind, WordLevelExtractor]
     learned: WordTags | None = None
@@ -122,9 +118,6 @@ def bad_spans(words: BoolArray, gaps: BoolArray) -> list[tuple[int, int]]:
     """(first word, word after the last) of every run of BAD words, in order.
 
     A BAD gap without an adjacent BAD word is an empty span: both ends are the word after it.
-
-    >>> bad_spans(np.array([0, 1, 1, 0, 0], bool), np.array([0, 0, 0, 1, 0, 1], bool))
-    [(1, 3), (5, 5)]
     """
     steps = np.diff(np.concatenate([[0], words.astype(np.int8), [0]]))
     runs = zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True)
@@ -139,10 +132,7 @@ def described(
     tags: tuple[BoolArray, BoolArray],
     insertions: float,
 ) -> list[dict[str, Any]]:
-    """The spans of one translation as JSON values.
-
-    bad, tags   P(BAD) and BAD tags of words (n,) and of gaps (n + 1,)
-    insertions  how many words a BAD gap lacks, on average
+    """The spans of one translation as JSON values, by P(BAD) and tags of words (n,) and of gaps (n + 1,).
 
     start, end  the span is tokens[start:end]
     text        the words; empty if words are missing between two good ones

@@ -1,7 +1,6 @@
 """Bayesian comparison of two systems: the probability that one is better, or neither.
 
-With a region of practical equivalence: differences within it do not matter. Source: Benavoli, Corani, Demšar
-and Zaffalon 2017 (Time for a change); definitions as in their package baycomp.
+Source: Benavoli, Corani, Demšar and Zaffalon 2017 (Time for a change); as in their package baycomp.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""Buckets of segments: where two systems differ, and whether the difference depends on the bucket.
-
-"Significant here, not significant there" shows no dependence: that has a separate test, of the differences
-between the differences.
-"""
+"""Buckets of segments: where two systems differ, and whether the difference depends on the bucket."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,6 +59,7 @@ class Buckets:
     index: Rows
 
     def items(self) -> Iterator[tuple[str, Rows]]:
+        """Every bucket: its label, and its segments."""
         for number, label in enumerate(self.labels):
             yield label, np.flatnonzero(self.index == number)
 
@@ -72,11 +69,7 @@ class Buckets:
 
 
 def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buckets:
-    """Bands of about equally many segments; equal values share a band, so that there may be fewer bands.
-
-    >>> bands("length", "words", np.array([3.0, 9, 4, 30]), 2).labels
-    ('[3, 4]', '[9, 30]')
-    """
+    """Bands of about equally many segments; equal values share a band, so that there may be fewer bands."""
     if count < 2:
         raise InputError(f"there must be at least 2 bands, but got {count}")
     if not np.isfinite(values).all():
@@ -149,6 +142,7 @@ class BucketReport:
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
+        """Plain values; undefined is None."""
         kinds = {
             kind.name: {
                 "about": kind.about,
@@ -164,6 +158,7 @@ class BucketReport:
 
     @property
     def level(self) -> float:
+        """The level of significance of the comparisons."""
         return float(self.family["level"])
 
     def by_kind(self, name: str, metric: str | None = None) -> list[Pair]:
@@ -308,12 +303,11 @@ def _dependences(
 
 
 def dependence_p(buckets: Buckets, within: Sequence[_Within], levels: Levels) -> float:
-    """p-value of the hypothesis that the difference is the same in all buckets; of several levels the
-    largest.
+    """p-value of the hypothesis that the difference is the same in all buckets.
 
     Each unit in one bucket: Welch's analysis of variance (Welch 1951) of the differences with their jackknife
-    errors. Units in several buckets: Hotelling's test of the contrasts. NaN if a difference is undefined, or
-    its error is undefined or 0.
+    errors. Units in several buckets: Hotelling's test of the contrasts. Several levels: the largest p. NaN if
+    a difference or its error is undefined, or its error is 0.
     """
     levels_p = [
         _dependence_at(buckets, within, units, place) for place, (_, units) in enumerate(levels.items())

@@ -30,10 +30,7 @@ _METHODS: Mapping[str, Method] = {"bootstrap": "centred", "win-ratio": "win-rati
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Scored systems, compared; every answer holds for new units of every level.
-
-    `computed` holds scores of virtual test sets; None: they are drawn on first use.
-    """
+    """Scored systems, compared; virtual test sets are drawn on first use unless `computed` has them."""
 
     scored: Additive | Predictions
     levels: Levels
@@ -133,7 +130,6 @@ class Comparisons:
         return self.scored.score(system, metric) - self.scored.score(baseline, metric)
 
     def jackknife(self, system: str, metric: str) -> list[FloatArray]:
-        """For each level, the scores with one unit left out."""
         if (system, metric) not in self._jackknife:
             self._jackknife[system, metric] = [
                 self.scored.leave_one_out(system, metric, groups) for _, groups in self.levels.items()
@@ -147,7 +143,6 @@ class Comparisons:
         return [scores - of_baseline for scores, of_baseline in pairs]
 
     def interval(self, key: Key) -> tuple[float, float]:
-        """Confidence interval of a difference."""
         system, baseline, metric = key
         bootstrap = np.empty(0)
         if self.settings.interval != "jackknife":
@@ -158,7 +153,6 @@ class Comparisons:
     def interval_of(
         self, bootstrap: FloatArray, observed: float, jackknife: Sequence[FloatArray], link: Link = "identity"
     ) -> tuple[float, float]:
-        """The interval of the settings, from (samples,) bootstrap scores or scores with a unit left out."""
         confidence = self.settings.confidence
         if self.settings.interval == "bca":
             return bca_interval(bootstrap, observed, jackknife[0], confidence)
@@ -173,10 +167,7 @@ class Comparisons:
         virtual_scores: VirtualScores,
         level: float = LEVEL,
     ) -> dict[str, dict[str, RankInterval]]:
-        """Metric -> rank intervals, from the tests of all pairs and scores of virtual test sets.
-
-        `better` holds the metrics in question; one without virtual scores has simultaneous intervals alone.
-        """
+        """Metric -> rank intervals, from the tests of all pairs and scores of virtual test sets."""
         names, intervals = list(self.scored.systems), {}
         for metric, higher in better.items():
             sign = 1.0 if higher else -1.0
@@ -191,20 +182,13 @@ class Comparisons:
         return intervals
 
     def part(self, rows: NDArray[np.int64], samples: int) -> "Comparisons":
-        """The same systems on some of the segments."""
         settings = replace(self.settings, samples=samples)
         return Comparisons(self.scored.part(rows), self.levels.part(rows), settings)
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Pairs of systems, tested and corrected together.
-
-    better   metric -> whether higher is better; None: it has no direction
-    table    the comparisons in families
-    results  comparison -> its test; empty without samples
-    tested   the same, corrected, without intervals
-    """
+    """Pairs of systems, tested and corrected together; `tested` has no intervals yet."""
 
     engine: Comparisons
     better: Mapping[str, bool | None]
@@ -278,7 +262,6 @@ def comparison_table(
     better: Mapping[str, bool | None],
     rule: Rule,
 ) -> Table:
-    """All comparisons of the pairs, metric by metric, in families."""
     keys = [(*pair, metric) for metric in better for pair in pairs]
     undirected = [metric for metric, higher in better.items() if higher is None]
     return Table.from_keys(keys, rule, alike=scored.copies(), undirected=undirected)

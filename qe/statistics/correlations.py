@@ -96,11 +96,7 @@ def _fisher_interval(correlation: float, n: int, confidence: float) -> tuple[flo
 
 
 def heavy_tails(values: FloatArray) -> float:
-    """Excess kurtosis (0 for normal values) of (n,) values whose tails are heavy, else 0.
-
-    Heavy: above 2, and above three standard errors of normal samples. Normal-theory tests are then
-    unreliable.
-    """
+    """Excess kurtosis of (n,) values if it is above 2 and three normal standard errors, else 0."""
     if len(values) < 4 or np.ptp(values) == 0:
         return 0.0
     deviations = power_of_two_scaled(values - values.mean())[0]

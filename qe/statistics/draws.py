@@ -39,13 +39,11 @@ def mix(x: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def stream(seed: int, sample: int) -> Any:
-    """The key of one sample's stream."""
     return mix(mix(np.uint64(seed) + _GOLDEN) + np.uint64(sample) * _GOLDEN)
 
 
 @numba.njit(cache=True, nogil=True)
 def word(key: Any, position: int) -> Any:
-    """64 random bits."""
     return mix(key + np.uint64(position + 1) * _GOLDEN)
 
 

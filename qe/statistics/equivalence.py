@@ -28,10 +28,7 @@ def equivalences(
 ) -> list[Equivalence]:
     """Every comparison by a metric with a margin, corrected and answered as differences are.
 
-    pairs      the tests of the same comparisons for a difference
-    jackknife  a comparison -> for each kind of units, (u,) differences with one unit left out
-    better     metric -> whether higher is better; None: it has no direction
-    alike      copies, as in `Table.from_keys`
+    `jackknife` gives, for each kind of units, the (u,) differences with one unit left out.
     """
     reach, tested = levels.reach, {}
     for key, pair in pairs.items():
@@ -93,7 +90,6 @@ def undecided_notes(pairs: Sequence[Equivalence]) -> list[str]:
 
 
 def cluster_note(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: str) -> str:
-    """Note on the equivalent pairs in a cluster; empty for one system or without a margin."""
     inside = [p for p in pairs if p.metric == metric and {p.system, p.baseline} <= set(cluster)]
     if not inside:
         return ""

@@ -199,9 +199,11 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
+        """The two systems."""
         return self.system, self.baseline
 
     def to_json(self) -> dict[str, Any]:
+        """The pair, its test and its interval; undefined is None."""
         values: dict[str, Any] = plain({
             "system": self.system, "baseline": self.baseline, "metric": self.metric,
             **self.result.to_json(), "p_corrected": self.p_corrected, "ci": self.ci,
@@ -252,14 +254,7 @@ class Table:
         return max((len(keys) for keys in self.members.values()), default=0)
 
     def resamples(self, minimum: int = _MIN_RESAMPLES) -> int:
-        """How many resamples corrected p-values need: 20 comparisons / level, or `minimum`.
-
-        A p-value at the corrected threshold is then counted from 20 resamples.
-
-        >>> twelve = [(f"s{i}", f"s{j}", "mae") for i in range(12) for j in range(i)]
-        >>> Table.from_keys(twelve, Rule()).resamples()
-        26400
-        """
+        """How many resamples corrected p-values need: 20 comparisons / level, or `minimum`."""
         factor = 1 if self.rule.method in ("none", IN_TEST) else self.largest
         return max(minimum, math.ceil(_PER_COMPARISON * factor / self.rule.level))
 
@@ -274,7 +269,6 @@ class Table:
         return {key: pairs[key] for key in results}
 
     def answered(self, key: Key, result: TestResult) -> TestResult:
-        """Another result for one of the comparisons, without p if its family could not decide it."""
         key = self.twins.get(key, key)
         sizes = (len(keys) for keys in self.members.values() if key in keys)
         return self._answered(result, self.factor(next(sizes, 1)))

@@ -79,8 +79,7 @@ def percentile_interval(scores: FloatArray, confidence: float = 0.95) -> tuple[f
 def bca_interval(
     scores: FloatArray, observed: float, jackknife: FloatArray, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Bias-corrected and accelerated interval; NaN if any score is NaN, or if all are on one side of
-    `observed`.
+    """Bias-corrected and accelerated interval; NaN if all scores are on one side of the observed one.
 
     Source: Efron and Tibshirani 1993, section 14.3.
 
@@ -129,13 +128,7 @@ def jackknife_rescored(rescore: Rescore, rows: int, units: CountArray | None = N
 
 
 def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, min_p: float = 0.0) -> float:
-    """p-value of the hypothesis that the true difference is no larger than the bound; NaN if undefined.
-
-    jackknife  for each kind of units, (u,) differences with one unit left out
-    min_p     p-value of what is certain: a difference that is above the bound whichever unit is left out
-
-    For a mean of paired values this is the paired t test.
-    """
+    """p-value of the hypothesis that the true difference is at most the bound; NaN if undefined."""
     if np.isnan(difference) or any(np.isnan(d).any() or len(d) < 2 for d in jackknife):
         return float("nan")
     error = float(np.sqrt(sum(map(_jackknife_variance, jackknife))))

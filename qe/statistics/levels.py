@@ -37,10 +37,7 @@ def group_sums(statistics: FloatArray, groups: Groups | None) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The units that a claim should generalise to: new segments, documents or judges.
-
-    `units` has, by the name of a level, the (n,) unit of each segment; empty: segments are the units.
-    """
+    """The units that a claim should generalise to: level -> (n,) unit of each segment; empty: segments."""
 
     segments: int
     units: Mapping[str, Groups]

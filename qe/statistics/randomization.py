@@ -124,8 +124,6 @@ def randomization_test_rescored(
 ) -> TestResult:
     """The same test (one run) for a metric that is no function of sums: it rescores every exchange exactly.
 
-    exchanged    differences of scores after exchanges; see `ExchangedMetric.exchanged`
-    differs      (n,) whether the two sides differ at all
     enough       stop after so many differences at least as extreme as the observed one: p is then that number
                  over the shuffles that were made (Besag and Clifford 1991, a valid p-value); default: never
     scale        size of scores (of labels, if scores have their unit): what rounding is relative to

@@ -15,13 +15,7 @@ T = TypeVar("T")
 def clusters(
     order: Sequence[str], p_values: Mapping[tuple[str, str], float], level: float = 0.05
 ) -> list[list[str]]:
-    """Groups of systems, best first, that a test at `level` can tell apart.
-
-    order     systems by score, best first
-    p_values  corrected p-value of each pair, under either order of the two names; NaN tells nothing apart
-
-    A cut is after a system only if every pair across it is significant (the convention of the WMT shared
-    tasks).
+    """Groups of systems, best first, of which a test at `level` tells all pairs apart (as at WMT).
 
     >>> clusters(["a", "b", "c"], {("a", "b"): 0.3, ("a", "c"): 0.01, ("b", "c"): 0.02})
     [['a', 'b'], ['c']]

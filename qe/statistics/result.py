@@ -22,13 +22,7 @@ _MAX_ARRANGEMENTS = 10**300  # a quotient of 1 by more is 0
 
 @dataclass(frozen=True)
 class Reach:
-    """What exchanges of `units` units can show: every unit changes sides or stays.
-
-    units   units in which the two sides differ
-    unit    what they are: segment, document, system, run, ...
-    arrangements_of_one  equally likely arrangements of one unit
-    prefix  how a sentence about the units begins
-    """
+    """What exchanges of `units` units can show: every unit changes sides or stays."""
 
     units: int
     unit: str = "segment"
@@ -140,7 +134,6 @@ class Measure:
 
     @staticmethod
     def side_by_side(widths: Sequence[int], aggregates: Mapping[str, Aggregate]) -> "dict[str, Measure]":
-        """Measures of metrics whose statistics follow each other, each with so many columns."""
         ends = np.cumsum([0, *widths]).tolist()
         columns = map(slice, ends, ends[1:])
         parts = zip(aggregates.items(), columns, strict=True)
@@ -198,6 +191,7 @@ class TestResult:
         return 0.0 if self.reach is None else self.reach.min_p
 
     def to_json(self) -> dict[str, Any]:
+        """The fields, with None for what is undefined."""
         values = {name: value for name, value in vars(self).items() if name not in ("reach", "error")}
         values |= {"undecided": self.undecided or None, "p_error": self.error, "units": self.units}
         return {name: plain(value) for name, value in values.items()} | {"p_smallest": self.min_p}
@@ -210,8 +204,7 @@ def without_answer(result: TestResult, reason: str) -> TestResult:
 def largest_p(results: Sequence[TestResult]) -> TestResult:
     """One claim for several kinds of units (documents, judges): their largest p-value; undefined if one is.
 
-    An intersection-union test, valid without correction: a difference must show with each kind as the unit.
-    Source: Berger 1982.
+    An intersection-union test, valid without correction (Berger 1982).
     """
     if len(results) == 1:
         return results[0]
@@ -231,7 +224,6 @@ def check_tail(tail: str) -> None:
 
 
 def check_samples(samples: int) -> None:
-    """Raises InputError for fewer than one sample, or too many to keep."""
     if not 1 <= samples <= MOST_SAMPLES:
         raise InputError(f"samples must be 1 to {MOST_SAMPLES:,}, but got {samples:,}")
 

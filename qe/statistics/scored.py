@@ -49,7 +49,6 @@ class Additive:
         return float(self.measures[metric].aggregate(self.runs(system, metric).sum(axis=(0, 1))))
 
     def runs(self, system: str, metric: str) -> FloatArray:
-        """(runs, n, k') the statistics of one metric."""
         return self.statistics[system][..., self.measures[metric].columns]
 
     def resampled_runs(
@@ -95,7 +94,6 @@ class Additive:
     def permuted(
         self, metric: str, systems: tuple[str, ...], settings: ResamplingSettings, groups: Groups | None
     ) -> TestsOfPairs:
-        """Tukey's or Scheffe's test of all pairs of some systems by one metric."""
         return tukey_hsd(
             {name: self.runs(name, metric) for name in systems}, self.measures[metric].aggregate,
             samples=settings.samples or 0, seed=settings.seed, groups=groups,

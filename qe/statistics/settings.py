@@ -75,6 +75,7 @@ class ResamplingSettings:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
+        """The units of exchange, one or several."""
         return tuple(dict.fromkeys((self.exchange or "segment").split("+")))  # type: ignore[arg-type]
 
     @property
@@ -84,6 +85,7 @@ class ResamplingSettings:
 
     @property
     def rule(self) -> Rule:
+        """How p-values are corrected."""
         return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct, self.level)
 
     def _check_exchange(self) -> None:

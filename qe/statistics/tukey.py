@@ -92,11 +92,7 @@ def tukey_hsd_rescored(
     groups: Groups | None = None,
     contrasts: Contrasts = "pairs",
 ) -> TestsOfPairs:
-    """The same for a metric that is no function of sums.
-
-    `rescore` gets counts (B, m rows) of 0 and 1 over the rows of all m systems, one system after the other,
-    and returns (B,) scores. Put the predictions of different systems on a common scale (ranks) before.
-    """
+    """The same for a metric that is no function of sums, rescored from counts (B, m rows) of 0 and 1."""
     check_samples(samples)
     _check_systems(names)
     systems = len(names)

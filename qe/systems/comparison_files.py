@@ -115,11 +115,7 @@ def page(
     languages: tuple[str, str] = ("", ""),
     plots: Mapping[str, bytes] | None = None,
 ) -> str:
-    """The page; all text of the data is escaped.
-
-    languages  ISO codes of source and target, for hyphenation and speech; empty if not known
-    plots      kind of buckets -> a picture of them (PNG)
-    """
+    """The page, all its text escaped; `plots` are pictures (PNG) by kind of buckets."""
     others = [name for name in comparison.scores if name != comparison.recipe["baseline"]]
     pictures = {
         item.name: figures({f"Differences by {item.name} with intervals": (plots or {})[item.name]})[0]
@@ -187,11 +183,7 @@ def _shown_segment(comparison: SystemsComparison, change: Change, source: Texts 
 
 
 def marked(words: Sequence[str], counterpart: Sequence[str]) -> Marked:
-    """Runs of words, and whether they are not aligned with equal words of the other translation.
-
-    >>> marked(["a", "b", "c"], ["a", "c"])
-    [('a', False), ('b', True), ('c', False)]
-    """
+    """Runs of words, and whether they are not aligned with equal words of the other translation."""
     runs: Marked = []
     matcher = SequenceMatcher(None, words, counterpart, autojunk=False)
     for tag, first, last, _, _ in matcher.get_opcodes():

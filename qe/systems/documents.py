@@ -51,11 +51,7 @@ def document_scores(statistics: FloatArray, documents: Groups, aggregate: Aggreg
 
 
 def document_means(scores: FloatArray, documents: Groups, weights: FloatArray | None = None) -> FloatArray:
-    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths; NaN if these sum to 0.
-
-    >>> document_means(np.array([1.0, 2, 6]), ["a", "a", "b"], np.array([1.0, 3, 2])).tolist()
-    [1.75, 6.0]
-    """
+    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths; NaN if these sum to 0."""
     weights = np.ones(len(scores)) if weights is None else weights
     sums = document_statistics(np.stack([scores * weights, weights], axis=1), documents)
     means: FloatArray = np.divide(

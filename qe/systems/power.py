@@ -48,11 +48,7 @@ class _Systems(Pilot):
 def needed_segments(
     comparison: SystemsComparison, power: float = POWER, progress: Progress = silent
 ) -> list[NeededSegments]:
-    """For each system and metric, how many segments the difference that is seen needs.
-
-    Test sets are drawn from the segments (groups), and the randomization test is run on each; its level is
-    divided by the number of comparisons in the family.
-    """
+    """For each system and metric, how many segments the difference that is seen needs, by simulated tests."""
     sizes = comparison.recipe["families"]["comparisons"]
     return [
         _needed(comparison, pair, power, max(sizes.get(pair.family, 1), 1), progress)

@@ -188,9 +188,8 @@ class ByNumber:
 class SingleRuns:
     """One system against the baseline by one metric.
 
-    cases      name -> the runs of both (from 0), and their test: the worst run against the baseline's best
-               (unlucky), both medians, the best against the worst (lucky)
-    by_number  from one run on
+    `cases` are the worst run against the baseline's best (unlucky), both medians, and the best against the
+    worst (lucky), with their tests.
     """
 
     system: str
@@ -302,12 +301,14 @@ class SystemsComparison:
         return self.metrics[known_name("metric", metric, self.metrics)].signature(len(self.references))
 
     def against_baseline(self, system: str, metric: str) -> Pair | None:
+        """The comparison of one system by one metric; None for the baseline."""
         known_name("system", system, self.scores)
         known_name("metric", metric, self.metrics)
         matching = (c for c in self.comparisons if (c.system, c.metric) == (system, metric))
         return next(matching, None)
 
     def segment_scores(self, system: str, metric: str) -> FloatArray:
+        """(runs, n) scores of single segments."""
         known_name("system", system, self.statistics)
         columns = self.measures[known_name("metric", metric, self.measures)].columns
         return np.stack(
@@ -315,4 +316,5 @@ class SystemsComparison:
         )
 
     def summary(self) -> Table:
+        """A row for each metric and system."""
         return table_by("qe.systems.report.table", self)

@@ -24,12 +24,7 @@ Runs = Mapping[str, Sequence[Texts]]
 
 @dataclass(eq=False)
 class ScoredRuns:
-    """What --scores gives.
-
-    files     system -> metric -> a column of scores per run
-    outputs   system -> columns of segment names in place of texts, if there are no outputs
-    notes     on segments without scores
-    """
+    """What --scores gives; `outputs` has names of segments instead of texts, if there are no outputs."""
 
     metrics: dict[str, SegmentScores] = field(default_factory=dict)
     files: dict[str, dict[str, tuple[Texts, ...]]] = field(default_factory=dict)

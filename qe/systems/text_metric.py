@@ -100,11 +100,7 @@ def known_direction(name: str) -> bool | None:
 
 
 def title_of(metric: str) -> str:
-    """What people call a metric, with the options of its name; a name of the user's stays.
-
-    >>> title_of("chrf:word_order=2"), title_of("comet")
-    ('chrF:word_order=2', 'comet')
-    """
+    """What people call a metric, with the options of its name; a name of the user's stays."""
     base, sign, options = metric.partition(":")
     title = MT_METRICS.get(base).title if base in MT_METRICS else ""
     return f"{title or base}{sign}{options}"
@@ -124,12 +120,7 @@ def metric(text: str, defaults: Mapping[str, Any] | None = None) -> TextMetric:
 def metrics_for(
     names: Sequence[str], tokenize: str | None, language: str | None, texts: Sequence[str]
 ) -> dict[str, TextMetric]:
-    """The metrics that `names` say, in any case, by name.
-
-    tokenize  of TOKENIZATIONS, for every metric of tokens; None: what each takes for the language
-    language  None: one with blanks between words
-    texts     references, looked at where no language is given
-    """
+    """The metrics that `names` say, in any case, by name; `texts` show the language if none is given."""
     heads = {name: name.partition(":")[0] for name in names}
     names = [name.replace(head, MT_METRICS.spelled(head), 1) for name, head in heads.items()]
     if tokenize is not None:
@@ -140,11 +131,7 @@ def metrics_for(
 
 
 def tokenizations_of(metrics: Iterable[TextMetric]) -> list[str]:
-    """Tokenizations that were set for metrics with a default of the language (not for TER).
-
-    >>> tokenizations_of([metric("bleu:tokenize=intl"), metric("ter"), metric("chrf")])
-    ['intl']
-    """
+    """Tokenizations that were set for metrics with a default of the language (not for TER)."""
     usual = ((metric, metric.usual("en").get("tokenize", "none")) for metric in metrics)
     return [vars(metric)["tokenize"] for metric, tokenize in usual if tokenize != "none"]
 

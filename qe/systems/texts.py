@@ -41,6 +41,7 @@ class Texts:
         return len(self.lines)
 
     def forget(self) -> None:
+        """Drops what was derived; it is computed again when needed."""
         self._derived.clear()
 
     def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:

@@ -84,13 +84,7 @@ def language_of(language: str | None, texts: Sequence[str]) -> str:
 
 
 def doubt(tokenize: str, texts: Sequence[str]) -> str:
-    """An objection to a tokenization, because of how the texts look, or an empty string.
-
-    >>> doubt("13a", ["a house is red .", "is it ?"])
-    'the texts look tokenized (a blank before the full stop): --tokenize none splits them at blanks'
-    >>> doubt("none", ["My house is red.", "Is it?"])
-    "the texts do not look tokenized: 'house.' is a word; without --tokenize none words are sacreBLEU's"
-    """
+    """An objection to a tokenization, because of how the texts look, or an empty string."""
     blanks = [found[1] != "" for found in map(_ENDS.search, texts[:_LOOKED_AT]) if found is not None]
     share = sum(blanks) / len(blanks) if blanks else 0.5
     if tokenize == "none" and share <= 1 - _MOST:

@@ -64,11 +64,7 @@ def database_file(uri: str, folder: Path | None = None) -> Path | None:
 
 
 def local_path(location: str) -> Path | None:
-    """The path behind a location of artifacts, as MLflow reads it; None if they are elsewhere.
-
-    >>> local_path("file:///data/50%25"), local_path("/data/50%25"), local_path("models:/m-1")
-    (PosixPath('/data/50%'), PosixPath('/data/50%'), None)
-    """
+    """The path behind a location of artifacts, as MLflow reads it; None if they are elsewhere."""
     if location.startswith("file:"):
         return Path(unquote(urlsplit(location).path))
     return Path(unquote(location)) if location.startswith("/") else None

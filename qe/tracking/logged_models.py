@@ -32,11 +32,7 @@ _PYFUNC_MODEL = Path(__file__).resolve().parents[1] / "production" / "pyfunc_mod
 
 
 def save_pyfunc(path: str | Path, requirements: Sequence[str] = (), **options: Any) -> None:
-    """Writes an MLflow model that qe/production/pyfunc_model.py runs, in the present version.
-
-    `requirements` is what pip must install for it, in addition to MLflow; default: this project without
-    training.
-    """
+    """Writes an MLflow model that qe/production/pyfunc_model.py runs, with pip `requirements`."""
     needed = [*requirements] or [f"{DISTRIBUTION}=={version()}"]
     mlflow.pyfunc.save_model(path, python_model=str(_PYFUNC_MODEL), pip_requirements=needed, **options)
 
@@ -114,13 +110,7 @@ PARAMS = [
 
 @dataclass(frozen=True)
 class Described:
-    """Texts about a model for people.
-
-    name          of the logged model; characters that MLflow refuses become `-`
-    params        of its fit
-    tags          of its version in the registry
-    requirements  packages for scoring
-    """
+    """Texts about a model for people, parameters of its fit, tags, and packages for scoring."""
 
     name: str
     description: str = ""

@@ -255,12 +255,9 @@ def register(
 ) -> Registration:
     """Logs the model directory as a pyfunc model of the run and registers it.
 
-    data     fingerprint of what `value` was measured on
-    content  fingerprint of what the model was made from: a run that is resumed to the same model has its
-             version already
-    about    what all versions of the name have in common, for the registry
-
-    The first version of a name becomes `champion`, the best of later ones `challenger`.
+    `data` is the fingerprint of what `value` was measured on, `content` of what the model was made from: a
+    run that is resumed to the same model has its version already. The first version of a name becomes
+    `champion`, the best of later ones `challenger`.
     """
     entry = _registered(run, name, content)
     if entry is None:

@@ -149,6 +149,7 @@ class Run:
         return local and database_file(mlflow.get_tracking_uri()) is not None
 
     def logged_params(self) -> dict[str, str]:
+        """All parameters that were logged."""
         return dict(self.client.get_run(self.id).data.params)
 
     def metrics(
@@ -169,6 +170,7 @@ class Run:
         self.client.log_batch(self.id, tags=shown)
 
     def artifact(self, path: Path, folder: str | None = None) -> None:
+        """Logs a file, or a directory's content."""
         log = self.client.log_artifacts if path.is_dir() else self.client.log_artifact
         log(self.id, str(path), folder)
 
@@ -186,6 +188,7 @@ class Run:
             self.tags({MLFLOW_LOGGED_ARTIFACTS: json.dumps([*known, entry])})
 
     def values(self, content: Mapping[str, Any], path: str) -> None:
+        """Logs JSON values as a file."""
         self.client.log_dict(self.id, dict(content), path)
 
     def describe(self, text: str) -> None:
@@ -193,12 +196,14 @@ class Run:
         self.tags({"mlflow.note.content": text})
 
     def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
+        """Logs the data a run used."""
         source = from_pandas(table, targets=targets, name=name)
         tags = [InputTag(MLFLOW_DATASET_CONTEXT, context)]
         self.client.log_inputs(self.id, [DatasetInput(source._to_mlflow_entity(), tags)])
         return Data(source.name, source.digest)
 
     def children(self) -> dict[str, str]:
+        """Name -> id of its child runs."""
         tag = f"tags.mlflow.parentRunId = '{self.id}'"
         known, token = dict[str, str](), None
         while True:

@@ -33,11 +33,7 @@ def show_columns(run: Run, metrics: Sequence[str]) -> None:
 
 
 def with_previous_metrics(metrics: Sequence[str], previous: Sequence[str]) -> list[str]:
-    """The metrics, then those of earlier runs: at least one, if there are others.
-
-    >>> with_previous_metrics(["MCC", "F1"], ["MAE", "MCC", "RMSE"])
-    ['MCC', 'F1', 'MAE', 'RMSE']
-    """
+    """The metrics, then those of earlier runs: at least one, if there are others."""
     others = [name for name in previous if name not in metrics]
     own = list(metrics[: _MOST - bool(others)])
     return [*own, *others[: _MOST - len(own)]]

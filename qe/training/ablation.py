@@ -210,6 +210,7 @@ class LearningCurve:
     sizes: tuple[Size, ...]
 
     def to_json(self) -> dict[str, Any]:
+        """Plain values."""
         sizes = [
             {
                 "rows": size.rows,
@@ -225,9 +226,11 @@ class LearningCurve:
         }
 
     def summary(self) -> Table:
+        """Figures by training rows."""
         return curve_table(self, "")
 
     def percentage_slope(self, metric: str) -> float:
+        """See `percentage_slope`."""
         return percentage_slope(
             [size.rows for size in self.sizes], [size.mean(metric) for size in self.sizes]
         )

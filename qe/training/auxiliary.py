@@ -70,13 +70,7 @@ class Negatives:
 
 @dataclass(frozen=True, eq=False)
 class Auxiliary:
-    """An auxiliary training dataset: its rows, and the way to their features.
-
-    split       ids differ from those of all other datasets
-    scale       of its labels
-    onto        the scale of the first dataset's labels
-    importance  (n,) weights of its rows; a row of the first dataset has 1
-    """
+    """An auxiliary training dataset: labels `onto` the first one's scale, weights `importance`."""
 
     section: DatasetSection
     split: Split
@@ -165,11 +159,7 @@ def join_rows(
 
 
 def aligned(table: pd.DataFrame, primary: pd.DataFrame) -> pd.DataFrame:
-    """Columns moved and stretched to the mean and deviation that they have in `primary`, NaN aside.
-
-    They are stretched by 1/2 to 2: a column that hardly varies in `primary` would otherwise dominate. A
-    constant column is moved only.
-    """
+    """Columns moved and stretched (by 1/2 to 2) to the mean and deviation that they have in `primary`."""
     deviation = table.std(ddof=0).replace(0.0, np.nan)
     factor = (primary.std(ddof=0) / deviation).fillna(1.0).clip(1 / _MAX_STRETCH, _MAX_STRETCH)
     moved = (table - table.mean()) * factor + primary.mean()
@@ -214,8 +204,6 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryReader:
-    """Reads auxiliary datasets next to the first dataset, its rows and its features."""
-
     plan: Plan
     dataset: Dataset
     rows: TrainingRows

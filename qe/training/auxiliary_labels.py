@@ -91,11 +91,7 @@ class AuxiliaryLabels:
         )
 
     def mixed(self, split: Split, rows: Split | None = None) -> Split:
-        """The rows with mixed labels, for families that learn from labels; weights replace those by
-        annotators.
-
-        `rows` are all rows, from which the weight of the second label comes, if the split is a part of them.
-        """
+        """The rows with mixed labels, for families that learn; `rows` are all rows if the split is a part."""
         labels, weights = self._mixture(split, self.weight(split if rows is None else rows))
         known = split.annotators is not None and self.experiment.weights == "annotators"
         return replace(

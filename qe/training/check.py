@@ -387,7 +387,6 @@ class Needed:
 
 
 def needed(plan: Plan) -> list[Needed]:
-    """Everything that the experiment needs in addition to this project's own requirements."""
     experiment = plan.experiment
     found = list(_programs(experiment))
     for language, name in experiment.text.segmenters.items():
@@ -427,7 +426,6 @@ def _languages(section: DatasetSection) -> tuple[str, str] | None:
 
 
 def _programs(experiment: Experiment) -> Iterator[Needed]:
-    """Annotators and MT engines, whose version is requested if the languages are known."""
     languages = _languages(experiment.dataset)
     reverse = languages and languages[::-1]
     for side, by in experiment.annotations.items():
@@ -501,11 +499,7 @@ Setting = Mapping[str, str]  # key -> value, as YAML
 
 
 def settings_of(sweep: Sequence[str], max_runs: int = MAX_RUNS) -> list[Setting]:
-    """All combinations of `KEY=VALUE,VALUE` and `KEY=FIRST..LAST`, at most `max_runs`.
-
-    >>> settings_of(["learner.kind=ridge,lightgbm", "seed=0..1"])[1]
-    {'learner.kind': 'ridge', 'seed': '1'}
-    """
+    """All combinations of `KEY=VALUE,VALUE` and `KEY=FIRST..LAST`, at most `max_runs`."""
     values: dict[str, Sequence[Any]] = {}
     for text in sweep:
         key, listed = assigned(text, "key=value,value", "--each")

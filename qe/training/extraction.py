@@ -129,7 +129,6 @@ class Extraction:
                    saw them, unless fits are shared
     compute        runs an extractor that learns nothing; None: `extracted`
     part_features  the features with the resources of rows whose texts are in the others'
-    labels         further labels of the same segments, mixed into the one that families learn
     """
 
     feature_set: FeatureSet

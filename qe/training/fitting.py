@@ -79,7 +79,6 @@ def score_splits(prepared: Prepared, model: Model) -> Scored:
 
 
 def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray, scored: Scored) -> Companions:
-    """Intervals, background rows and data profile, from training rows and their (n,) predictions."""
     section, calibration = prepared.experiment.intervals, None
     if prepared.calibration is not None:
         features, predicted = _score(prepared, model, prepared.calibration)

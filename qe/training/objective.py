@@ -69,14 +69,7 @@ def finite(predicted: FloatArray) -> FloatArray:
 
 @dataclass(eq=False)
 class FoldData:
-    """One fold: features and labels of its training rows and of its held-out rows.
-
-    Imputing and scaling are fitted once per fold, a selector once for every choice of its parameters.
-
-    rows           (m,) places of the held-out rows
-    training_rows  (n,) places of the training rows among the rows that a kernel's columns are for
-    n_added        how many of the last training rows are auxiliary data or perturbed translations
-    """
+    """One fold: features and labels of its training rows (added ones last) and of its held-out rows."""
 
     train: pd.DataFrame
     scores: FloatArray
@@ -99,7 +92,6 @@ class FoldData:
         return _transformed(scaler, *self.imputed)
 
     def prepared(self, candidate: Candidate) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Features of the training rows and of the held-out rows as the candidate takes them."""
         if candidate.pairwise and self.training_rows is not None:
             return self.train.iloc[:, self.training_rows], self.test.iloc[:, self.training_rows]
         return self.scaled if candidate.scaled else self.imputed

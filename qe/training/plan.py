@@ -50,9 +50,11 @@ class Plan:
 
     @property
     def space(self) -> "Space":
+        """The search space."""
         return Space(self.experiment.learner, self.experiment.selection)
 
     def to_json(self) -> dict[str, Any]:
+        """JSON values."""
         made, data, space = self.experiment, self.experiment.dataset, self.space
         return {
             "name": made.name,
@@ -74,6 +76,7 @@ class Plan:
         }
 
     def summary(self) -> Table:
+        """The stages and sizes of the run."""
         return entries("experiment", self.experiment.name, self._lines().items())
 
     def __str__(self) -> str:

@@ -57,14 +57,7 @@ SETTINGS = ("seed", "weights", "weight_power", "auxiliary_labels", "negatives", 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Data, folds and resources of an experiment, and the way to feature tables.
-
-    training      the rows that are learned from; all have labels
-    repeats       the folds of every repeat: every training row is held out once in each
-    calibration   labelled rows that are not learned from, for split-conformal intervals
-    negatives     makes perturbed training rows, which the learner sees in addition
-    leaks         pairs that are in both training and evaluation data, a sentence each
-    """
+    """Data, folds and resources of an experiment, and the way to feature tables."""
 
     experiment: Experiment
     dataset: Dataset
@@ -98,7 +91,6 @@ class Prepared:
 
     @cached_property
     def oracles(self) -> SplitOracles | None:
-        """Oracle figures on the training rows, which know the post-edits; None without these."""
         section = self.experiment.evaluation
         return split_oracles(self.training, self.dataset.scale, samples=section.samples, seed=section.seed)
 
@@ -112,7 +104,6 @@ class Prepared:
         return self.repeats[0]
 
     def training_table(self) -> pd.DataFrame:
-        """(n, k) features of the training rows, fitted families cross-fitted."""
         return self._all_rows.train
 
     def learned_rows(self) -> Rows:
@@ -185,7 +176,6 @@ class Prepared:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The manifest entries of the bundle parts that the experiment uses."""
         if self.bundle is None:
             return {}
         entries: dict[str, Any] = self.bundle.manifest["parts"]

@@ -69,7 +69,6 @@ def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
 def translated(
     dataset: Dataset, experiment: Experiment, cache: Path | None, progress: Progress = silent
 ) -> Dataset:
-    """The dataset with the second translations and annotations that the experiment requests."""
     columns = experiment.made_columns()
     if not columns:
         return dataset
@@ -94,7 +93,6 @@ class TrainingRows:
 
 
 def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
-    """The rows of the training splits, divided. Raises InputError for missing labels or columns."""
     experiment, section = plan.experiment, plan.experiment.intervals
     labelled = training = training_split(dataset, experiment)
     corpus, notes = training.segments, list[str]()

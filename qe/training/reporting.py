@@ -50,14 +50,7 @@ REPEATED = ("delta_avg", "spearman", "pearson", "mae", "rmse")  # metrics of eve
 
 @dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """Everything that training has computed, for the report.
-
-    repeats      (repeats, n) out-of-fold predictions of the training rows
-    nested       (n,) predictions of the whole procedure, search included; None unless set
-    predictions  split -> its predictions, for every split that was not learned from
-    covered      split -> coverage of the intervals, for every labelled one that they were not made from
-    words        word-level results; None for a model without word labels
-    """
+    """Everything that training has computed, for the report; undefined parts are None."""
 
     prepared: Prepared
     search: SearchResult
@@ -253,7 +246,6 @@ def _report(
 
 
 def model_notes(model: Model, output: Path) -> dict[str, Any]:
-    """Notes on the fitted learner; its readable print-out, if it has one, goes to model.txt."""
     learner = model.pipeline.named_steps["learn"]
     calibrated = getattr(learner, "calibration_", None) is not None
     notes: dict[str, Any] = {"calibrated": calibrated, **model.about.get("selection", {})}

@@ -36,8 +36,6 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """The outcome of training a run again; `figures`: how many were compared."""
-
     figures: int
     differences: Sequence[Difference]
     recipe_differences: Sequence[Difference]
@@ -57,7 +55,6 @@ class Reproduction:
         }
 
     def table(self) -> Table:
-        """The differences: a row each, the recipe first."""
         columns = [Column("what"), Column("then"), Column("now"), Column("difference", drop=1)]
         rows = [_row(each) for each in (*self.recipe_differences, *self.differences)]
         title = f"{len(self.differences)} of {self.figures} figures differ"

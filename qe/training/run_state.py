@@ -29,10 +29,8 @@ WRITTEN = (
 class RunState:
     """The run in an output directory: `state.json` and the study's journal.
 
-    previous  the state of a run to continue; None for a new one
     resumes   whether an unfinished run is continued; otherwise only the same finished run may be there
     replace   whether another finished run is overwritten
-    command   fingerprint of everything that was requested
     """
 
     output: Path
@@ -45,7 +43,6 @@ class RunState:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the same run has finished there, by the same request."""
         if self.previous is None or not self.command or not self.previous["finished"]:
             return False
         complete = all((self.output / name).exists() for name in ("report.json", "model"))
@@ -124,9 +121,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """Seconds by part of the work: wall-clock time, and CPU time with finished child processes.
-
-    A part within a part counts for itself only, so that all parts add up to the total.
+    """Seconds by part of the work; a part within a part counts for itself only.
 
     >>> clock = Clock()
     >>> with clock.part("search"), clock.part("features"):

@@ -61,7 +61,6 @@ class SearchResult:
 
     reproducible  whether the seed alone gives the same study again, however often it was stopped
     note          what was lost of a study that a crash had damaged; empty if nothing was
-    by_user       whether the user chose the trial
     section       the settings with the budgets that were spent, which repeat the search
     """
 
@@ -81,7 +80,6 @@ class SearchResult:
 
     @property
     def trials(self) -> list[FrozenTrial]:
-        """All trials, interrupted ones included."""
         return self.study.get_trials(deepcopy=False)
 
     @property
@@ -91,7 +89,6 @@ class SearchResult:
 
     @property
     def best_number(self) -> int:
-        """The place of the best trial among the finished ones, from 1."""
         return _place(self.best_trial, self.finished)
 
     @property
@@ -119,7 +116,6 @@ class SearchResult:
         return pd.DataFrame(rows)
 
     def front(self) -> list[dict[str, Any]]:
-        """The trials that no other trial beats on every objective."""
         return [
             {
                 "trial": _place(trial, self.finished),
@@ -318,12 +314,7 @@ def search_candidates(
     helpers: Helpers | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
-    """Searches the experiment's space on its folds (`feature_tables`).
-
-    journal   the study's file, from which a killed search continues
-    shared    whether the study is that of `search.storage`, if the experiment names one
-    on_trial  called after every trial that this process, or one of its helpers, has finished
-    """
+    """Searches the experiment's space on its folds; `journal` is where a killed search continues from."""
     storage = prepared.experiment.search.storage if shared else None
     address = storage or (None if journal is None else str(journal))
     note = studies.mended(address) if address else ""

@@ -184,7 +184,6 @@ def finished(study: optuna.Study) -> list[FrozenTrial]:
 
 
 def failed(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials whose candidate could not be computed."""
     return [trial for trial in _trials(study, TrialState.FAIL) if FAILURE in trial.user_attrs]
 
 
@@ -289,7 +288,6 @@ class _Grid(optuna.samplers.RandomSampler):
 def drawing(
     space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
 ) -> Drawing:
-    """The sampler of an experiment with this seed; the parameters in `first` are tried first."""
     if section.sampler == "grid":
         values = space.grid()
         return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)

@@ -28,7 +28,6 @@ def value_of(scores: Mapping[str, Any], metric: str) -> float | None:
 
 
 def best_of(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The winner of the search: learner, selector, and the parameters of each under its name."""
     best = report["search"]["best"]
     chosen = {"learner": best["learner"], "selector": best["selector"]}
     if best["learner_params"]:
@@ -53,7 +52,6 @@ def model_line(report: Mapping[str, Any]) -> str:
 
 
 def summary(report: Mapping[str, Any], description: str = "", links: str = "") -> str:
-    """The verdict, the best candidate, its figures in every part, links and description, in Markdown."""
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
     label = report["data"]["label"]
     direction = "higher is better" if label["higher_is_better"] else "lower is better"
@@ -200,7 +198,6 @@ def _column(metric: str, drop: int = 0) -> Column:
 
 
 def differences_table(section: Mapping[str, Any], system: str, metric: str) -> Table:
-    """The differences of a system to every baseline, with corrected p-values."""
     kind = METRICS.get(metric)
     rows = [
         [
@@ -216,7 +213,6 @@ def differences_table(section: Mapping[str, Any], system: str, metric: str) -> T
 
 
 def front_table(search: Mapping[str, Any]) -> Table:
-    """The trials that no other beats on every objective, best by the first one first."""
     metrics = search["objective"]
     kinds = [METRICS.get(metric) for metric in metrics]
     sign = -1 if kinds[0].higher_is_better else 1

@@ -203,7 +203,6 @@ def log_end(
     data: Mapping[str, Data],
     model_id: str,
 ) -> None:
-    """Logs the winner, the figures, tables that the UI opens, and the files of the run."""
     experiment = result.prepared.experiment
     run.params({"best": best_of(report)})
     run.describe(summary(report, experiment.current_description, _links(run)))

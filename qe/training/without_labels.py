@@ -44,6 +44,7 @@ class Unlabelled:
     folder: Path
 
     def to_json(self) -> dict[str, Any]:
+        """JSON values."""
         return {
             "model": str(self.folder),
             "segments": len(self.features),
@@ -53,6 +54,7 @@ class Unlabelled:
         }
 
     def summary(self) -> Table:
+        """The model, and where it lies."""
         return replace(self.model.summary(), notes=[f"folder: {self.folder}"])
 
 

@@ -45,7 +45,6 @@ class Words:
     gold         whether places of the training rows are BAD
     raw          their P(BAD), out of fold, before calibration
     out_of_fold  the same rows by cross-validation: calibration and thresholds chosen inside the fold, too
-    splits       split -> its places, for every split that was not learned from
     """
 
     learned: WordTags
@@ -91,7 +90,6 @@ def word_section(words: Words | None, samples: int | None, seed: int) -> dict[st
 
 
 def reliability_bins(words: Words) -> dict[str, dict[str, Sequence[Bin]]]:
-    """Part -> the bins of calibrated out-of-fold probabilities of the training rows."""
     return {
         PARTS[kind]: {"out of fold": _report(words, kind, METRIC, tagged.bad, 0, 0).reliability[METRIC]}
         for kind, tagged in words.out_of_fold.items()

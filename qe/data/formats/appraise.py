@@ -107,8 +107,6 @@ def _mean(values: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class _JudgedText:
-    """A source and its translation; `document` is empty if nothing names it."""
-
     document: str
     source: str
     target: str

@@ -18,11 +18,7 @@ _BREAK_CODE = re.compile(
 
 
 def plain(element: Element, codes: Mapping[str, str] | None = None) -> str:
-    """The text of a source, target or mark, on one line; text marked as deleted is left out.
-
-    `codes` has the original content of a placeholder, by its `dataRef` or `id`. Tags separate words only if
-    their content does: line breaks, tabs, tags of paragraphs and cells.
-    """
+    """The text of an element on one line, without deleted parts; tags for breaks separate words."""
     reader = _Text(codes or {})
     reader.add(element)
     return _LINE_ENDS.sub(" ", "".join(reader.pieces)).strip(_BLANKS)
@@ -72,7 +68,6 @@ def _is_break(element: Element, codes: Mapping[str, str]) -> bool:
 
 
 def marked_segments(element: Element) -> Sequence[Element]:
-    """The segment marks `mrk` in an element (XLIFF 1.2), in order, without nested ones."""
     marks: list[Element] = []
     for child in element.members():
         if child.name == "mrk" and child.attributes.get("mtype") == "seg":

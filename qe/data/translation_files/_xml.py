@@ -150,7 +150,6 @@ class Walk:
 
     opened   at the start of every element outside of units
     is_unit  whether an element is read whole, with its children
-    closed   at the end of a unit
     declared  at the declaration of every namespace, with its name
     """
 

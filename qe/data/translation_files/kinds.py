@@ -29,12 +29,7 @@ def translation_kind(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class FileRow:
-    """A segment or a row of a sheet.
-
-    texts    column -> text
-    reasons  column -> why its text cannot be read
-    reason   why it needs no score, though its texts can be read
-    """
+    """A segment or a row of a sheet, with reasons why it cannot be read or needs no score."""
 
     texts: Mapping[str, str]
     reasons: Mapping[str, str] = field(default_factory=dict)

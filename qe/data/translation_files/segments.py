@@ -51,8 +51,6 @@ def outside_of(unit: str, element: Element, location: object) -> InputError:
 
 @dataclass(frozen=True)
 class Declared:
-    """Language tags of a side as a file gives them; `where` they stand."""
-
     side: str
     tag: str
     location: str

@@ -63,11 +63,7 @@ class SheetLocation:
 
 
 class Sheet:
-    """A sheet of a workbook.
-
-    Raises InputError for a file that is no workbook or unpacks to more than 1 GiB, for an unknown sheet, and
-    for a header that is absent or names a column twice.
-    """
+    """A sheet of a workbook; InputError for one that is damaged, larger than 1 GiB or without header."""
 
     def __init__(self, path: Path, location: SheetLocation | None = None) -> None:
         self.path, self.location = path, location or SheetLocation()
@@ -129,11 +125,7 @@ class Sheet:
         return FileRow(texts, reasons, number)
 
     def add(self, columns: Mapping[str, str], rows: Mapping[int, Mapping[str, Any]]) -> None:
-        """Puts columns behind the others; the table or filter with the header takes them in.
-
-        columns  name in a row -> header
-        rows     number of a row -> its values
-        """
+        """Puts columns (name in a row -> header) behind the others, with the values of rows by number."""
         for header in columns.values():
             if header in self.header:
                 raise InputError(
@@ -443,6 +435,11 @@ class _Counts:
 
 
 def _column(letters: str) -> int:
+    """The number of a column.
+
+    >>> _column("A"), _column("XFD")
+    (1, 16384)
+    """
     number = 0
     for letter in letters.upper():
         number = 26 * number + ord(letter) - ord("A") + 1

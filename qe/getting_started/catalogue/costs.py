@@ -15,11 +15,7 @@ PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
 
 @dataclass(frozen=True)
 class FeatureCosts:
-    """Microseconds per segment by family, and of tokenizing source and target.
-
-    Processor time of one process; resources loaded, kernels compiled, source and target tokenized. Families
-    that learn from labels are fitted before: their cost is that of new segments.
-    """
+    """Microseconds of processor time per segment by family, and of tokenizing source and target."""
 
     measured: str
     machine: str
@@ -41,5 +37,4 @@ class FeatureCosts:
 
     @classmethod
     def load(cls, path: Path = PUBLISHED) -> "FeatureCosts":
-        """The costs last written by benchmarks/studies/costs_families.py."""
         return cls(**strict_yaml.read_mapping(path, "table of costs"))

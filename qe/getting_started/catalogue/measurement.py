@@ -40,11 +40,7 @@ _Run = Callable[[], object]  # what is timed
 def measure(
     data: Prepared, description: str, kinds: Sequence[str], *, repeats: int = 3, progress: Progress = silent
 ) -> FeatureCosts:
-    """Costs of families on the training rows of prepared data; `description` is that of the data.
-
-    Decoder output that the data lack is made up: subwords are tokens, log-probabilities random. A family
-    that needs any other absent column is left out.
-    """
+    """Costs of families on the training rows of prepared data; missing decoder output is made up."""
     split = replace(data.training, segments=with_decoder_output(data.training.segments))
     there = {name for name, _ in split.segments.columns()}
     measured: dict[str, float] = {}
@@ -73,7 +69,6 @@ def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
 
 
 def machine() -> str:
-    """Processor and number of cores."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.is_file() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -134,13 +134,7 @@ LOW, HIGH = 1, 5
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge's habits.
-
-    weight      share of this judge in the official score
-    strictness  how many points below the typical judge this one scores
-    sharpness   how far this judge spreads good and bad apart
-    noise       sd of the judge's own mood, in points
-    """
+    """A judge's habits: weight, strictness and noise in points, and how far good and bad are spread."""
 
     weight: float
     strictness: float
@@ -183,11 +177,7 @@ COLUMNS = ("source", "target", "post_edit", "scores", "judges", "weights")
 
 @dataclass(frozen=True)
 class DemoData:
-    """Paths of the demo data; every file is UTF-8 text with one segment per line.
-
-    train.*, test.*                one file per name in COLUMNS
-    new.tsv                        unlabelled translations: id, source, target, with a header
-    """
+    """Paths of the demo data; every file is UTF-8 text with one segment per line."""
 
     directory: Path
     seed: int

@@ -15,12 +15,7 @@ _BLOCK = 8192
 
 
 class Dice:
-    """Draws one number at a time from blocks of uniform numbers, whose stream numpy keeps stable.
-
-    >>> one, two = Dice(np.random.SeedSequence(1)), Dice(np.random.SeedSequence(1))
-    >>> one.pick("abc") == two.pick("abc"), 0 <= one.uniform() < 1
-    (True, True)
-    """
+    """Draws one number at a time from blocks of uniform numbers, whose stream numpy keeps stable."""
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
         self._generator = np.random.Generator(np.random.PCG64(seed))
@@ -106,14 +101,11 @@ class Lemma:
 
     @property
     def ambiguity(self) -> int:
-        """How many senses compete with the right one."""
         return len(self.senses) - 1
 
 
 @dataclass(frozen=True, eq=False)
 class WordClass:
-    """The lemmas of one part of speech, by falling frequency."""
-
     lemmas: tuple[Lemma, ...]
 
     @cached_property
@@ -256,8 +248,6 @@ class Word:
 
 @dataclass(slots=True, eq=False)
 class Phrase:
-    """The same constituent in both languages."""
-
     source: list[str]
     target: list[Word]
 
@@ -296,14 +286,11 @@ FUNCTION_WORDS = ("e", "sal", "que", "no", "lu", "lê", "fusta")
 
 
 class Grammar:
-    """Sentences of one lexicon, drawn with the given dice."""
-
     def __init__(self, lexicon: Lexicon, dice: Dice) -> None:
         self.lexicon, self.dice = lexicon, dice
         self.topic, self.register = 0, 0
 
     def sentence(self, registers: tuple[float, ...]) -> Phrase:
-        """One sentence; `registers` are the cumulative probabilities of REGISTERS."""
         dice = self.dice
         self.topic, self.register = dice.below(TOPICS), dice.from_cumulative(registers)
         kind = dice.uniform()

@@ -22,11 +22,7 @@ _OPTION = "--columns"
 
 
 def parse_columns(options: Iterable[str]) -> dict[str, str]:
-    """`ROLE=HEADER,...` as ROLE -> HEADER; an empty header leaves the role out.
-
-    >>> parse_columns(["source=en,target=de", "id="])
-    {'source': 'en', 'target': 'de', 'id': ''}
-    """
+    """`ROLE=HEADER,...` as ROLE -> HEADER; an empty header leaves the role out."""
     roles = name_pairs(options, _OPTION, "ROLE")
     for role in roles:
         if role not in HEADERS:
@@ -61,9 +57,6 @@ def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: ob
 
     Raises InputError for all that is wrong: source, target or label is not there, several headers could be
     the same role, a given header is not one of the table's.
-
-    >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
-    {'source': 'SRC', 'target': 'mt', 'scores': 'z_mean'}
     """
     mistakes = _Mistakes()
     chosen = _roles(headers, assigned, location, mistakes)
@@ -140,11 +133,7 @@ class Wishes:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTable:
-    """A table that can be learned from.
-
-    options  the keys of `dataset:` except `format` and `path`
-    notes    what was decided for the user, a sentence each
-    """
+    """A table that can be learned from: keys of `dataset:`, and notes on what was decided."""
 
     path: Path
     options: Mapping[str, Any]

@@ -34,12 +34,7 @@ _WIDTH = 108
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choices:
-    """What the data allow.
-
-    own_corpus  whether resources are built from a part of the table
-    encoder     an encoder of the user's; None without
-    learned     rows that are learned from
-    """
+    """What the data allow; with `own_corpus`, resources are built from a part of the table."""
 
     name: str
     output: Path

@@ -15,7 +15,6 @@ _HERE = "./"  # the model's folder, in its description
 
 
 def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -> None:
-    """Raises InputError for a column that no program creates, or an unknown program."""
     for column, program in columns.items():
         if column in SIDES:
             tagger(program, *languages)
@@ -28,11 +27,7 @@ def check_made_columns(columns: Mapping[str, str], languages: tuple[str, str]) -
 def with_made_columns(
     segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
 ) -> Segments:
-    """Adds columns created by programs (name -> program) to the segments; output is cached by text.
-
-    Raises InputError for a column that no program creates or that already exists, and for a program that is
-    unknown, not installed, or does not support the languages.
-    """
+    """Adds columns created by programs (name -> program) to the segments; output is cached by text."""
     pair = segments.source_tokenizer.language, segments.target_tokenizer.language
     languages = dict(zip(("source", "target"), pair, strict=True))
     for column, name in sorted(columns.items(), key=lambda item: item[0] in SIDES):  # translations first
@@ -63,7 +58,6 @@ def _unknown(column: str) -> InputError:
 
 
 def remake_columns(segments: Segments, columns: Mapping[str, str]) -> Segments:
-    """Recomputes columns after the texts have changed."""
     old = {name: by for name, by in columns.items() if getattr(segments, name) is not None}
     bare = replace(segments, **dict.fromkeys(old))  # type: ignore[arg-type]
     return with_made_columns(bare, old) if old and len(segments) else segments

@@ -50,8 +50,6 @@ SIDES: Final[Mapping[str, str]] = {
 
 
 class Tagger(Protocol):
-    """An annotator of tokenized text in one language."""
-
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """Yields one CoNLL-U block per text, with a word per token."""
 
@@ -145,8 +143,6 @@ KNOWN: Final = (
 
 
 class TrainedFolder(Tagger, Protocol):
-    """A folder of annotators trained on treebanks (package qe_treebanks)."""
-
     @property
     def language(self) -> str:
         """Code of the annotated language."""

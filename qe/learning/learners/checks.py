@@ -47,11 +47,7 @@ def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
 
 
 def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yields (train, held out) rows for contiguous blocks, because neighbours share a document.
-
-    >>> [test.tolist() for _, test in contiguous_folds(5, 2)]
-    [[0, 1, 2], [3, 4]]
-    """
+    """Yields (train, held out) rows for contiguous blocks, because neighbours share a document."""
     rows = np.arange(n)
     for test in np.array_split(rows, max(min(folds, n), 1)):
         yield np.setdiff1d(rows, test), test

@@ -93,13 +93,11 @@ class _Ensemble(Learner):
 
 
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """(Weighted) mean of the members' predictions.
+    """(Weighted) mean of the members' predictions, as WMT12 UEdin and DCU-SYMC average.
 
     members   each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net,
               RBF-SVR and LightGBM, as in the feasibility study
     weights   one per member, not negative; None: equal
-
-    Source: WMT12 UEdin and DCU-SYMC average.
     """
 
     def __init__(
@@ -156,9 +154,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
     member   `{kind: LEARNER, parameter: value, ...}` without its own seed; None: `lightgbm` whose trees
              draw three columns of ten
-    repeats  number of fits, with the seeds `seed`, `seed` + 1, ...
-
-    Averaging reduces the variance due to random draws. A deterministic learner is fitted once.
+    repeats  number of fits, with the seeds `seed`, `seed` + 1, ...; a deterministic learner is fitted once
 
     Source: Breiman 1996 (bagging), without a bootstrap of the rows: the member is random itself.
     """
@@ -210,9 +206,7 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     folds       number of cross-validation folds, if `validation` is None
     metric      a metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics)
 
-    After fit: `params_`, `scores_` of the combinations (higher is better), `member_`. Raises InputError for
-    fewer columns than `columns`, and fewer than two rows.
-
+    After fit: `params_`, `scores_` of the combinations (higher is better), `member_`.
     Source: Wu and Zhao 2012 (SJTU at WMT12), sections 4.1 and 4.2: on the baseline's columns, 3/4 to 1/4.
     """
 

@@ -71,13 +71,10 @@ _MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
 
 
 class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Ridge regression on all products of up to `degree` features, each product standardised.
+    """Ridge regression on all products (20,000 at most) of up to `degree` features, each standardised.
 
-    degree             highest power
     alpha              ridge penalty; the default is small
     interaction_only   leaves out powers of one feature
-
-    Raises InputError for more than 20,000 products.
     """
 
     def __init__(self, degree: Count = 2, alpha: NotNegative = 100.0, interaction_only: bool = False) -> None:
@@ -188,7 +185,6 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
-    """Threshold with the best weighted Matthews correlation with the upper class."""
     order = np.argsort(-probabilities, kind="stable")
     sorted_, weight = probabilities[order], weights[order]
     hits, alarms = np.cumsum(weight * upper[order]), np.cumsum(weight * ~upper[order])

@@ -26,12 +26,9 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     precomputed  X itself is the kernel: (n, n) against the training segments in fit, (m, n) in predict.
                  Cross-validation slices both axes (scikit-learn's `pairwise` tag); columns are not imputed,
                  scaled or selected
-    C, epsilon   SVR parameters
 
     Each group's kernel is divided by its mean diagonal over the training segments, so that weights are
-    comparable.
-
-    Raises InputError for a column that no feature has. Source: WMT12 UU, Section 2.3 (sums of kernels).
+    comparable. Source: WMT12 UU, Section 2.3 (sums of kernels).
     """
 
     def __init__(

@@ -18,8 +18,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
     """Increasing map from score to label: `linear` (least squares, keeps ranks) or `isotonic` (creates ties).
 
     A decreasing line is replaced by a constant, so that calibration never reverses a ranking. After fit:
-    `scores_` and `labels_`, the corners of the map; beyond them, a line continues and a step function is
-    constant.
+    `scores_` and `labels_`, the corners of the map.
     """
 
     def __init__(self, kind: str = "linear") -> None:
@@ -58,9 +57,7 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     label_sign    1 if a higher label is better, -1 if it is worse (HTER)
     calibration   `linear` or `isotonic`, see Calibration
 
-    After fit: `signs_`, `centres_` and `scales_` (k,); `calibration_`. Raises InputError for a name that is
-    not a feature.
-
+    After fit: `signs_`, `centres_` and `scales_` (k,); `calibration_`.
     Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.
     """
 

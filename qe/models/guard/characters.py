@@ -18,12 +18,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, eq=False)
 class Characters:
-    """Characters of n concatenated texts, without whitespace.
-
-    alphabet  distinct characters; `ids` index into it
-    rows      index of each character's text
-    begins    whether a character begins a text or follows whitespace
-    """
+    """Characters of n concatenated texts, without whitespace; `rows` has the text of each."""
 
     alphabet: tuple[str, ...]
     ids: NDArray[np.int64]
@@ -51,7 +46,6 @@ class Characters:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """Unicode general category of each character of the alphabet."""
         return tuple(unicodedata.category(c) for c in self.alphabet)
 
     def of_category(self, *begins: str) -> NDArray[np.bool_]:

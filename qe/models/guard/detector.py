@@ -26,10 +26,7 @@ _USUAL: Final = 0.99
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """Boosted trees (LightGBM's text) that classify rows as real or corrupted by their signs.
-
-    `reference` has (columns, m) signs of translations unseen by the knowledge, ascending.
-    """
+    """Boosted trees (LightGBM's text) that classify rows as real or corrupted by their signs."""
 
     trees: str
     reference: FloatArray

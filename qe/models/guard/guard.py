@@ -77,7 +77,6 @@ class Guard(Artifact):
     """Out-of-distribution detector trained on the training texts and corrupted copies of them.
 
     held_out_log_odds  ascending quantiles of the detector's log-odds of held-out translations
-    rows      number of training rows
     differs   maximum share of letters in which decoder subwords differ from training translations
     worst     worst out-of-fold score of a training row
     slope     score loss from the median held-out translation to the most unusual one
@@ -179,10 +178,7 @@ class Guard(Artifact):
         return np.clip(2 * self.outside(decided) - 1, 0, 1)
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
-        """Scores (n,) lowered: the larger the log-odds, the nearer a score is to the worst.
-
-        No score improves by more than the mean loss of translations.
-        """
+        """Scores (n,) lowered towards the worst by log-odds; none improves by more than the mean loss."""
         quality, worst = scores * self.sign, self.worst * self.sign
         quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: mean ramp of translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
@@ -207,7 +203,6 @@ def _with_tokens(segments: Segments) -> Segments:
 
 
 def rubbish_of(segments: Segments, seed: int, max_rows: int) -> Sequence[Segments]:
-    """Corrupted copies of at most `max_rows` rows, one set per kind of corruption."""
     rng = np.random.default_rng(seed)
     kinds = names("destroying")
     rows = [np.sort(rng.permutation(len(segments))[:max_rows]).tolist() for _ in kinds]

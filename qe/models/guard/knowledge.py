@@ -28,9 +28,8 @@ _BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
 class WordOrder:
     """A bigram model of word classes: frequent words have their own, others are classed by ending.
 
-    classes  class names; 0 and 1 are the beginning and the end, 2 unknown endings
-    keys     ascending `before * len(classes) + class` of observed pairs
-    counts   count of each pair
+    `keys` are ascending `before * len(classes) + class` of observed pairs; class 0 is the beginning, 1 the
+    end.
     """
 
     classes: tuple[str, ...]
@@ -97,9 +96,7 @@ class Texts:
     """Monolingual knowledge: words, letters, language profiles, usual lengths.
 
     words, counts    target words, lower-cased, with their counts (aligned to the vocabulary)
-    source_words, source_counts   the same for the source
     letters          lower-case letters of the target, in one string
-    target_costs, source_costs    costs of `LanguageProfile`
     lengths          median and deviation of the log ratio of target to source, in words and in characters
     """
 
@@ -144,8 +141,7 @@ class Texts:
 class Knowledge:
     """All inputs of the guard's columns; no label is used.
 
-    forward   t(target word | source word), IBM Model 1 of the training rows
-    backward  t(source word | target word)
+    `forward` is t(target word | source word) of IBM Model 1 on the training rows, `backward` the reverse.
     """
 
     forward: Lexicon

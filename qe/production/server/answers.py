@@ -61,13 +61,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Quality:
-    """Counts of the rows of an answer.
-
-    unscored  kind of reason -> rows
-    outside   rows that are marked as unlike the training data
-    actions   triage action -> rows
-    looks     drift counts of the scored rows, if the model has a profile of its training data
-    """
+    """Counts of the rows of an answer; `looks` are drift counts, if the model has a profile."""
 
     scores: Sequence[float] = ()
     unscored: Mapping[str, int] = field(default_factory=dict)
@@ -87,7 +81,6 @@ class Quality:
 
 
 def kind_of(reason: str) -> str:
-    """The kind of a reason, without the values in it."""
     if reason.startswith("no route "):
         return "no route"
     if reason.startswith(("empty ", "no ")):
@@ -97,12 +90,7 @@ def kind_of(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a client.
-
-    rows     segments in the request
-    reason   message of a refused request
-    quality  counts of the scored rows, for the metrics
-    """
+    """An answer to a client, with the segments of the request, and the reason of a refusal."""
 
     status: int
     content: bytes

@@ -28,11 +28,7 @@ _CHUNK_DIGITS = 8  # hexadecimal, without leading zeros
 
 @dataclass(eq=False)
 class ConnectionLimiter:
-    """What connections share.
-
-    closed   called with the reason when one is given up: headers (not sent), answer (not read), full
-    waiting  connections without a request, the oldest first
-    """
+    """What connections share; `waiting` are those without a request, the oldest first."""
 
     limits: Limits
     closed: Callable[[str], None]

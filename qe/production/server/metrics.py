@@ -69,7 +69,6 @@ class Recent:
                 self._newest = None
 
     def report(self) -> DriftReport | None:
-        """How they differ from the training data; None before the first."""
         with self._lock:
             counted = [*self._blocks, *([] if self._newest is None else [self._newest])]
         return self.profile.report(reduce(add, counted)) if counted else None
@@ -104,7 +103,6 @@ class Metrics:
         self._bounds: Sequence[float] = ()
 
     def count(self, counter: str, *labels: str, amount: float = 1) -> None:
-        """Adds to a counter of `_COUNTERS`."""
         series = self._counters[counter]
         (series.labels(*labels) if labels else series).inc(amount)
 

@@ -14,7 +14,6 @@ _UNREADY = {"503": "The model is being loaded, or the server is stopping"}
 
 
 def document(about: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """The OpenAPI (3.1) description of a server with that model."""
     columns, ready = about["columns"], {"status": "ready", "model": about["model"]}
     return {
         "openapi": "3.1.0",

@@ -32,10 +32,8 @@ class Service:
 
     lacks       extra -> why the model cannot give it
     thresholds  of triage; None: requests for actions are refused
-    defaults    extras of a request that names none
     about       the content of /version
     bounds      upper bounds of a histogram of scores
-    recent      the last segments, if the model has a profile of its training data
     """
 
     scorer: Scorer
@@ -54,7 +52,6 @@ class Service:
     ) -> Self:  # fmt: skip
         """The model of a folder.
 
-        identity    of the model that must be in the folder, if it is known
         level       of intervals that every answer has
         triage      a file of thresholds
         registered  name and version in the registry, if the model comes from there

@@ -18,13 +18,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class E5Weights:
-    """A BERT with its vocabulary.
-
-    width, layers, heads   its sizes; `epsilon` of its normalisation
-    pieces                 (piece, log-probability) of its unigram tokenizer
-    begin, end, unknown    numbers of pieces
-    tensors                name -> values; matrices are (outputs, inputs)
-    """
+    """A BERT with its sizes, its unigram tokenizer (piece, log-probability), and tensors by name."""
 
     width: int
     layers: int

@@ -18,7 +18,6 @@ from qe.resources.encoders.origin import check_unchanged, origin_of
 
 
 def listed() -> list[dict[str, Any]]:
-    """An entry for every folder among the user's encoders."""
     return [entry(encoders_home() / name) for name in encoder_names()]
 
 
@@ -72,13 +71,7 @@ _REPEATS: Final = 8  # of the sentences, to time them
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Measurements of an encoder.
-
-    tokens      whether it gives vectors of tokens
-    prompt      that its folder names
-    cosines     (3, 3) of the English sentences with the German ones
-    speed       pairs of the sentences a second of processor time
-    """
+    """Measurements of an encoder: cosines (3, 3) of sentences, and pairs a second of processor time."""
 
     folder: Path
     dimensions: int

@@ -48,12 +48,10 @@ def fetch_encoder(
 ) -> Fetched:
     """Fetch the files of an encoder into `folder`, by default under its name among the user's encoders.
 
-    name      one of `KNOWN`, or a repository OWNER/NAME
-    revision  branch, tag or commit; None: the newest
-
-    A fetch that was stopped continues with the first incomplete file; a finished one is not repeated. Raises
-    InputError for a folder that holds anything else, a hub that cannot be reached or refuses, a repository
-    without an encoder in ONNX or of static vectors, and files that differ from those of the commit.
+    `name` is one of `KNOWN`, or a repository OWNER/NAME; `revision` a branch, tag or commit. A fetch that was
+    stopped continues with the first incomplete file. Raises InputError for a folder that holds anything else,
+    a hub that cannot be reached, a repository without an encoder, and files that differ from those of the
+    commit.
     """
     repository = KNOWN.get(name, name)
     if not _REPOSITORY.fullmatch(repository):

@@ -18,14 +18,7 @@ _REMEDY: Final = "make or fetch the encoder again, with --overwrite"
 
 @dataclass(frozen=True)
 class Origin:
-    """How an encoder was made, from what source, under what licence.
-
-    source    what it was made of, or the repository it comes from
-    revision  version of the package, or commit of the repository
-    licence   as the source names it
-    files     file -> SHA-256
-    command   the command that made it, such as `make multilingual-e5-small`
-    """
+    """How an encoder was made: source, revision, licence, files (SHA-256), and the command."""
 
     name: str
     source: str
@@ -38,7 +31,6 @@ class Origin:
         (folder / FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", "utf-8")
 
     def changed(self, folder: Path) -> list[str]:
-        """The files that are read and are not what was recorded."""
         now = EncoderFolder(folder).checksums()
         return sorted(name for name in now if self.files.get(name) != now[name])
 

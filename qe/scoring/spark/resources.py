@@ -40,11 +40,7 @@ _ROW = "_qe_row"
 
 @dataclass
 class Executors:
-    """Computes feature blocks on the executors; a `compute` for qe.training.extraction.Extraction.
-
-    Extractors that learn from labels run on the driver. Raises InputError if an executor's resources or
-    settings are not the driver's.
-    """
+    """Computes feature blocks on the executors; a `compute` for qe.training.extraction.Extraction."""
 
     session: Any
     bundle: Bundle | None
@@ -130,8 +126,6 @@ def _feature_set(configs: str, archive: str | None, fingerprint: str) -> Feature
 
 
 def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
-    """Builders of resources by kind, for `features.core.bundle.build`."""
-
     def build(
         corpus: ParallelCorpus,
         *,
@@ -153,11 +147,7 @@ def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
 def count(
     session: Any, tokens: Tokens, *, order: int, case: Case = "lower", fingerprint: str | None = None
 ) -> NgramCounts:
-    """The same counts, in the same files, as `NgramCounts.from_tokens`.
-
-    The text is sent once to every executor as word ids, memory-mapped there. Raises InputError if an n-gram
-    occurs 2^31 times or more, or there are 2^31 of them.
-    """
+    """The same counts, in the same files, as `NgramCounts.from_tokens`; at most 2^31 of them."""
     vocabulary, ids = encode(cased(tokens, case))
     size = len(vocabulary)
     # Order 1 lists the whole vocabulary; its counts came with the encoding.

@@ -130,11 +130,7 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Table:
-    """An input as Spark reads it: lines as bytes, or columns; rows have the split that they come from.
-
-    columns  that the input declares; None for JSONL, whose rows name their own
-    headers  those, or the keys of the first row
-    """
+    """An input as Spark reads it: lines as bytes, or columns; rows have the split that they come from."""
 
     name: str
     kind: str
@@ -166,10 +162,7 @@ class Table:
     def rows(
         self, batches: Iterable[pa.RecordBatch], rows_before: Mapping[Split, int] | None
     ) -> Iterator[list[tuple[int | None, Row]]]:
-        """(number in the input from 1, row) of each batch; None instead of the number without an order.
-
-        Raises InputError for CSV records of several lines, and a file with another header than the first.
-        """
+        """(number in the input from 1, row) of each batch; None instead of the number without an order."""
         split, number = None, 0
         for batch in batches:
             numbered: list[tuple[int | None, Any]] = []
@@ -319,11 +312,7 @@ def _loaded(archive: str, identity: str | None, options: Options) -> Scorer:
 
 @contextmanager
 def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
-    """Yields a folder to write next to `output`; it becomes `output` when the block succeeds.
-
-    Works in any file system that Spark knows. Files that Spark's committer leaves of failed tasks are removed
-    with the temporary folder.
-    """
+    """Yields a folder to write, in any file system of Spark; it becomes `output` at success."""
     path = session._jvm.org.apache.hadoop.fs.Path(output)
     files = path.getFileSystem(session._jsc.hadoopConfiguration())
     is_local = files.getScheme() == "file"
@@ -366,7 +355,6 @@ def _check_output(session: Any, files: Any, path: Any, output: str, overwrite: b
 
 
 def check_inputs(inputs: Sequence[str]) -> str:
-    """The only input; two parallel files Spark would not read line by line."""
     if len(inputs) != 1:
         raise InputError(
             "--engine spark takes one table, not parallel text files",

@@ -91,7 +91,6 @@ def input_errors() -> Iterator[None]:
 
 
 def on_loopback(master: str) -> bool:
-    """Whether master and executors are on this machine."""
     return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 

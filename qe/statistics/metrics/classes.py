@@ -48,8 +48,6 @@ def worse(gold: FloatArray, predicted: FloatArray) -> tuple[BoolArray, BoolArray
 
 
 class CountedClasses(AdditiveMetric):
-    """A metric of the four counts of two classes."""
-
     kind = "classes"
     higher_is_better = True
 
@@ -63,9 +61,8 @@ class Mcc(CountedClasses):
     """Matthews correlation of two classes, -1 .. 1.
 
     0 if only one class is predicted, NaN if only one is labelled. Labels are 0 and 1; predictions are of the
-    class that they are nearer to (from .5 on, the upper one).
-
-    Source: Matthews 1975; the metric of critical error detection in WMT 2021.
+    class that they are nearer to (from .5 on, the upper one). Source: Matthews 1975; the metric of critical
+    error detection in WMT 2021.
 
     >>> Mcc().score(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.9, 0.4, 0.1, 0.2]))
     0.5773502691896258
@@ -101,9 +98,7 @@ class F1(CountedClasses):
 class Auc(RankedMetric):
     """Area under the ROC curve: chance that a segment of the better class is predicted higher.
 
-    Ties count half. 0 .. 1, .5 for a guess; NaN if the labels have only one class.
-
-    Source: Hanley and McNeil 1982.
+    Ties count half. NaN if the labels have only one class. Source: Hanley and McNeil 1982.
 
     >>> Auc().score(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.9, 0.2, 0.1, 0.2]))
     0.875

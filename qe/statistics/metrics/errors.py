@@ -23,7 +23,6 @@ class MeanOfSegments(AdditiveMetric):
         """(n,) what is averaged."""
 
     def statistics(self, gold: FloatArray, predicted: FloatArray) -> FloatArray:
-        """(n, 2): value, 1."""
         gold, predicted = finite_pair(gold, predicted)
         return np.stack([self.values(gold, predicted), np.ones_like(gold)], axis=1).astype(np.float64)
 
@@ -145,11 +144,10 @@ class Accuracy(ShareOfSegments):
 
 @METRICS.register("binary_accuracy")
 class BinaryAccuracy(ShareOfSegments):
-    """100 x the share of segments with label and prediction on the same side of 3.5.
+    """100 x the share of segments with label and prediction on the same side of 3.5, which is the upper one.
 
-    A value of 3.5 is on the upper side. NaN without segments.
-
-    Source: Mehdad et al. 2012 (adequacy, WMT12), section 4.4: {1, 2, 3} against {4, 5} of five whole labels.
+    NaN without segments. Source: Mehdad et al. 2012 (adequacy, WMT12), section 4.4: {1, 2, 3} against {4, 5}
+    of five whole labels.
 
     >>> BinaryAccuracy().score(np.array([3.5, 2.0, 4.0]), np.array([5.0, 3.4, 3.4]))
     66.66666666666667

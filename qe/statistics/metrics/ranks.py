@@ -41,9 +41,8 @@ class RankingAccuracy(RankedMetric):
     """rAcc[2]: share of elements ranked into their true half, 0 .. 1; .5 for a guess.
 
     The better half holds n // 2 elements; equal values at the border belong to it in part, so that the score
-    is the expected one if ties are broken at random. NaN for fewer than 2 elements.
-
-    Source: Soricut and Narsale 2012, section 3.3.
+    is the expected one if ties are broken at random. NaN for fewer than 2 elements. Source: Soricut and
+    Narsale 2012, section 3.3.
 
     >>> RankingAccuracy().score(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
     0.5
