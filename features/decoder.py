@@ -256,7 +256,7 @@ class Decoder(ColumnExtractor):
     def requires(self) -> tuple[str, ...]:
         return ("subwords", "token_log_probabilities")
 
-    def optional(self) -> tuple[str, ...]:
+    def optional_columns(self) -> tuple[str, ...]:
         return ("model_score",)
 
     def _batch(self, segments: Segments) -> _Batch:

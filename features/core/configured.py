@@ -4,7 +4,7 @@ dataclass. A field annotated with a Resource class is filled with a part of a bu
 and is filled with objects that are made in the same way.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -73,6 +73,10 @@ class Configured:
     def requires(self) -> tuple[str, ...]:
         """Optional columns of segments that it cannot do without, which settings alone decide."""
         return tuple(getattr(self._unmade(), "requires", tuple)())
+
+    def table_columns(self) -> Sequence[Any]:
+        """The columns of the user's table that it reads by name."""
+        return tuple(getattr(self._unmade(), "table_columns", tuple)())
 
     def _unmade(self) -> Any:
         unmade = object.__new__(self.kind)

@@ -38,6 +38,22 @@ class Feature:
     plain: str = ""
 
 
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of the user's table that features read by its name. Values may be missing.
+
+    number    whether it holds numbers; else texts
+    optional  whether a table may lack it: all its values are missing then
+    """
+
+    name: str
+    number: bool = True
+    optional: bool = False
+
+
+TableColumns = Mapping[str, TableColumn]  # by their names
+
+
 class Extractor(ABC):
     """Turns segments into features; subclasses are dataclasses of parameters and resources.
 
@@ -74,8 +90,13 @@ class Extractor(ABC):
         """The columns, in order; never needs the segments."""
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def feature_names(self) -> tuple[str, ...]:
         return tuple(feature.name for feature in self.features)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The same as `feature_names`, unless a family has a setting of this name."""
+        return self.feature_names
 
     @abstractmethod
     def extract(self, segments: Segments) -> FloatArray:
@@ -85,9 +106,18 @@ class Extractor(ABC):
         """Optional columns of Segments that this extractor cannot do without."""
         return ()
 
-    def optional(self) -> tuple[str, ...]:
+    def optional_columns(self) -> tuple[str, ...]:
         """Columns of Segments that it reads where there are any; a model needs those that its data had."""
         return ()
+
+    def table_columns(self) -> Sequence[TableColumn]:
+        """The columns of the user's table that it reads by name."""
+        return ()
+
+    @classmethod
+    def completed(cls, settings: Mapping[str, Any], segments: Segments) -> Mapping[str, Any]:
+        """The settings with those that the training segments decide, without their labels."""
+        return settings
 
     def content_fingerprint(self) -> str:
         """Fingerprint of inputs other than parameters and resources. For example files that the extractor

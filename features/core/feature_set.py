@@ -3,7 +3,7 @@
 import difflib
 import fnmatch
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from glob import escape
@@ -20,7 +20,15 @@ from features.basics.short_repr import short_repr
 from features.core.bundle import Bundle
 from features.core.columns import leaving_out
 from features.core.configured import Configured, resources_in, type_errors
-from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor, phrase
+from features.core.extractor import (
+    VARYING,
+    Extractor,
+    Feature,
+    FittedExtractor,
+    TableColumn,
+    TableColumns,
+    phrase,
+)
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
 from features.storage.files import digest
@@ -99,6 +107,24 @@ def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
         for each in (extractor, *extractor.within()):
             if not any(each.parts()):
                 each.make(None).content_fingerprint()
+
+
+def table_columns(configs: Sequence[Mapping[str, Any]]) -> TableColumns:
+    """The columns of the user's table that the configured extractors read by name."""
+    return _by_name(column for config in expand(configs) for column in _right(config).table_columns())
+
+
+def _by_name(columns: Iterable[TableColumn]) -> TableColumns:
+    found: dict[str, TableColumn] = {}
+    for new in columns:
+        old = found.get(new.name, new)
+        found[new.name] = TableColumn(new.name, old.number or new.number, old.optional and new.optional)
+    return found
+
+
+def completed(configs: Sequence[Mapping[str, Any]], segments: Segments) -> list[dict[str, Any]]:
+    """The configs with settings that the training segments decide, such as values of categories."""
+    return [{**config, **_right(config).kind.completed(config, segments)} for config in expand(configs)]
 
 
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
@@ -238,7 +264,12 @@ class FeatureSet:
 
     def optional(self) -> tuple[str, ...]:
         """Columns that extractors read where there are any."""
-        return tuple(dict.fromkeys(column for each in self.extractors for column in each.optional()))
+        return tuple(dict.fromkeys(column for each in self.extractors for column in each.optional_columns()))
+
+    @cached_property
+    def table_columns(self) -> TableColumns:
+        """The columns of the user's table that extractors read by name."""
+        return _by_name(column for extractor in self.extractors for column in extractor.table_columns())
 
     def checksums(self) -> list[dict[str, Any]]:
         """The files that extractors read themselves: `kind`, and `files`: name -> SHA-256."""
@@ -281,7 +312,9 @@ class FeatureSet:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            with leaving_out({name for k, name in enumerate(extractor.names) if k not in self._indices[i]}):
+            with leaving_out(
+                {name for k, name in enumerate(extractor.feature_names) if k not in self._indices[i]}
+            ):
                 blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
@@ -351,7 +384,7 @@ def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> st
     """Identifies one extractor: kind, parameters, columns, resources."""
     resources = [resource.fingerprint for resource in resources_in(extractor)]
     settings = sorted((k, repr(v)) for k, v in config.items() if k != "only")
-    return digest(settings, extractor.names, resources, extractor.content_fingerprint())
+    return digest(settings, extractor.feature_names, resources, extractor.content_fingerprint())
 
 
 def checked(extractor: Extractor, segments: Segments) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -361,12 +394,12 @@ def checked(extractor: Extractor, segments: Segments) -> np.ndarray[Any, np.dtyp
 
 def verified(extractor: Extractor, block: FloatArray, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The columns of n segments from an extractor, verified as by `checked`."""
-    expected = (n, len(extractor.names))
+    expected = (n, len(extractor.feature_names))
     name = type(extractor).__name__
     if block.shape != expected or block.dtype != np.float64:
         raise TypeError(f"{name} must return float64 {expected}, but returned {block.dtype} {block.shape}")
     if np.isinf(block).any():
-        column = extractor.names[int(np.nonzero(np.isinf(block).any(axis=0))[0][0])]
+        column = extractor.feature_names[int(np.nonzero(np.isinf(block).any(axis=0))[0][0])]
         raise ValueError(
             f"{name}: the feature '{column}' is infinite for some segment; it must be finite or NaN"
         )

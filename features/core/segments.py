@@ -49,7 +49,8 @@ class Segments:
     (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each; `subwords` /
     `token_log_probabilities` are space-separated system output and natural logarithms (the latter with one
     more entry: end of sentence); `model_score` a number per segment as text; `nbest` one JSON list per
-    segment.
+    segment. `further` holds columns of the user's table that features read by name; a value that is
+    missing is an empty text.
 
     Raises InputError if columns differ in length or ids repeat.
     """
@@ -71,6 +72,7 @@ class Segments:
     token_log_probabilities: Column | None = None
     model_score: Column | None = None
     nbest: Column | None = None
+    further: Mapping[str, Column] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -95,11 +97,12 @@ class Segments:
             value = getattr(self, entry.name)
             if isinstance(value, tuple):
                 yield entry.name, value
+        yield from self.further.items()
 
     @classmethod
     def column_names(cls) -> tuple[str, ...]:
-        """All column names, source and target first."""
-        return tuple(f.name for f in fields(cls) if "tokenizer" not in f.name)
+        """All column names, source and target first, but those of `further`."""
+        return tuple(f.name for f in fields(cls) if "tokenizer" not in f.name and f.name != "further")
 
     @classmethod
     def from_columns(
@@ -108,29 +111,30 @@ class Segments:
         source_tokenizer: Tokenizer | None = None,
         target_tokenizer: Tokenizer | None = None,
     ) -> "Segments":
-        """From any mapping of columns; names that are not columns of Segments are an error."""
-        unknown = set(columns) - set(cls.column_names())
-        if unknown:
-            raise InputError(
-                f"unknown columns {sorted(unknown)}", remedy=f"known: {', '.join(cls.column_names())}"
-            )
+        """From any mapping of columns; those that Segments has no field for are `further` ones."""
+        known = {name: tuple(columns[name]) for name in cls.column_names() if name in columns}
         return cls(
             source_tokenizer=source_tokenizer or Tokenizer(),
             target_tokenizer=target_tokenizer or Tokenizer(),
-            **{name: tuple(column) for name, column in columns.items()},
+            further={name: tuple(column) for name, column in columns.items() if name not in known},
+            **known,
         )
 
     @classmethod
     def concatenate(cls, batches: Sequence["Segments"]) -> "Segments":
-        """Batches one after the other; an optional column stays only where every batch has it. Raises
-        InputError if tokenizers differ or an id occurs twice.
+        """Batches one after the other; an optional column stays only where every batch has it, and values of
+        `further` are missing where a batch lacks the column. Raises InputError if tokenizers differ or an id
+        occurs twice.
         """
         first = batches[0]
         tokenizers = (first.source_tokenizer, first.target_tokenizer)
         if any((b.source_tokenizer, b.target_tokenizer) != tokenizers for b in batches):
             raise InputError("batches of segments with different tokenizers cannot be joined")
-        shared = set.intersection(*({name for name, _ in batch.columns()} for batch in batches))
-        columns = {name: sum((getattr(b, name) for b in batches), ()) for name in shared}
+        found = [dict(batch.columns()) for batch in batches]
+        further = dict.fromkeys(name for batch in batches for name in batch.further)
+        shared = [*set.intersection(*map(set, found)).difference(further), *further]
+        parts = [{name: each.get(name, ("",) * len(each["source"])) for name in shared} for each in found]
+        columns = {name: sum((part[name] for part in parts), ()) for name in shared}
         return cls.from_columns(columns, *tokenizers)
 
     def __len__(self) -> int:
@@ -140,7 +144,8 @@ class Segments:
         """The segments at `rows`, in that order; tokens already computed are kept."""
         index = np.asarray(rows, np.int64)
         columns: dict[str, Any] = {name: tuple(column[i] for i in index) for name, column in self.columns()}
-        taken = replace(self, **columns)
+        further = {name: columns.pop(name) for name in self.further}
+        taken = replace(self, **columns, further=further)
         for name in ("source_tokens", "target_tokens"):
             if name in self.__dict__:
                 taken.__dict__[name] = self.__dict__[name].take(index)
@@ -175,7 +180,7 @@ class Segments:
 
     def require(self, name: str) -> Column:
         """The column `name`; InputError where this batch lacks it."""
-        column = getattr(self, name)
+        column = dict(self.columns()).get(name)
         if column is None:
             there = ", ".join(n for n, _ in self.columns())
             origin = _ORIGINS.get(name, "give it with the data")

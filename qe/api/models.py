@@ -90,7 +90,10 @@ class LoadedModel:
         """
         frame = as_pandas(table)
         names = names_of(self.model, list(map(str, frame.columns)))
-        columns = frame_texts(frame, {name: names.header(name) for name in self.columns})
+        named = self.model.feature_set.table_columns
+        there = [name for name in named if names.header(name) in frame.columns]
+        headers = {name: names.header(name) for name in (*self.columns, *there)}
+        columns = frame_texts(frame, headers, named)
         return convert_like(table, self.model.features(self.model.segments(columns)).set_axis(frame.index))
 
     def summary(self) -> Table:

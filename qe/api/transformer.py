@@ -101,8 +101,9 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(
                     f"features need the column '{column}'", remedy=f"the table has {list(table.columns)}"
                 )
-        names = [name for name in Segments.column_names() if name in table.columns]
-        texts = frame_texts(table, {name: name for name in names})
+        named = self.feature_set_.table_columns
+        names = [name for name in (*Segments.column_names(), *named) if name in table.columns]
+        texts = frame_texts(table, {name: name for name in names}, named)
         segments = Segments.from_columns(texts, *self.tokenizers_)
         return convert_like(X, self.feature_set_.extract(segments).set_axis(table.index))
 

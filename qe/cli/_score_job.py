@@ -168,6 +168,7 @@ class ScoreJob:
             options.interval, options.explain, options.tokens, cache=cache if options.cache else 0,
             flags=options.flags, outside=options.outside, tag_by=options.tags or "f1_mult",
             triage=thresholds, with_model=model.label if options.with_model else "",
+            missing_columns=options.missing_columns,
         )  # fmt: skip
 
     def _check_profiles(self) -> None:

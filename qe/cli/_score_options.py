@@ -20,6 +20,8 @@ class ScoreOptions(RowOptions):
       --models ROUTES  YAML: columns of a row choose its model.
       --locked skip|score  Segments of XLIFF that are locked, not to be translated, or copies not translated
           yet: no score, or one.
+      --missing-columns error|impute  Columns that features read by name, such as the score of another metric,
+          and the input lacks: an error, or a note and values as for missing ones. (default: error)
       --reuse-scores PREVIOUS  Reuse the scores of an earlier output of the same model.
 
     columns added:
@@ -72,6 +74,7 @@ class ScoreOptions(RowOptions):
     keep: bool = False
     suffix: str = ""
     safe_cells: bool = False
+    missing_columns: str = "error"
     reuse_scores: Path | None = None
     resume: bool = False
     overwrite: bool = False

@@ -9,6 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import fits
+from features.core.extractor import TableColumns
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import check_classes, numbers_of
@@ -135,6 +136,10 @@ def make_split(
             )
     equal_lengths(columns)
     _refuse_unread(reading, columns)
+    columns = {
+        key: reading.numbers_as_text(column, key) if _holds_numbers(reading, key) else column
+        for key, column in columns.items()
+    }
     texts = {key: tuple(column.texts) for key, column in columns.items() if key not in LABEL_COLUMNS}
     texts["id"] = _ids(reading, name, len(columns["source"]), columns.get("id"))
     segments = Segments.from_columns(texts, *tokenizers)
@@ -172,13 +177,15 @@ def frame_label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
     return found
 
 
-def frame_texts(table: "pd.DataFrame", headers: Mapping[str, str]) -> dict[str, list[str]]:
+def frame_texts(
+    table: "pd.DataFrame", headers: Mapping[str, str], table_columns: TableColumns | None = None
+) -> dict[str, list[str]]:
     """Columns of a table in memory as texts, by name; `headers` has the header of each name."""
     cells = cells_of(table, "the table")
     columns = {
         name: Column.of_values(cells[header], Path("the table"), "row ") for name, header in headers.items()
     }
-    _refuse_unread(Reading(Path()), columns)
+    _refuse_unread(Reading(Path(), table_columns=table_columns or {}), columns)
     return {name: column.texts for name, column in columns.items()}
 
 
@@ -194,7 +201,8 @@ def frame_columns(
         for role in HEADERS
         if role not in ("id", "scores") and role not in headers
     }
-    roles |= {name: name for name in (*Segments.column_names(), *SIDE_TEXT, ROW_WEIGHTS) if name in headers}
+    for name in (*Segments.column_names(), *SIDE_TEXT, ROW_WEIGHTS, *reading.table_columns):
+        roles |= {name: name} if name in headers else {}
     roles["scores"] = label if label in headers else ""
     for side in ("source", "target"):
         if not roles[side]:
@@ -211,9 +219,13 @@ def frame_columns(
     return {role: columns[header] for role, header in roles.items() if header}
 
 
+def _holds_numbers(reading: Reading, name: str) -> bool:
+    return name in reading.table_columns and reading.table_columns[name].number
+
+
 def _refuse_unread(reading: Reading, columns: Mapping[str, Column]) -> None:
     for name, column in columns.items():
-        if name not in NUMBERS:
+        if name not in NUMBERS and name not in reading.table_columns:
             for row in sorted(column.absent):
                 reading.defect(f"the {name} is missing (null)", location=column.location(row))
         if name in TEXTS:

@@ -1,11 +1,12 @@
 """Dataset: splits with labels on one scale, and their provenance."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from features.basics.errors import InputError
+from features.core.extractor import TableColumn
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
 from qe.data.classes import classes_of
@@ -60,6 +61,7 @@ class Dataset:
         target_language: str,
         higher_is_better: bool | None = None,
         tokenizer: Literal["moses", "moses-2012", "whitespace"] = "moses",
+        columns: Sequence[str] = (),
     ) -> "Dataset":
         """Makes a dataset from tables in memory.
 
@@ -82,6 +84,8 @@ class Dataset:
             Direction of the labels. None: by their name (`hter`, `da`, ...).
         tokenizer : {'moses', 'moses-2012', 'whitespace'}, default='moses'
             How texts are tokenized.
+        columns : sequence of str, default=()
+            Further columns, which features of kind `columns` read; values may be missing.
 
         Raises
         ------
@@ -102,9 +106,10 @@ class Dataset:
         tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
         open_scale = LabelScale(label, None, None, upwards, classes)  # labels may exceed the declared one
         reading, splits = Reading(Path()), dict[str, Split]()
+        reading.table_columns = {name: TableColumn(name, number=False) for name in columns}
         for split, table in frames.items():
-            columns = frame_columns(reading, table, split, label, (source_language, target_language))
-            rows = labelled_rows(reading, columns, "scores", classes)
+            found = frame_columns(reading, table, split, label, (source_language, target_language))
+            rows = labelled_rows(reading, found, "scores", classes)
             rows = {"id": Column.of_values(range(1, len(rows["source"]) + 1), Path()), **rows}
             splits[split] = make_split(reading, split, rows, open_scale, tokenizers)
         low = 0.0 if low is None and is_rate(label) else low

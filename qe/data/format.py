@@ -14,6 +14,7 @@ import yaml
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, mistakes
+from features.core.extractor import TableColumns
 from features.storage.files import resolved
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Dataset, LabelScale, Split
@@ -34,9 +35,12 @@ class Format(ABC):
     Raises InputError, with file and line, for everything that cannot be read faithfully.
     """
 
-    def read(self, path: Path) -> Dataset:
-        """Reads everything at `path` (a directory or a file); the first defect raises InputError."""
-        return self.read_with(Reading(path), path)
+    def read(self, path: Path, table_columns: TableColumns | None = None) -> Dataset:
+        """Reads everything at `path` (a directory or a file); the first defect raises InputError.
+
+        table_columns  those that features read by name
+        """
+        return self.read_with(Reading(path, table_columns=table_columns or {}), path)
 
     @abstractmethod
     def read_with(self, reading: Reading, path: Path) -> Dataset:

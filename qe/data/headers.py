@@ -34,6 +34,17 @@ def key_of(name: str) -> str:
     return name.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
+def named_header(name: str, headers: Collection[str]) -> str:
+    """The header of a column that features read by name; empty if there is none.
+
+    Properties and notes of XLIFF and TMX are columns such as `prop:comet`.
+
+    >>> named_header("comet", ["source", "prop:comet"])
+    'prop:comet'
+    """
+    return next((header for header in (name, f"prop:{name}", f"note:{name}") if header in headers), "")
+
+
 PAIR = ("lp", "pair", "language_pair", "language_pairs", "lang_pair", "langpair", "langs", "languages")
 SIDES = (
     *("src_lang", "source_lang", "source_language", "src_language", "srclang", "sourcelang", "lang_src"),

@@ -13,6 +13,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import MAX_VALUE
+from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, byte_lines, check_line_ends, damage_of, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.delimited import wrong_encoding
@@ -78,7 +79,7 @@ class Reading:
     """One pass over a dataset: access to its files, notes, provenance and defects.
 
     A defect raises InputError. With `tolerant`, defects are collected (a bad label becomes NaN), and errors
-    of whole files or splits in `unreadable`.
+    of whole files or splits in `unreadable`. `table_columns` are those that features read by name.
     """
 
     root: Path
@@ -86,6 +87,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
     provenance: dict[str, str] = field(default_factory=dict)
     defects: list[InputError] = field(default_factory=list)
+    table_columns: TableColumns = field(default_factory=dict)
     unreadable: list[InputError] = field(default_factory=list)
 
     def attempt(self, read: Callable[[], T]) -> T | None:
@@ -214,6 +216,15 @@ class Reading:
         if scale.classes is not None:
             column = replace(column, texts=numbers_of(column.texts, scale.classes))
         return self.numbers(column, f"label '{scale.name}'", scale.low, scale.high)
+
+    def numbers_as_text(self, column: Column, name: str) -> Column:
+        """The cells of a column with decimal points; those that are neither empty nor numbers are defects."""
+        texts = with_points(column.texts, column.decimal)
+        for row, text in enumerate(texts):
+            if text.strip() and (found := number_problem(text, None, None)) is not None:
+                remedy = found[1] if "," in text else "leave the cell empty if the number is missing"
+                self.defect(f"the {name} {found[0]}", location=column.location(row), remedy=remedy)
+        return replace(column, texts=texts)
 
     def matrix(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
         """(n, j) numbers, separated by tabs or spaces in each cell; rows of another width are defects."""

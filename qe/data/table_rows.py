@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import is_finite
 from features.basics.text_limits import too_long
+from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
 from qe.data.sgm import lines_of
@@ -254,14 +255,22 @@ def is_structure(value: Any) -> bool:
     return isinstance(value, list | tuple | dict | bytes | np.ndarray)
 
 
-def needed_texts(columns: Mapping[str, Any], needed: Sequence[str]) -> tuple[dict[str, str], str]:
-    """The needed columns of a row as text, and why the row cannot be scored, or an empty string."""
+def needed_texts(
+    columns: Mapping[str, Any], needed: Sequence[str], table_columns: TableColumns | None = None
+) -> tuple[dict[str, str], str]:
+    """The needed columns of a row as text, and why the row cannot be scored, or an empty string.
+
+    table_columns  those that features read by name: missing values are empty texts
+    """
     texts: dict[str, str] = {}
+    named = table_columns or {}
     for name in needed:
         value = columns.get(name)
         if isinstance(value, Unreadable):
             return texts, value.reason
         text = cell_text(value)
+        if text is None and name in named and (name in columns or named[name].optional):
+            text = ""
         if text is None:
             return texts, f"no {name}"
         if name in TEXTS and is_structure(value):
@@ -272,7 +281,11 @@ def needed_texts(columns: Mapping[str, Any], needed: Sequence[str]) -> tuple[dic
             return texts, f"{name} holds half a surrogate pair"
         if name in TEXTS and (reason := too_long(text)):
             return texts, f"{name} has {reason}"
-        if name == NUMBER and text.strip() and not is_finite(text):
+        if (
+            (name == NUMBER or (name in named and named[name].number))
+            and text.strip()
+            and not is_finite(text)
+        ):
             return texts, f"{name} is not a finite number"
         texts[name] = text
     return texts, ""

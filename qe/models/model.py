@@ -93,7 +93,9 @@ class Model:
     def columns(self) -> tuple[str, ...]:
         """Input columns required for scoring."""
         required = (c for c in self.feature_set.requires() if c not in self.made_columns)
-        optional = (c for c in self.feature_set.optional() if c in self.training_columns)
+        may_lack = {name for name, each in self.feature_set.table_columns.items() if each.optional}
+        there = {*self.training_columns}.difference(may_lack)
+        optional = (c for c in self.feature_set.optional() if c in there)
         return tuple(dict.fromkeys(("source", "target", *required, *optional)))
 
     def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
@@ -104,7 +106,8 @@ class Model:
                     f"the model '{self.name}' needs the column '{name}'",
                     remedy=f"the input has {', '.join(columns) or 'none'}",
                 )
-        known = {name: columns[name] for name in Segments.column_names() if name in columns}
+        names = (*Segments.column_names(), *self.feature_set.table_columns)
+        known = {name: columns[name] for name in names if name in columns}
         segments = Segments.from_columns(known, *self.tokenizers)
         missing = {column: engine for column, engine in self.made_columns.items() if column not in columns}
         return with_made_columns(segments, missing) if missing else segments

@@ -159,8 +159,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
     needed, headers = scorer.columns(), list(good[0])
-    names = Names().completed(needed, headers, training_headers(scorer.model), str(scored))
-    rows = [row for row in good if all(row.get(names.header(name)) is not None for name in needed)]
+    trained, named = training_headers(scorer.model), scorer.table_columns
+    names = Names().completed(needed, headers, trained, str(scored), named)
+    texts = [name for name in needed if name not in named]
+    rows = [row for row in good if all(row.get(names.header(name)) is not None for name in texts)]
     again_scored = scorer.score([names.view((dict(row), "")) for row in rows[:_SCORED_AGAIN]]).rows
     for row, again in zip(rows, again_scored, strict=False):
         score = again["score"]

@@ -13,7 +13,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.storage.checksums import checksum
-from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, needed_texts, open_input
+from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, open_input
 from qe.scoring import row_formats
 from qe.scoring.input import ManyInput
 from qe.scoring.job_summary import record_of
@@ -89,14 +89,15 @@ class PreviousJob:
         """(texts of the needed columns, output) of every row that has a score."""
         needed = self.scorer.columns()
         table = self._texts()
-        names = self.names.completed(needed, table.headers, self.scorer.headers, table.path)
-        names.check(needed, table.columns, table.path, self.scorer.title)
+        named = self.scorer.table_columns
+        names = self.names.completed(needed, table.headers, self.scorer.headers, table.path, named)
+        names.check(needed, table.columns, table.path, self.scorer.title, named)
         for text, row in zip_longest(table.rows(), open_input([self.path]).rows()):
             if text is None or row is None:
                 raise InputError(_CHANGED, location=self.path, remedy="score it again")
             columns, reason = names.view(text)
             output = self._output(row)
-            texts, reason = ({}, reason) if reason else needed_texts(columns, needed)
+            texts, reason = ({}, reason) if reason else self.scorer.texts(columns)
             if output is not None and not reason:
                 yield texts, output
 

@@ -117,8 +117,9 @@ def _check_kinds(source: Path, output: Path) -> None:
 def _names(scorer: Scorer, table: FileInput, columns: Mapping[str, str]) -> Names:
     if columns and not isinstance(table.file, Sheet):
         raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
-    names = Names(columns).completed(scorer.columns(), table.columns, scorer.headers, table.path)
-    names.check(scorer.columns(), table.columns, table.path, scorer.title)
+    named = scorer.table_columns
+    names = Names(columns).completed(scorer.columns(), table.columns, scorer.headers, table.path, named)
+    names.check(scorer.columns(), table.columns, table.path, scorer.title, named)
     return names
 
 

@@ -18,6 +18,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import own_memory, processes
 from features.basics.workers import WorkerDied, WorkerPool
+from features.core.extractor import TableColumns
 from features.storage.cache_folder import keep as remember
 from features.storage.cache_folder import recall
 from features.storage.checksums import checksum, identity_of
@@ -105,8 +106,11 @@ def score_file(
     table_layout = replace(layout or Layout(), languages=scorer.languages)
     table = open_all(source, table_layout, files)
     given_names = Names(columns or {}, None if layout is None else layout.decimal)
-    names = given_names.completed(scorer.columns(), table.headers, scorer.headers, table.path)
-    names.check(scorer.columns(), table.columns, table.path, scorer.title)
+    names = given_names.completed(
+        scorer.columns(), table.headers, scorer.headers, table.path, scorer.table_columns
+    )
+    names.check(scorer.columns(), table.columns, table.path, scorer.title, scorer.table_columns)
+    imputed = names.absent(scorer.table_columns, table.headers)
     kept, added = None, scorer.output_columns
     if keep:
         kept = KeptColumns.make(table.types, added, kind, names.header("id"), table.path, suffix)
@@ -152,7 +156,7 @@ def score_file(
         result = job.tally(len(sizes), sum(sizes)).result(
             scorer,
             resumed_chunks=job.resumed,
-            notes=(*table.notes, *names.notes(given_names), *note),
+            notes=(*table.notes, *names.notes(given_names), *imputed, *note),
             recipe=scorer.recipe,
         )
         metadata = None
@@ -243,7 +247,7 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     cells = cells_of(table, "the table")
-    names = names_of(scorer.model, list(cells), scorer.columns())
+    names = names_of(scorer.model, list(cells), scorer.columns(), scorer.table_columns)
     records = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
     scored = scorer.score([names.view((record, "")) for record in records]).rows
     values = {
@@ -256,9 +260,15 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(values, index=table.index)
 
 
-def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None = None) -> Names:
+def names_of(
+    model: Model,
+    headers: Sequence[str],
+    needed: Sequence[str] | None = None,
+    table_columns: TableColumns | None = None,
+) -> Names:
     needed = model.columns() if needed is None else needed
-    names = Names().completed(needed, headers, training_headers(model), "the table")
+    named = model.feature_set.table_columns if table_columns is None else table_columns
+    names = Names().completed(needed, headers, training_headers(model), "the table", named)
     for name in needed:
         if names.header(name) not in headers:
             raise InputError(

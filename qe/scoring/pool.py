@@ -54,10 +54,12 @@ def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segment
     """The rows of a file that the model can score, numbered from 1 in their order."""
     needed = model.columns()
     table = open_input([path])
-    names = Names(columns).completed(needed, table.headers, training_headers(model), path)
+    named = model.feature_set.table_columns
+    names = Names(columns).completed(needed, table.headers, training_headers(model), path, named)
     names.check(needed, table.columns, path, f"the model '{model.name}'")
+    needed = tuple(dict.fromkeys((*needed, *named)))
     views = (row for row, reason in map(names.view, table.rows()) if not reason)
-    rows = [texts for texts, reason in (needed_texts(row, needed) for row in views) if not reason]
+    rows = [texts for texts, reason in (needed_texts(row, needed, named) for row in views) if not reason]
     if not rows:
         raise InputError("no row has a source and a translation that can be scored", location=path)
     return model.segments({name: [row[name] for row in rows] for name in needed})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
+from features.core.extractor import TableColumns
 from features.storage import strict_yaml
 from features.storage.files import digest, sha256
 from qe.data.table_rows import Row
@@ -225,6 +226,11 @@ class Router:
 
     def profiles(self) -> Mapping[str, Profile | None]:
         return {route.name: one.profile for route, one in zip(self.routes, self.scorers, strict=True)}
+
+    @property
+    def table_columns(self) -> TableColumns:
+        """The columns that features of any model read by name; those of `columns` are not optional."""
+        return {name: each for scorer in self.scorers for name, each in scorer.table_columns.items()}
 
     def columns(self) -> tuple[str, ...]:
         of_models = (name for scorer in self.scorers for name in scorer.columns())

@@ -3,16 +3,18 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import finite_or_none
 from features.basics.packages import version
+from features.core.extractor import TableColumns
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest
@@ -79,6 +81,8 @@ class Options:
         (the reasons, from 0.99 on); with `triage` the latter alone.
     with_model : str, default=''
         Value of the column `model` in rows with a score; empty: no such column.
+    missing_columns : {'error', 'impute'}, default='error'
+        Whether the input may lack columns that features read by name; their values are missing then.
     """
 
     level: float | None = None
@@ -91,10 +95,15 @@ class Options:
     outside: bool = False
     tag_by: str = "f1_mult"
     with_model: str = ""
+    missing_columns: str = "error"
 
     def __post_init__(self) -> None:
         if self.level is not None and not 0 < self.level < 1:
             raise InputError(f"--interval lies between 0 and 1, but got {self.level:g}", remedy="such as 0.9")
+        if self.missing_columns not in ("error", "impute"):
+            raise unknown_name(
+                "choice", self.missing_columns, ("error", "impute"), location="--missing-columns"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -117,7 +126,8 @@ class Options:
         """All settings that the output depends on."""
         tagged = (self.tag_by,) if self.tokens else ()
         by = (self.with_model,) if self.with_model else ()
-        return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged, *by)
+        imputed = (self.missing_columns,) if self.missing_columns == "impute" else ()
+        return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged, *by, *imputed)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -130,6 +140,7 @@ class Options:
             "flags": self.flags,
             "outside": self.outside,
             "with-model": bool(self.with_model),
+            **({"missing-columns": "impute"} if self.missing_columns == "impute" else {}),
         }
 
 
@@ -224,12 +235,25 @@ class Scorer:
     def columns(self) -> tuple[str, ...]:
         """The input columns that scores and intervals need."""
         more = () if self.intervals is None else self.intervals.columns
-        return tuple(dict.fromkeys((*self.model.columns(), *more)))
+        may_lack = {name for name, column in self.table_columns.items() if column.optional}
+        needed = (name for name in self.model.columns() if name not in may_lack)
+        return tuple(dict.fromkeys((*needed, *more)))
+
+    @cached_property
+    def table_columns(self) -> TableColumns:
+        """The columns that features read by name; the input may lack those that are optional."""
+        columns = self.model.feature_set.table_columns
+        if self.options.missing_columns == "error":
+            return columns
+        return {name: replace(column, optional=True) for name, column in columns.items()}
+
+    @property
+    def _read(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.columns(), *self.table_columns)))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         """One output row per row, with a reason if it has no score; rows are numbered from `start` + 1."""
-        needed = self.columns()
-        texts = [({}, reason) if reason else needed_texts(columns, needed) for columns, reason in rows]
+        texts = [({}, reason) if reason else self.texts(columns) for columns, reason in rows]
         keys = [None if reason else key_of(row) for row, reason in texts]
         new = {key: row for key, (row, _) in zip(keys, texts, strict=True) if key is not None}
         results = {key: self._cache[key] for key in new if key in self._cache}
@@ -257,11 +281,15 @@ class Scorer:
         new_scores = sum(output["score"] is not None for output, _ in computed.values())
         return Batch(outputs, len(profiled) - new_scores, counts, reused)
 
+    def texts(self, columns: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+        """What a row's score depends on, and why the row has no score, or an empty string."""
+        return needed_texts(columns, self._read, self.table_columns)
+
     def _computed(self, rows: Mapping[bytes, Mapping[str, str]]) -> dict[bytes, _Result]:
         if not rows:
             return {}
         # Without ids: those of the input may repeat, and no feature reads them unless the model needs them.
-        texts = {name: [row[name] for row in rows.values()] for name in self.columns()}
+        texts = {name: [row[name] for row in rows.values()] for name in self._read}
         segments = self.model.segments(texts)
         features = self._features(segments)
         scores, seen = self.model.judge(segments, features)

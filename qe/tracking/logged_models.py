@@ -16,10 +16,11 @@ from mlflow.models import ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.store.artifact.utils.models import get_model_name_and_version
-from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema, TensorSpec
 
 from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, version
+from features.core.extractor import TableColumns
 from features.storage import strict_yaml
 from features.storage.damage import Damaged, damage_reported
 from features.storage.files import link_or_copy
@@ -62,9 +63,10 @@ INVENTED: Final = {
 }
 
 
-def example(columns: Sequence[str]) -> pd.DataFrame:
-    """One row of a table with these columns."""
-    return pd.DataFrame([{column: INVENTED[column] for column in columns}])
+def example(columns: Sequence[str], table_columns: TableColumns | None = None) -> pd.DataFrame:
+    """One row of a table with these columns, and those that features read by name."""
+    named = {name: 1.0 if each.number else "a" for name, each in (table_columns or {}).items()}
+    return pd.DataFrame([{**{column: INVENTED[column] for column in columns}, **named}])
 
 
 # Bytes. Large files of a model's folder are resources and fitted word models, nothing that is edited by hand.
@@ -110,13 +112,16 @@ PARAMS = [
 
 @dataclass(frozen=True)
 class Described:
-    """Texts about a model for people, parameters of its fit, tags, and packages for scoring."""
+    """Texts about a model for people, parameters of its fit, tags, packages for scoring, and its columns that
+    features read by name.
+    """
 
     name: str
     description: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     requirements: Sequence[str] = ()
+    table_columns: TableColumns = field(default_factory=dict)
 
 
 @connected()
@@ -126,7 +131,10 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
     In a local artifact store its large files are those of the directory, under a second name: they take no
     space twice, and outlive the directory.
     """
-    inputs = Schema([ColSpec(DataType.string, column) for column in columns])
+    texts = [column for column in columns if column not in described.table_columns]
+    inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, column) for column in texts]
+    for name, each in described.table_columns.items():
+        inputs.append(ColSpec(DataType.double if each.number else DataType.string, name, not each.optional))
     outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
     # Made here, because `Model.log` would put it into the experiment of a run that the user has active.
     entry = mlflow.initialize_logged_model(
@@ -143,8 +151,8 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
         flavor_name="pyfunc.ModelFromCode",
         run_id=run.id,
         folder=directory,
-        signature=ModelSignature(inputs=inputs, outputs=outputs, params=ParamSchema(PARAMS)),
-        input_example=example(columns),
+        signature=ModelSignature(inputs=Schema(inputs), outputs=outputs, params=ParamSchema(PARAMS)),
+        input_example=example(texts, described.table_columns),
         requirements=described.requirements,
         # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
         validate_serving_input=False,

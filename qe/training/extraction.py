@@ -160,7 +160,7 @@ class Extraction:
         compute = self.compute or extracted
         if self.part_features is None:
             return compute(self.feature_set, i, segments)
-        result = np.empty((len(segments), len(self.feature_set.extractors[i].names)))
+        result = np.empty((len(segments), len(self.feature_set.extractors[i].feature_names)))
         for feature_set, rows in self.part_features.groups(self.feature_set, segments):
             result[rows] = compute(feature_set, i, segments.take(rows))
         return result
@@ -232,7 +232,7 @@ class Extraction:
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
         def compute() -> FloatArray:
-            values = np.full((len(fitting), len(extractor.names)), np.nan)
+            values = np.full((len(fitting), len(extractor.feature_names)), np.nan)
             for train_rows, test_rows in self._parts(fitting):
                 learned, scoring = fitting.take(train_rows), fitting.segments.take(test_rows)
                 fitted = self._fit(extractor, learned, fitting)
@@ -268,7 +268,7 @@ class Extraction:
 
     def _applied(self, i: int, extractor: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
         if not len(scoring):
-            return np.empty((0, len(extractor.names)))
+            return np.empty((0, len(extractor.feature_names)))
 
         def compute() -> FloatArray:
             return self._values(i, self._fitted(i, extractor, fitting), fitting, scoring)

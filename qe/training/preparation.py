@@ -18,7 +18,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.feature_set import FeatureSet, check_files, checked, parts_needed
+from features.core.feature_set import FeatureSet, check_files, checked, completed, parts_needed
 from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
@@ -205,6 +205,10 @@ def prepare(
     experiment, section = plan.experiment, plan.experiment.split
     dataset = reading.translated(dataset, experiment, cache, progress)
     rows = reading.rows_of(plan, dataset, calibrating)
+    features = tuple(completed(plan.features, rows.training.segments))
+    if list(features) != plan.features:
+        experiment = experiment.model_copy(update={"features": features})
+        plan = replace(plan, experiment=experiment)
     feature_set, bundle, part_features = build(plan, rows, cache, progress)
     _check_foreign(feature_set, rows.training.segments)
     extraction = Extraction(

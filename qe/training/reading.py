@@ -14,11 +14,12 @@ from scipy.stats import rankdata
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.core.feature_set import table_columns
 from features.core.segments import Column, Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment, WeightsSection
 from qe.config.schema import MOST_SEED
-from qe.data.columns import ROW_WEIGHTS
+from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.format import make_format, option_names
 from qe.data.splits import Fold, make_folds
@@ -44,7 +45,14 @@ def read_dataset(
         and "columns" in option_names(section.format)
     ):
         options["columns"] = {**options.get("columns", {}), ROW_WEIGHTS: weights.column}
-    return tokenized(make_format(section.format, options).read(section.path), experiment)
+    columns = table_columns(experiment.features)
+    if labels := sorted(columns.keys() & {*LABEL_COLUMNS, options.get("columns", {}).get("scores")}):
+        raise InputError(
+            f"the column '{labels[0]}' is a label, which no feature may read",
+            location="features.columns",
+            remedy="leave it out",
+        )
+    return tokenized(make_format(section.format, options).read(section.path, columns), experiment)
 
 
 def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:

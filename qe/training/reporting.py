@@ -299,7 +299,8 @@ def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[
     columns: dict[str, str] = {}
     for dataset in reversed(several):
         columns |= dataset.get("columns") or {}
-    return {name: header for name, header in columns.items() if name in Segments.column_names()}
+    known = {name: header for name, header in columns.items() if name in Segments.column_names()}
+    return known | {k: v for each in reversed(several) for k, v in (each.get("table_columns") or {}).items()}
 
 
 def write(output: Path, result: TrainingResult, progress: Progress = silent) -> None:

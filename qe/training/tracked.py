@@ -141,6 +141,7 @@ def register(
         best_of(report),
         {**experiment.tracking.tags, **_version_tags(prepared, report)},
         requirements(model),
+        model.feature_set.table_columns,
     )
     if not experiment.tracking.enabled:
         return "", None

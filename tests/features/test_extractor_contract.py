@@ -47,6 +47,12 @@ LEAST_WORK = {"rounds": 5, "networks": 1, "epochs": 1}  # parameters of what is 
 
 # Parameters without a default that an extractor cannot be made without: name -> (folder -> parameters).
 PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "columns": lambda folder: {
+        "names": ["model_score", "comet"],
+        "categories": ["doc_id", "engine"],
+        "optional": ["comet", "engine"],
+        "values": {"doc_id": ["1"]},
+    },
     "encoder": lambda folder: {"model": encoder_folder(folder), "second": ["pseudo_reference"]},
     "precomputed": lambda folder: {"files": {"train": feature_file(folder)}, "columns": "header"},
 }
@@ -298,10 +304,10 @@ def every_feature_is_described(subject: Subject) -> None:
 
 
 def names_are_unique_and_stable(subject: Subject) -> None:
-    names = subject.extractor.names
+    names = subject.extractor.feature_names
     assert names and len(set(names)) == len(names)
     subject.extract(subject.batch)
-    assert subject.extractor.names == names == subject.make().names
+    assert subject.extractor.feature_names == names == subject.make().feature_names
 
 
 def a_batch_has_one_defined_row_per_segment(subject: Subject) -> None:
@@ -332,7 +338,7 @@ def permuted_rows_permute(subject: Subject) -> None:
 
 def a_column_needs_no_other(subject: Subject) -> None:
     """Scoring computes the columns that a model kept, of any family."""
-    names, batch = subject.extractor.names, subject.batch
+    names, batch = subject.extractor.feature_names, subject.batch
     whole = subject.extract(batch)
     for first in range(min(3, len(names))):
         kept = list(range(first, len(names), 3))
@@ -341,7 +347,7 @@ def a_column_needs_no_other(subject: Subject) -> None:
 
 
 def no_segments_give_no_rows(subject: Subject) -> None:
-    assert subject.extract(subject.batch.take([])).shape == (0, len(subject.extractor.names))
+    assert subject.extract(subject.batch.take([])).shape == (0, len(subject.extractor.feature_names))
 
 
 def required_columns_are_enough(subject: Subject) -> None:
@@ -378,7 +384,7 @@ def a_saved_fitted_extractor_comes_back(subject: Subject) -> None:
     fitted = subject.extractor
     if not isinstance(fitted, FittedExtractor):
         return
-    folder = subject.world.folder / f"saved-{fitted.names[0]}"
+    folder = subject.world.folder / f"saved-{fitted.feature_names[0]}"
     folder.mkdir()
     fitted.save(folder)
     bare = (subject.make_bare or subject.make)()
@@ -390,7 +396,7 @@ def a_saved_fitted_extractor_comes_back(subject: Subject) -> None:
 # Units of what can be counted in an empty text, and of what others computed.
 COUNTS = {
     "tokens", "tokens^2", "words", "subwords", "bigrams", "characters", "characters^2", "hypotheses",
-    "0 or 1", "patterns", "as in the file", "as the system gives it",
+    "0 or 1", "patterns", "as in the file", "as in the table", "as the system gives it",
 }  # fmt: skip
 # What else is defined where source and target are empty, and why.
 DEFINED_WITHOUT_WORDS = {

@@ -11,6 +11,7 @@ from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_sc
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import CsvOptions
 from qe.data.format import Format
+from qe.data.headers import named_header
 from qe.data.reading import Column, Reading, known_keys
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout, is_table
@@ -37,6 +38,8 @@ class Table(Format):
         `word_tags`, `source_tags`, `direct_assessment`, `row_weights`; `judges` and `weights` take a
         list). `source` and `target` need no mapping if they have these names; all others
         do. Splits without the column of `row_weights` are noted.
+    table_columns : mapping of str to str, default={}
+        Column that features of kind `columns` read -> the file's, if it has another name.
     blind : sequence of str, default=()
         Splits without scores, whose tables need no label columns.
     kind : {'tsv', 'csv', 'jsonl', 'parquet', 'xlsx', 'xliff', 'tmx'} or None, default=None
@@ -64,6 +67,7 @@ class Table(Format):
     target_language: str
     splits: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    table_columns: Mapping[str, str] = field(default_factory=dict)
     blind: Sequence[str] = ()
     kind: Literal["tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx"] | None = None
     delimiter: str | None = None
@@ -137,6 +141,7 @@ class Table(Format):
             cells = [table[name] for name in names]
             column = cells[0] if ours not in _SEVERAL else _joined(cells)
             mapped[ours] = reading.stripped(column)
+        mapped |= self._further_columns(reading, file, table, mapped)
         needed = "post_edit" if self.label == "hter" else "scores"
         if "scores" not in mapped and needed not in mapped and not blind:
             raise InputError(
@@ -146,6 +151,24 @@ class Table(Format):
                 f"the table has {', '.join(table)}",
             )
         return mapped
+
+    def _further_columns(
+        self, reading: Reading, file: Path, table: Mapping[str, Column], mapped: Mapping[str, Column]
+    ) -> dict[str, Column]:
+        """The columns that features read by name."""
+        named: dict[str, Column] = {}
+        for name in reading.table_columns.keys() - mapped.keys():
+            header = named_header(self.table_columns.get(name, name), table)
+            if header:
+                named[name] = reading.stripped(table[header])
+            elif not reading.table_columns[name].optional:
+                raise InputError(
+                    f"no column '{name}', which features read",
+                    location=f"{file}:1",
+                    remedy=f"it has {', '.join(table)}; map it under `table_columns`, "
+                    "or list it as `optional`",
+                )
+        return named
 
 
 def _joined(columns: Sequence[Column]) -> Column:

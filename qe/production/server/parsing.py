@@ -34,13 +34,17 @@ class Parsed:
     rows: list[Row]
     params: dict[str, Any] = field(default_factory=dict)
 
-    def needed(self, names: Sequence[str]) -> list[Row]:
-        """The rows with these columns alone; raises Refused (422) if one is missing, or holds no text."""
+    def needed(self, names: Sequence[str], optional: Collection[str] = ()) -> list[Row]:
+        """The rows with these columns and the optional ones that there are.
+
+        Raises Refused (422) if one is missing, or holds no text.
+        """
         absent = [name for name in names if name not in self.columns]
         if absent and self.rows:
             there = ", ".join(sorted(self.columns)) or "none"
             raise Refused(422, f"the model needs the column '{absent[0]}'; the input has {there}")
-        kept = [({name: row.get(name) for name in names}, reason) for row, reason in self.rows]
+        read = dict.fromkeys((*names, *(name for name in optional if name in self.columns)))
+        kept = [({name: row.get(name) for name in read}, reason) for row, reason in self.rows]
         for number, (row, _) in enumerate(kept, 1):
             for name, value in row.items():
                 if isinstance(value, str) and not _is_text(value):

@@ -140,7 +140,8 @@ class Service:
         intervals = None if extras.interval is None else self.scorer.intervals
         explainer = self.scorer.explainer if extras.explain else None
         scorer = replace(self.scorer, options=options, intervals=intervals, explainer=explainer)
-        needed, size = parsed.needed(scorer.columns()), _EXPLAINED if extras.explain else _BLOCK
+        needed = parsed.needed(scorer.columns(), scorer.table_columns)
+        size = _EXPLAINED if extras.explain else _BLOCK
         answers, counts = list[dict[str, Any]](), None
         for start in range(0, len(needed), size):
             if stopped():

@@ -58,7 +58,7 @@ class Executors:
         static = FeatureSet(
             tuple(feature_set.configs[i] for i in numbers), tuple(feature_set.extractors[i] for i in numbers)
         )
-        widths = [len(extractor.names) for extractor in static.extractors]
+        widths = [len(extractor.feature_names) for extractor in static.extractors]
         table = np.empty((len(segments), sum(widths)))
         configs = json.dumps([dict(config) for config in static.configs])
         resources = configs, self._archive(static), static.fingerprint

@@ -77,8 +77,9 @@ def score_table(
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder:
         (table, frame), needed = read_table(session, source), scorer.columns()
-        names = Names(columns or {}).completed(needed, table.headers, scorer.headers, table.name)
-        names.check(needed, table.columns, table.name, scorer.title)
+        named = scorer.table_columns
+        names = Names(columns or {}).completed(needed, table.headers, scorer.headers, table.name, named)
+        names.check(needed, table.columns, table.name, scorer.title, named)
         kept = None
         if keep:
             if table.columns is None:
@@ -90,7 +91,7 @@ def score_table(
             added, location = scorer.output_columns, Path(table.name)
             kept = KeptColumns.make(table.types, added, kind, names.header(ID), location, suffix)
         elif table.columns is not None and not table.is_text:
-            read = {names.header(name) for name in (ID, *needed)}
+            read = {names.header(name) for name in (ID, *needed, *named)}
             table = replace(table, columns=[name for name in table.columns if name in read])
         with one_model(model_path, scorer.model.identity):
             model = ship_folder(session, model_path), scorer.model.identity, scorer.options
