@@ -43,11 +43,7 @@ class _Words:
 
 
 def neighbour_product(values: FloatArray, tokens: Tokens, width_before: int, width_after: int) -> FloatArray:
-    """(n_tokens,) product of each value with the values of its neighbours in the text.
-
-    >>> neighbour_product(np.array([2.0, 3, 5]), Tokens.from_lists([["a", "b"], ["c"]]), 1, 0)
-    array([2., 6., 5.])
-    """
+    """(n_tokens,) product of each value with the values of its neighbours in the text."""
     place = np.arange(len(values)) - tokens.offsets[:-1][tokens.text_index]
     after = tokens.lengths[tokens.text_index] - 1 - place
     product = np.ones(len(values))

@@ -137,8 +137,9 @@ def _marks(tokens: Tokens, quest: bool) -> FloatArray:
 
 
 def quest_punctuation(text: str) -> int:
-    """Punctuation marks as QuEst counts them. For each mark that occurs, Java's `text.split(mark).length`.
-    That is one more than the marks, fewer where the text ends with them; `.` and `?` are taken for regular
+    """Punctuation marks as QuEst counts them: for each kind, Java's `text.split(mark).length`.
+
+    That is one more than the marks, fewer if the text ends with them; `.` and `?` are taken for regular
     expressions and count 0.
 
     >>> quest_punctuation("a , b , c ."), quest_punctuation("a , b ,"), quest_punctuation("¿ a ?")
@@ -152,7 +153,7 @@ def quest_punctuation(text: str) -> int:
 
 
 def first_in_text(tokens: Tokens) -> NDArray[np.bool_]:
-    """(n_tokens,) whether a token is the first of its type in its text.
+    """Whether a token (n_tokens,) is the first of its type in its text.
 
     >>> first_in_text(Tokens.from_lists([["a", "b", "a"], ["a"]])).tolist()
     [True, True, False, True]

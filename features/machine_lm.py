@@ -32,13 +32,11 @@ class Compared:
     machine: LMScores
 
     def per_event(self, values: FloatArray) -> FloatArray:
-        """(n,) means over tokens and `</s>`; NaN for an empty text."""
         filled = self.tokens.lengths > 0
         return ratio(segment_sum(values, self.human.offsets), np.where(filled, self.tokens.lengths + 1, 0))
 
     @property
     def advantage(self) -> FloatArray:
-        """(n_tokens,) log10 of how much likelier the text model finds each token."""
         return self.human.token_log10 - self.machine.token_log10
 
 

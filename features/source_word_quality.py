@@ -60,9 +60,7 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
         return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """Learns from source tokens that are OK or BAD. Raises InputError if there is no token, or tags do
-        not fit the tokens.
-        """
+        """Learns from source tokens that are OK or BAD; raises InputError without any, or for wrong tags."""
         if not len(segments.source_tokens.ids):
             raise InputError("quality of source words is learned from source words, but there are none")
         prepared = self._prepared(segments, labels)
@@ -74,7 +72,7 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
         return prepared.with_learned(_model=model)
 
     def probability(self, segments: Segments) -> FloatArray:
-        """(n_source_tokens,) P(BAD). Raises InputError if it was not fitted."""
+        """P(BAD) (n_source_tokens,); raises InputError if it was not fitted."""
         return self.learned(self._model).probability(self._sides(segments).source.inputs)
 
     def places(self, segments: Segments) -> Mapping[Kind, Places]:

@@ -57,24 +57,19 @@ class Surface(ColumnExtractor):
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """One side of the batch; a property of a token is worked out once per type."""
-
     tokens: Tokens
     _counts: dict[Rule, FloatArray] = field(default_factory=dict, repr=False)
 
     def location(self, rule: Rule) -> BoolArray:
-        """(n_tokens,) the tokens that a rule holds for."""
         by_type = np.fromiter(map(rule, self.tokens.types), bool, len(self.tokens.types))
         return by_type[self.tokens.ids]
 
     def count(self, rule: Rule) -> FloatArray:
-        """(n,) tokens of each text that a rule holds for (computed once)."""
         if rule not in self._counts:
             self._counts[rule] = segment_sum(self.location(rule), self.tokens.offsets)
         return self._counts[rule]
 
     def share(self, rule: Rule) -> FloatArray:
-        """(n,) share of tokens of each text that a rule holds for."""
         return segment_mean(self.location(rule), self.tokens.offsets)
 
     @cached_property
@@ -86,13 +81,12 @@ class Text:
         return self.sum(len)
 
     def sum(self, measure: Callable[[str], int]) -> FloatArray:
-        """(n,) sums of a number that belongs to the type."""
         by_type = np.fromiter(map(measure, self.tokens.types), np.int64, len(self.tokens.types))
         return segment_sum(by_type[self.tokens.ids], self.tokens.offsets)
 
     @cached_property
     def occurrences(self) -> NDArray[np.int64]:
-        """(n_tokens,) how often the token's word (lower-cased) occurs in its text."""
+        """Number (n_tokens,) of occurrences of the token's word (lower-cased) in its text."""
         words = self.tokens.lower()
         keys = words.text_index * max(len(words.types), 1) + words.ids
         _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
@@ -104,13 +98,12 @@ class Text:
 
     @cached_property
     def is_followed(self) -> BoolArray:
-        """(n_tokens,) whether another token of the same text follows."""
         follows = np.ones(len(self.tokens.ids), bool)
         follows[self.tokens.offsets[1:][self.tokens.lengths > 0] - 1] = False
         return follows
 
     def edge(self, rule: Rule, position: Literal["first", "last"]) -> FloatArray:
-        """(n,) 1 where the rule holds for the first or last token, else 0; NaN for an empty text."""
+        """1 if the rule holds for the first or last token, else 0 (n,); NaN for an empty text."""
         full = self.tokens.lengths > 0
         at = self.tokens.offsets[:-1] if position == "first" else self.tokens.offsets[1:] - 1
         result = np.full(len(self.tokens), np.nan)
@@ -120,8 +113,6 @@ class Text:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The two sides of a batch."""
-
     source: Text
     target: Text
     _overlaps: dict[Key, "Overlap"] = field(default_factory=dict, repr=False)
@@ -138,12 +129,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """The tokens of two texts as multisets; (n,) each.
-
-    missing  source tokens without partner in the target
-    added    target tokens without partner in the source
-    shared   pairs
-    """
+    """Tokens (n,) of two texts as multisets: missing in the target, added in the target, shared."""
 
     missing: FloatArray
     added: FloatArray
@@ -257,11 +243,6 @@ def has_digit(token: str) -> bool:
 
 
 def counted(noun: str, side: Side) -> str:
-    """A count in the words of translators.
-
-    >>> counted("full stops", "target")
-    'full stops in the translation {}'
-    """
     return f"{noun.replace('token', 'word')} in the {TEXTS[side]} {VALUE}"
 
 
@@ -399,11 +380,7 @@ def _nested(text: Text) -> FloatArray:
 
 
 def is_nested(tokens: Iterable[str]) -> bool:
-    """Whether every bracket closes the last one opened, and all are closed.
-
-    >>> is_nested(["(", "[", "]", ")"]), is_nested(["(", "[", ")", "]"]), is_nested([")"])
-    (True, False, False)
-    """
+    """Whether every bracket closes the last one opened, and all are closed."""
     expected: list[str] = []
     for token in tokens:
         if token in CLOSING_OF:

@@ -99,9 +99,7 @@ class WordNetwork(TwoSides):
         return tuple(dict.fromkeys(("scores", self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """Learns from texts and their words. Raises InputError if one side has no word at all, or tags do not
-        fit the tokens.
-        """
+        """Learns from texts and their words; raises InputError if a side has no word, or for wrong tags."""
         if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
             raise InputError("word_network learns from words of both sides, but one side has none")
         prepared = self._prepared(segments, labels)

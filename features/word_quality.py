@@ -40,11 +40,7 @@ _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, 
 
 @dataclass(frozen=True, eq=False)
 class TokenQuality:
-    """P(BAD) of the tokens of n translations and of the gaps between them.
-
-    words, offsets      (n_tokens,) probabilities; the tokens of text i are offsets[i]:offsets[i + 1]
-    gaps, gap_offsets   (n_tokens + n,) the same for gaps: before each token, and after the last
-    """
+    """P(BAD) of the tokens of n translations, and of gaps (n_tokens + n,): before each, after the last."""
 
     words: FloatArray
     offsets: NDArray[np.int64]
@@ -152,9 +148,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        """Learns from tokens and gaps that are OK or BAD. Raises InputError if there is no token, or tags do
-        not fit the tokens.
-        """
+        """Learns from OK and BAD tokens and gaps; raises InputError without any, or for wrong tags."""
         if not len(segments.target_tokens.ids):
             raise InputError("word-level quality is learned from translated words, but there are none")
         there = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
@@ -178,7 +172,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         return fitted.with_learned(_models=dict(zip(KINDS, models, strict=True)), _learning=False)
 
     def tokens(self, segments: Segments) -> TokenQuality:
-        """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
+        """P(BAD) of every target token and gap; raises InputError if it was not fitted."""
         models = self.learned(self._models)
         table = self._table(segments, self._reads)
         words, gaps = (

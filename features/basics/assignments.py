@@ -16,12 +16,6 @@ T = TypeVar("T")
 def assigned(text: str, form: str, location: object, *, empty: bool = False) -> tuple[str, str]:
     """Name and value of a text such as `NAME=VALUE`; the value may be empty only if `empty` is set.
 
-    >>> assigned("length.most=100", "RULE.key=value", "--set")
-    ('length.most', '100')
-    >>> assigned("length.most", "RULE.key=value", "--set")
-    Traceback (most recent call last):
-    features.basics.errors.InputError: --set: expected RULE.key=value, but got 'length.most'
-
     Raises InputError for a text of another form.
     """
     name, equals, value = text.partition("=")
@@ -31,9 +25,7 @@ def assigned(text: str, form: str, location: object, *, empty: bool = False) -> 
 
 
 def assignments(texts: Iterable[str], form: str, location: object, *, empty: bool = False) -> dict[str, str]:
-    """The assignments in texts, as name -> value. Raises InputError for a text of another form, and for a
-    name that is given twice.
-    """
+    """Name -> value of `NAME=VALUE` texts; raises InputError for another form, and names given twice."""
     return once((assigned(text, form, location, empty=empty) for text in texts), location)
 
 
@@ -41,9 +33,6 @@ def numbers(
     texts: Iterable[str], form: str, location: object, *, above: float = -math.inf
 ) -> dict[str, float]:
     """Name -> number, finite and above a bound.
-
-    >>> numbers(["mae=0.02"], "METRIC=MARGIN", "--margin", above=0)
-    {'mae': 0.02}
 
     Raises InputError for a text of another form, other numbers, and a name that is given twice.
     """
@@ -63,37 +52,19 @@ def _number(text: str, form: str, location: object, above: float) -> tuple[str, 
 
 
 def named_file(text: str) -> tuple[str, Path]:
-    """Name and file of `[NAME=]FILE`; the name is empty if none is given. A file that is there under the
-    whole text has no name: paths may hold `=`.
-
-    >>> named_file("svr=scores/svr.tsv")
-    ('svr', PosixPath('scores/svr.tsv'))
-    >>> named_file("svr.tsv")
-    ('', PosixPath('svr.tsv'))
-    """
+    """Name and file of `[NAME=]FILE`, or no name for the path of an existing file that holds `=`."""
     name, equals, path = text.partition("=")
     return (name, Path(path)) if equals and not Path(text).exists() else ("", Path(text))
 
 
 def named_files(texts: Iterable[str], location: object, name_of: Callable[[Path], str]) -> dict[str, Path]:
-    """Name -> file of `[NAME=]FILE`, each named by the function if no name is given.
-
-    >>> named_files(["a=x.txt", "y.txt"], "--predictions", lambda path: path.stem)
-    {'a': PosixPath('x.txt'), 'y': PosixPath('y.txt')}
-
-    Raises InputError for a name that is given twice.
-    """
+    """Name -> file of `[NAME=]FILE`, named by the function by default; InputError for repeated names."""
     pairs = map(named_file, texts)
     return once(((name or name_of(path), path) for name, path in pairs), location, "NAME=FILE")
 
 
 def once(pairs: Iterable[tuple[str, T]], location: object, form: str = "") -> dict[str, T]:
-    """Name -> what it names.
-
-    form  how a thing is given another name, such as `NAME=FILE`
-
-    Raises InputError for a name that is given twice.
-    """
+    """Mapping of the pairs; raises InputError for a name given twice, with the `form` of another name."""
     named: dict[str, T] = {}
     for name, value in pairs:
         if name in named:
@@ -107,8 +78,9 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
-    """The strategy that `text` names. `defaults` hold for options that the strategy has and `text` leaves
-    open. Raises InputError for unknown names, options or values, with the known ones.
+    """The strategy that `text` names; `defaults` are for options that it has and `text` leaves open.
+
+    Raises InputError for unknown names, options or values, with the known ones.
     """
     name, _, tail = text.partition(":")
     kind: Any = catalogue.get(name)

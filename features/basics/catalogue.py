@@ -87,7 +87,6 @@ class Catalogue(Generic[T]):
         return {known.casefold(): known for known in self.names}.get(name.casefold(), name)
 
     def unknown(self, name: object) -> InputError:
-        """The error for a name that is not in the catalogue."""
         if self._plugins and is_foreign(name):
             try:
                 entry_point(self.noun, self.group, str(name))
@@ -114,17 +113,11 @@ class Catalogue(Generic[T]):
         return self._listed[1]
 
     def documentation(self, name: str) -> str:
-        """Docstring of the class of a name, read from its file; nothing is imported.
-
-        Raises InputError as `get` does.
-        """
+        """Docstring of the class of a name, read from its file without importing it; raises as `get`."""
         return inspect.cleandoc(ast.get_docstring(self._statement(name)) or "")
 
     def purpose(self, name: str) -> str:
-        """What a strategy is, in a sentence without its full stop; nothing is imported.
-
-        It is the first of the module's docstring, or of the class's in a module with several names.
-        """
+        """First sentence about a strategy, from its module, or its class if the module has several names."""
         several = _registers(self._statement(name), name)
         text = self.documentation(name) if several else ast.get_docstring(self._tree(name)) or ""
         paragraph = " ".join(text.partition("\n\n")[0].split())
@@ -132,7 +125,6 @@ class Catalogue(Generic[T]):
 
     @property
     def classes(self) -> dict[str, str]:
-        """Name of a class of the core -> its name here, read from the files: nothing is imported."""
         return {
             self._statement(name).name: name
             for name, place in self._locations.items()
@@ -153,10 +145,6 @@ class Catalogue(Generic[T]):
         return ast.parse(Path(str(spec and spec.origin)).read_bytes())
 
     def _is_base(self, node: ast.expr) -> bool:
-        """Whether a class statement names the base, or a class made from it.
-
-        For Extractor, a FittedExtractor is one.
-        """
         return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
 
     def _location(self, name: str) -> _Location:
@@ -166,10 +154,7 @@ class Catalogue(Generic[T]):
         return locations[name]
 
     def get(self, name: str) -> type[T]:
-        """The class of a name.
-
-        Raises InputError for an unknown name, with the known ones and the nearest.
-        """
+        """The class of a name; raises InputError for an unknown one, with the known ones and the nearest."""
         if self._plugins and is_foreign(name):
             return self._foreign(name)
         place = self._location(name)
@@ -211,6 +196,5 @@ def _in_package(package: str) -> list[tuple[str, _Location]]:
 
 
 def _registers(node: ast.ClassDef, name: str) -> bool:
-    """Whether a class statement is decorated with a call that has `name` as its first argument."""
     calls = [each for each in node.decorator_list if isinstance(each, ast.Call) and each.args]
     return any(isinstance(arg := call.args[0], ast.Constant) and arg.value == name for call in calls)

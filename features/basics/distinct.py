@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """(k,) the distinct of some integers (n,), in ascending order.
-
-    >>> distinct(np.array([3, 1, 3, 2])).tolist(), distinct(np.empty(0, np.int64)).tolist()
-    ([1, 2, 3], [])
-    """
+    """The distinct of some integers (n,), in ascending order."""
     ordered = np.sort(values, axis=None)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -24,8 +20,9 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def numbered(codes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct of small whole numbers, ascending, and each one's place among them (n,). Takes a byte and
-    a number for every value up to the largest: for code points, not for hashes.
+    """The distinct of small whole numbers, ascending, and the place (n,) of each among them.
+
+    It takes memory for every value up to the largest: for code points, not for hashes.
 
     >>> [each.tolist() for each in numbered(np.array([7, 5, 7]))]
     [[5, 7], [1, 0, 1]]
@@ -46,13 +43,7 @@ _FNV_PRIME = np.uint64(1099511628211)
 
 
 def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
-    """`str.split` of every text, as ids. Returns the distinct chunks in order of first occurrence;
-    (n_chunks,) indices into them; (n_texts + 1,) offsets of the texts.
-
-    >>> chunks, ids, offsets = intern_chunks(["a b a", "", " b "])
-    >>> chunks, ids.tolist(), offsets.tolist()
-    (['a', 'b'], [0, 1, 0, 1], [0, 3, 3, 4])
-    """
+    """Distinct chunks of `str.split` of every text; (n_chunks,) indices into them; (n_texts + 1,) offsets."""
     if not texts:
         return [], np.empty(0, np.int64), np.zeros(1, np.int64)
     text = "\n".join(texts)
@@ -127,11 +118,7 @@ def _equal_bytes(data: Any, start: int, end: int, other_start: int, other_end: i
 
 
 def find(known_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """The places of keys among the known ones, which ascend; -1 for those that are not there.
-
-    >>> find(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64)).tolist()
-    [1, -1, 0]
-    """
+    """Places of keys among ascending known ones; -1 for absent ones."""
     places = np.full(keys.size, -1, np.int32)
     if len(known_keys):
         _search(np.asarray(known_keys), np.ascontiguousarray(keys).ravel(), places)

@@ -34,11 +34,7 @@ _OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
 
 
 def options_in(text: str) -> set[str]:
-    """Options of the command line that a message names, those of other commands in backquotes aside.
-
-    >>> sorted(options_in("give --data-root, or --keep; `qe data check --set`"))
-    ['data-root', 'keep']
-    """
+    """Options of the command line that a message names, those of other commands in backquotes aside."""
     return {match[1] for part in text.split("`")[::2] for match in _OPTION.finditer(part)}
 
 
@@ -108,7 +104,7 @@ def unknown_name(
 
 
 def known_name(noun: str, name: str, known_names: Collection[str], location: object = None) -> str:
-    """The name, if it is known. Raises InputError as `unknown_name` otherwise."""
+    """The name; raises InputError as by `unknown_name` if it is not known."""
     if name not in known_names:
         raise unknown_name(noun, name, known_names, location)
     return name

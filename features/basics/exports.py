@@ -13,18 +13,10 @@ if TYPE_CHECKING:
 
 
 def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package, which has `__all__` by them. Its public names are those that
-    its `__init__.py` imports below `if TYPE_CHECKING:`, and the classes of its catalogues, so that a new
-    metric or learner is public by its file alone.
+    """`__getattr__` and `__dir__` of a package, which has `__all__` by them.
 
-    families  catalogues, such as "qe.statistics.metric.METRICS"
-
-    >>> import qe.statistics
-    >>> qe.statistics.Mae.__name__, "DeltaAvg" in qe.statistics.__all__
-    ('Mae', True)
-    >>> qe.statistics.Rsme
-    Traceback (most recent call last):
-    AttributeError: module 'qe.statistics' has no attribute 'Rsme'; did you mean 'Rmse'?
+    Public names are those that its `__init__.py` imports below `if TYPE_CHECKING:`, and the classes of the
+    catalogues `families`, such as "qe.statistics.metric.METRICS".
     """
 
     @cache

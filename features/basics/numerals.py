@@ -7,15 +7,13 @@ MAX_VALUE: Final = 1e100  # labels and scores: the squares of what is larger, su
 
 
 def real(text: str) -> float:
-    """Number by `float`, of ASCII digits without underscores. The caller refuses NaN and infinities.
+    """Number by `float`, of ASCII digits without underscores, NaN and infinities too; else raises ValueError.
 
     >>> real(" -1.5e3 "), real("nan")
     (-1500.0, nan)
     >>> real("1_0")
     Traceback (most recent call last):
     ValueError: not a number: '1_0'
-
-    Raises ValueError for any other text.
     """
     try:
         return float(_plain(text))
@@ -37,20 +35,15 @@ def is_real(text: str) -> bool:
 
 
 def is_finite(text: str) -> bool:
-    """Whether `real` reads it as a finite number."""
     return is_real(text) and math.isfinite(real(text))
 
 
 def integer(text: str) -> int:
-    """Number by `int`, of ASCII digits without underscores.
+    """Number by `int`, of ASCII digits without underscores; else, or with thousands of digits, ValueError.
 
-    >>> integer("-7")
-    -7
     >>> integer("\u0663")
     Traceback (most recent call last):
     ValueError: not a whole number: '\u0663'
-
-    Raises ValueError for any other text, and for thousands of digits.
     """
     try:
         return int(_plain(text))
@@ -68,8 +61,7 @@ _DIGITS = 18  # of numbers that every 64-bit integer holds
 
 
 def natural(text: str) -> int | None:
-    """The number that ASCII digits write; None for any other text, and for more than 18 digits. `int` reads
-    more (signs, blanks, underscores, digits of other scripts), and fails from 4,300 digits on.
+    """The number that at most 18 ASCII digits write; None for any other text.
 
     >>> natural("12"), natural("007"), natural("-1"), natural("1_0"), natural("٣"), natural("9" * 19)
     (12, 7, None, None, None, None)

@@ -10,7 +10,6 @@ DISTRIBUTION = "mtqe"
 
 
 def version() -> str:
-    """The installed version of this project."""
     return importlib.metadata.version(DISTRIBUTION)
 
 
@@ -26,17 +25,12 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def installed() -> dict[str, str]:
-    """All distributions that Python finds, with their versions, by name."""
     found = ((each.metadata["Name"], each.version) for each in importlib.metadata.distributions())
     return dict(sorted((name, version) for name, version in found if name))
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra.
-
-    >>> install("spark")
-    "pip install 'mtqe[spark]'"
-    """
+    """The command that installs an extra, such as `pip install 'mtqe[spark]'`."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 

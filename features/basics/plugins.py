@@ -55,7 +55,6 @@ def package_folders(package: str) -> list[Path]:
 
 
 def package_of(entry: "EntryPoint") -> str:
-    """The top-level package that an entry point loads from."""
     return entry.module.partition(".")[0]
 
 
@@ -68,10 +67,7 @@ def not_installed(noun: str, entry: "EntryPoint") -> InputError:
 
 
 def load_own(group: str, name: str) -> Any:
-    """What a plugin package of this project registers as `name` in `mtqe.GROUP`.
-
-    Raises InputError, naming the package, if that package is not installed.
-    """
+    """The entry `name` of a plugin package in `mtqe.GROUP`; raises InputError if it is not installed."""
     entry = own_entries(group).get(name)
     if entry is None:
         raise unknown_name(group, name, own_entries(group))
@@ -83,8 +79,7 @@ def load_own(group: str, name: str) -> Any:
 def entry_point(noun: str, group: str, name: str) -> "EntryPoint":
     """The entry point `DISTRIBUTION:NAME` of another distribution; nothing of it is imported.
 
-    Raises InputError if the distribution is not installed or has no such entry point, and for parameters in
-    the name.
+    Raises InputError if there is none, and for parameters in the name.
     """
     home, _, own = name.partition(SEPARATOR)
     if "=" in own:
@@ -121,10 +116,7 @@ def kinds_in(value: Any) -> Iterator[str]:
 
 
 def check_versions(recorded: Mapping[str, str], names: Iterable[str], location: object) -> None:
-    """Raises InputError unless plugins' distributions are installed in the recorded versions.
-
-    `names` are names of strategies.
-    """
+    """Raises InputError unless distributions of strategies' names are installed in the recorded versions."""
     homes = {name.partition(SEPARATOR)[0] for name in names if is_foreign(name)}
     for home in sorted(homes):
         wanted = recorded.get(home)

@@ -10,16 +10,7 @@ _VALUE = 60  # characters of a value
 
 
 def short_repr(kind: C) -> C:
-    """A decorator for a dataclass, above `@dataclass`: its `repr` is short.
-
-    >>> @short_repr
-    ... @dataclasses.dataclass
-    ... class Texts: lines: list[str]; language: str
-    >>> Texts(["a", "b", "c"], "en")
-    Texts
-      lines     3 entries
-      language  'en'
-    """
+    """A decorator for a dataclass, above `@dataclass`: its `repr` is short."""
     changed: Any = kind
     changed.__repr__ = _short
     return kind

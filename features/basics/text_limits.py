@@ -1,5 +1,7 @@
-"""The longest text that is worked on. Alignment, edit rates and kernels compare every word with every other
-one: ten times the words take a hundred times the work and memory. A segment is a sentence or a few.
+"""The longest text that is processed.
+
+Alignment, edit rates and kernels compare every word with every other one: ten times the words take a hundred
+times the work and memory.
 """
 
 import re
@@ -14,11 +16,7 @@ REMEDY = "split it into sentences, or leave it out"
 
 
 def too_long(text: str) -> str:
-    """The length and the limit if a text is too long; else empty.
-
-    >>> too_long("a short text"), too_long("no " * 2001)
-    ('', '2,001 words, but a text has at most 2,000')
-    """
+    """The length and the limit if a text is too long; else empty."""
     if len(text) > _MAX_CHARACTERS:
         return f"{len(text):,} characters, but a text has at most {_MAX_CHARACTERS:,}"
     if len(text) <= MAX_WORDS:  # characters: it cannot have more words
@@ -28,7 +26,7 @@ def too_long(text: str) -> str:
 
 
 def refuse_long(texts: Iterable[str], noun: str) -> None:
-    """Raises InputError for the first text that is too long. `noun` and its number, from 1, name it."""
+    """Raises InputError for the first text that is too long, named by `noun` and its number from 1."""
     for number, text in enumerate(texts, start=1):
         reason = too_long(text)
         if reason:

@@ -1,6 +1,4 @@
-"""Work on all cores that a process may use, by threads, for kernels that release the interpreter; limits of
-the process on Linux: control groups and free memory. Containers and job schedulers set control groups.
-"""
+"""Threads on all cores that a process may use, and limits of memory and processors on Linux."""
 
 import math
 import os
@@ -23,9 +21,7 @@ _QUEUED_PER_THREAD = 4  # items a thread that are worked on, or done and waiting
 
 
 def cores() -> int:
-    """Number of parallel threads: QE_THREADS, else the processors this process may use. Raises InputError if
-    QE_THREADS is no whole number from 1.
-    """
+    """Number of parallel threads: QE_THREADS (InputError if invalid), else the usable processors."""
     asked = os.environ.get(THREADS)
     if asked is None:
         return usable()
@@ -35,28 +31,19 @@ def cores() -> int:
 
 
 def usable() -> int:
-    """Processors that this process may use, by its affinity and its control groups' quota."""
     affine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cpu_quota()
     return affine if quota is None else max(1, min(affine, math.ceil(quota)))
 
 
 def processes(memory: int) -> int:
-    """Number of parallel processes that take `memory` bytes each: one a core, if all fit. Raises InputError
-    as `cores` does.
-    """
+    """Number of parallel processes that take `memory` bytes each: one a core, if all fit."""
     left = memory_left()
     return cores() if left is None else max(1, min(cores(), left // max(memory, 1)))
 
 
 def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> Iterator[Result]:
-    """Results of `function` over items, in their order. Threads keep only a few items ahead of the consumer.
-
-    columns  the arguments, as `map` takes them, equally many of each
-
-    >>> list(side_by_side(pow, [2, 3, 4], [3, 2, 1]))
-    [8, 9, 4]
-    """
+    """Results of `function` over items of the columns, in order; threads keep only a few items ahead."""
     from concurrent.futures import Future, ThreadPoolExecutor  # half of what `cores` alone would load
 
     waiting: deque[Future[Result]] = deque()
@@ -76,16 +63,7 @@ def apply_to_each(function: Callable[..., object], *columns: Sequence[Any]) -> N
 
 
 def even_ranges(work: "ArrayLike", smallest: int = 1, per_core: int = 4) -> list[tuple[int, int]]:
-    """Ranges of neighbouring items with about equal work, several for each core. Few ranges hold less work
-    than `smallest`.
-
-    work  (n,) what each item takes, in any unit
-
-    >>> even_ranges([5, 1, 1, 1, 5, 5], smallest=6)
-    [(0, 2), (2, 5), (5, 6)]
-    >>> even_ranges([])
-    []
-    """
+    """Ranges of neighbouring items with about equal `work` (n,), several per core, at least `smallest`."""
     import numpy as np  # here: the command line counts cores before it knows whether anything is computed
 
     done = np.cumsum(np.concatenate(([0], np.asarray(work, np.float64))))
@@ -118,9 +96,7 @@ def _version_1(folder: Path) -> tuple[float, float]:
 
 
 def memory_left(root: Path = ROOT) -> int | None:
-    """Bytes that this process and its children may still take; None if the system does not say. Files that
-    are cached can go, and count as free.
-    """
+    """Bytes that this process and its children may still take, caches included; None if unknown."""
     known = [_available(root)]
     for folder in _groups("memory", root):
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")

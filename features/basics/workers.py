@@ -1,6 +1,7 @@
-"""Worker processes that end with the process that started them, however that ends. Each is an interpreter of
-its own, no fork: threads that a library has started (OpenMP's, Arrow's) are not there after a fork, and
-whoever waits for them waits for ever.
+"""Worker processes that end with the process that started them, however that ends.
+
+Each is a new interpreter, not a fork: after a fork, threads of libraries (OpenMP's, Arrow's) are gone, and
+waiting for them does not end.
 """
 
 import multiprocessing as mp
@@ -27,8 +28,9 @@ class WorkerDied(Exception):
 
 
 class WorkerPool:
-    """Processes that call functions of modules; each calls `initializer(*arguments)` first. A process is
-    started when a call finds none idle. An exception that leaves the block ends them at once.
+    """Processes that call functions of modules; each calls `initializer(*arguments)` first.
+
+    A process is started when a call finds none idle. An exception that leaves the block ends them at once.
     """
 
     def __init__(self, workers: int, initializer: Callable[..., None], arguments: tuple[Any, ...]) -> None:
@@ -39,7 +41,7 @@ class WorkerPool:
         self._starting, self._over = threading.Lock(), False
 
     def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
-        """The result to be; or what the function raises there, or WorkerDied."""
+        """Future of the result; it raises what the function raises, or WorkerDied."""
         return self._threads.submit(self._called, function, arguments)
 
     def __enter__(self) -> Self:
@@ -102,7 +104,7 @@ class _Process:
 
 
 def serve() -> None:
-    """Answers what it is asked on standard input, until the parent is gone."""
+    """Answers requests on standard input, until the parent is gone."""
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # what a library prints is no answer
     calls: SimpleQueue[_Call] = SimpleQueue()

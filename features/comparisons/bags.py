@@ -30,19 +30,13 @@ _ITERATIONS: Final = 40  # of conjugate gradients: the penalty is large, so they
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """The n-grams of n texts, with repetitions.
-
-    keys     (k,) 64-bit hashes of the distinct n-grams, ascending
-    ids      (n_items,) indices into `keys`
-    offsets  (n + 1,) the items of text i are ids[offsets[i]:offsets[i + 1]]
-    """
+    """N-grams of n texts: distinct hashes `keys`, `ids` (n_items,) into them, and `offsets` (n + 1,)."""
 
     keys: Keys
     ids: Longs
     offsets: Longs
 
     def counts(self, columns: Longs, width: int) -> Any:
-        """(n, width) sparse counts; n-gram k counts in `columns[k]`, nowhere where that is negative."""
         place = columns[self.ids]
         text = row_index(self.offsets)[place >= 0]
         place = place[place >= 0]
@@ -70,7 +64,7 @@ def words(tokens: Tokens) -> Bag:
 
 
 def characters(tokens: Tokens, longest: int = 4) -> Bag:
-    """N-grams of 2 to `longest` characters of the lower-cased words. Each word has a blank at both ends."""
+    """N-grams of 2 to `longest` characters of the lower-cased words, each with a blank at both ends."""
     lowered = tokens.lower()
     points, starts = _code_points([f" {t} " for t in lowered.types])
     lengths = np.diff(starts)
@@ -146,7 +140,7 @@ class BagRegression:
         return cls(unfitted.keys, unfitted.inverse_frequency, np.asarray(solved[0], np.float64), intercept)
 
     def predict(self, bag: Bag) -> FloatArray:
-        """(n,) in units of the label; the intercept for a text without known n-grams."""
+        """Predictions (n,) in units of the label; the intercept for a text without known n-grams."""
         result = np.full(len(bag.offsets) - 1, self.intercept)
         columns = self._columns(bag)
         _predict(bag.ids, bag.offsets, columns, self.inverse_frequency, self.coefficients, result)

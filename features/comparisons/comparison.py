@@ -54,7 +54,7 @@ class TextComparison:
 
     @cached_property
     def matched(self) -> FloatArray:
-        """(n, 4) n-grams of the text that the other has, each as often as the other has it."""
+        """N-grams (n, 4) of the text that the other has, each as often as the other has it."""
         return _matches(
             (self.ids[0], self.text.offsets), (self.ids[1], self.other_tokens.offsets), WORD_ORDER
         )
@@ -82,12 +82,12 @@ class TextComparison:
 
     @property
     def brevity_penalty(self) -> FloatArray:
-        """(n,) min(1, exp(1 - tokens of the other / tokens of the text)); NaN if the text is empty."""
+        """min(1, exp(1 - tokens of the other / tokens of the text)) (n,); NaN if the text is empty."""
         return np.exp(np.minimum(0.0, 1 - ratio(self.other_tokens.lengths, self.text.lengths)))
 
     @property
     def chrf(self) -> FloatArray:
-        """(n,) F-score over the character n-gram orders that both sides have; 0 without matches."""
+        """F-score (n,) over the character n-gram orders that both sides have; 0 without matches."""
         sides = [_characters(side) for side in (self.text, self.other_tokens)]
         matched = _matches(sides[0], sides[1], CHARACTER_ORDER)
         left_text, right = (ngram_counts(np.diff(offsets), CHARACTER_ORDER) for _, offsets in sides)
@@ -118,10 +118,10 @@ class TextComparison:
 
 
 def smoothed_precision(matched: FloatArray, total: NDArray[np.int64]) -> FloatArray:
-    """(n,) geometric mean of n-gram precisions, the columns of (n, orders) counts. One is added to both
-    counts of orders above 1, so that one order without a match does not decide alone (Lin and Och 2004,
-    "ORANGE"). Orders that the text is too short for do not count; 0 where no word matches, NaN for an empty
-    text.
+    """Geometric mean (n,) of n-gram precisions, from counts (n, orders); NaN for an empty text.
+
+    One is added to both counts of orders above 1 (Lin and Och 2004, "ORANGE"). Orders that the text is too
+    short for do not count; 0 if no word matches.
 
     >>> smoothed_precision(np.array([[3.0, 1.0]]), np.array([[4, 3]])).round(4)
     array([0.6124])
@@ -202,10 +202,9 @@ PENALISED: Final = Column[TextComparison]("bleu_penalised",
 
 @dataclass(frozen=True)
 class SecondTranslation(Extractor):
-    """Compares one side of the segments with a column of translations, lower-cased. The column has the name
-    of the extractor.
+    """Compares one side of the segments with the column named like the extractor, lower-cased.
 
-    brevity_penalty  whether there is a BLEU with brevity penalty in addition to the one without
+    brevity_penalty  whether to add BLEU with brevity penalty
 
     Everything is NaN if one of the two texts is empty.
     """

@@ -29,10 +29,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A repeated phrase at a place: segment, first source token, words, known translation.
-
-    translation  content words, lower-cased; None where what it is linked to is no translation in the table
-    """
+    """A repeated phrase at a place; `translation` (content words) is None if it is not in the table."""
 
     segment: int
     first: int
@@ -42,8 +39,6 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A phrase that occurs more than once in a document."""
-
     document: str
     occurrences: tuple[Occurrence, ...]
 
@@ -62,11 +57,11 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """n segments of documents, and the repeated phrases with two or more known translations. Source: Carpuat
-    and Simard 2012, section 4: phrases of the phrase table with a content word, which occur more than once in
-    a document; translated consistently if the phrases that they are linked to are identical but for
-    punctuation and function words. What is linked to no translation of the table counts not. Function words
-    here are the 150 most frequent words of the table's corpus.
+    """n segments of documents, and the repeated phrases with two or more known translations.
+
+    Source: Carpuat and Simard 2012, section 4: phrases of the phrase table with a content word, which occur
+    more than once in a document; translated consistently if the linked phrases are identical but for
+    punctuation and function words, here the 150 most frequent words of the table's corpus.
     """
 
     lengths: NDArray[np.int64]
@@ -82,9 +77,7 @@ class Consistency:
         table: PhraseTable,
         function_words: int = FUNCTION_WORDS,
     ) -> "Consistency":
-        """From n segments and their word links. Raises InputError for another number of documents or links
-        than segments.
-        """
+        """From n segments and their word links; raises InputError for other numbers of documents or links."""
         given = {"documents": len(documents), "links": len(links), "translations": len(target)}
         for what, number in given.items():
             if number != len(source):
@@ -120,10 +113,7 @@ class Consistency:
         return np.column_stack([covered, counts[:, 0], shares])
 
     def summary(self) -> dict[str, float]:
-        """Table 2 of the paper: how often documents repeat phrases, and how consistently. Repeated phrases; %
-        consistent; mean occurrences in a document of all phrases and of inconsistent ones; documents with
-        such a phrase; % of those documents with an inconsistent one.
-        """
+        """Table 2 of the paper: number of repeated phrases, % consistent, occurrences, documents."""
         split = [phrase for phrase in self.phrases if not phrase.consistent]
         documents = {phrase.document for phrase in self.phrases}
         return {
@@ -198,7 +188,7 @@ class _Texts:
 
 
 def content_words(tokens: Tokens, vocabulary: Vocabulary, function_words: int = FUNCTION_WORDS) -> BoolArray:
-    """(n_tokens,) whether each has a letter or digit, and is none of the most frequent words."""
+    """Whether each token (n_tokens,) has a letter or digit, and is none of the most frequent words."""
     lowered = tokens.lower()
     words = np.array([any(letter.isalnum() for letter in word) for word in lowered.types], np.bool_)
     places = lowered.ids_in(vocabulary)  # markers, then words by falling frequency

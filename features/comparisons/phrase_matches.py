@@ -20,9 +20,7 @@ _MARKS = 4096  # places in the filter that tells phrases of the other side from 
 
 @dataclass(frozen=True, eq=False)
 class MatchedSide:
-    """One side: the n-grams from each token, (n_tokens, LONGEST). Whether known, whether matching, and the
-    best log probability.
-    """
+    """N-grams from each token (n_tokens, LONGEST): whether known, whether matching, best log probability."""
 
     tokens: Tokens
     has_phrase: NDArray[np.bool_]
@@ -68,9 +66,7 @@ class Matches:
 
     @cached_property
     def options(self) -> tuple[FloatArray, FloatArray]:
-        """(n,) number of translations of all source n-grams, and the words of the translations. At most the
-        likeliest `OPTIONS` translations of each n-gram.
-        """
+        """Number (n,) of translations of all source n-grams, at most `OPTIONS` each, and their words."""
         rows = self.table.phrases(self.source, "source")
         distinct, places = np.unique(rows, return_inverse=True)
         has_phrase = np.array([self._translations(int(row)) for row in distinct], np.float64).reshape(-1, 2)

@@ -67,9 +67,7 @@ class Bundle:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Settings, corpus fingerprint and sizes; details of each part. Per part: kind, settings,
-        fingerprint, seconds, bytes.
-        """
+        """Settings, corpus fingerprint, sizes; of each part: kind, settings, fingerprint, seconds, bytes."""
         return _read_manifest(self.path)
 
     @property
@@ -116,9 +114,7 @@ class Bundle:
         return load_part(self.path / name, kind, entry["files"]).built_by(entry["version"])
 
     def export(self, names: Iterable[str], directory: Path) -> None:
-        """A separate bundle with copies of the named parts: damage here does not reach it. The encoded corpus
-        and text exports (ARPA) stay behind: loading a part needs neither.
-        """
+        """A separate bundle with copies of the named parts, without the corpus and text exports (ARPA)."""
         manifest = self.manifest
         chosen = {name: manifest["parts"][name] for name in names}
         for name in chosen:
@@ -134,8 +130,6 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Part:
-    """A part that some resource kind declares."""
-
     name: str
     kind: str
     settings: Mapping[str, Any]
@@ -194,15 +188,12 @@ def plain_parts(kind: type[Resource]) -> Parts:
 
 
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Parameters annotated with a Resource class or None. Only some settings name these parts."""
     hints = {name: get_args(hint) for name, hint in get_type_hints(declaration(function)).items()}
     return tuple(name for name, kinds in hints.items() if NoneType in kinds and any(map(_is_resource, kinds)))
 
 
 def with_needs(names: Iterable[str], builders: Builders | None = None) -> list[str]:
-    """The named parts and all parts they are built from, in building order. Raises InputError for a name that
-    no resource kind declares.
-    """
+    """The named parts and all parts they are built from, in building order; raises as `unknown_part`."""
     parts = known_parts(builders)
     order: list[str] = []
 
@@ -231,16 +222,15 @@ def build(
     settings: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Bundle:
     """Builds the named parts, and parts they need, that `directory` lacks. Each is written atomically.
-    `builders` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
-    that only `build` needs, and they do not take, are not built for them. `settings` (part -> arguments of
-    `build`) go before the part's own, and are recorded as `set`. `wanted` (part -> settings that the built
-    part must have).
 
-    A part that has other settings than are wanted, or was built with other `settings`, also with some where
-    there are none now, is built again, and so is what was built from it. `corpus` is called at most once, and
-    only if something is missing; the encoded corpus is kept in `directory/corpus`, so that a build that was
-    killed continues with the first missing part. Raises InputError if `directory` was built from another
-    corpus, or cannot be made.
+    `builders` (kind or part -> function) replace the kinds' own `build`, with its arguments. `settings` (part
+    -> arguments of `build`) go before the part's own, and are recorded as `set`. `wanted` (part -> settings
+    that the built part must have).
+
+    A part with other settings is built again, and so is what was built from it. `corpus` is called at most
+    once, and only if something is missing; the encoded corpus is kept in `directory/corpus`, so that a build
+    that was killed continues with the first missing part. Raises InputError if `directory` was built from
+    another corpus, or cannot be made.
     """
     order = with_needs(names, builders)
     new = not directory.exists()
@@ -364,10 +354,7 @@ def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
 
 
 def unexpected_file(directory: Path) -> str | None:
-    """The name of something in a folder that no build left there, if any. Such a folder is no place for a new
-    bundle. None for a bundle, for a folder in which a build was killed before it had a manifest, and for no
-    folder.
-    """
+    """The name of something in a folder that no build, finished or not, left there; otherwise None."""
     if not directory.is_dir() or (directory / MANIFEST).is_file():
         return None
     own = {LOCK, _CORPUS, *(leftover.name for leftover in _temporary_paths(directory))}
@@ -422,8 +409,7 @@ def _open_manifest(
 
 
 def _difference(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Entries in which two provenances differ, and their values; long values are cut. Checksums are long
-    values.
+    """Entries in which two provenances differ, and their values; long values are cut.
 
     >>> _difference({"source": "0123456789abcdef", "target": "1"}, {"source": "2", "target": "1"})
     'source: 0123456789ab there, 2 here'
@@ -462,25 +448,17 @@ _CHECKS = 2  # to be raised with any `check_arrays`, so that it is asked again
 
 
 def exported(name: str) -> bool:
-    """Whether a file is a text export for other tools (ARPA), which no part is loaded from."""
     return ".arpa" in Path(name).suffixes
 
 
 def part_files(folder: Path) -> dict[str, str]:
-    """The checksums of what a part is loaded from."""
     return checksums(folder, [name for name in regular_files(folder) if not exported(name)])
 
 
 def load_part(
     folder: Path, kind: type[Resource], recorded: Mapping[str, str], *, verified: bool = False
 ) -> Resource:
-    """The part in `folder`.
-
-    recorded  its checksums when it was saved
-    verified  whether its files have been compared with them already
-
-    Raises Damaged if files have changed or arrays are not sound.
-    """
+    """The part in `folder`; raises Damaged unless its checksums are those `recorded` and its arrays sound."""
     if not verified:
         verify(folder, recorded, [name for name in regular_files(folder) if exported(name)])
     resource = kind.load(folder)
@@ -489,7 +467,7 @@ def load_part(
 
 
 def check_once(resource: Resource, folder: Path, files: Mapping[str, str]) -> None:
-    """`check_stored`; of a large part with the same files as before its settings alone."""
+    """`check_stored`; of an unchanged large part the settings alone."""
     resource.check_settings()
     large = sum((folder / name).stat().st_size for name in files) >= _LARGE
     kind = kind_of(type(resource)), resource.version, _CHECKS

@@ -52,7 +52,7 @@ class Column(Generic[Prepared]):
         return replace(self, name=f"{stem}_{self.name}", description=f"{subject}: {self.description}")
 
     def with_preparation(self, prepare: Callable[[Batch], Prepared]) -> "Column[Batch]":
-        """The same column of a batch that holds more; `prepare` takes from it what is given."""
+        """The same column of a batch from which `prepare` takes this column's batch."""
 
         def compute(batch: Batch) -> NDArray[Any] | float:
             return self.compute(prepare(batch))
@@ -61,7 +61,6 @@ class Column(Generic[Prepared]):
 
 
 def features_of(columns: Iterable[Column[Prepared]]) -> tuple[Feature, ...]:
-    """The features of columns, in order."""
     return tuple(column.feature for column in columns)
 
 
@@ -70,12 +69,7 @@ _OMITTED: ContextVar[Collection[str]] = ContextVar("columns left out", default=f
 
 @contextmanager
 def leaving_out(names: Collection[str]) -> Iterator[None]:
-    """Features with the given names need not be computed in the block: their columns are not read.
-
-    >>> with leaving_out({"a"}):
-    ...     wanted(["a"]), wanted(["a", "b"])
-    (False, True)
-    """
+    """Features with the given names are not computed in the block: their columns are not read."""
     before = _OMITTED.set(names)
     try:
         yield
@@ -90,7 +84,6 @@ def wanted(names: Iterable[str]) -> bool:
 
 
 def unwanted(n: int, columns: int) -> FloatArray:
-    """(n, columns) NaN for features that are not computed."""
     return np.full((n, columns), np.nan)
 
 

@@ -1,7 +1,8 @@
-"""Classes with settings: mistakes in settings, the parts they need, making objects. Such a class is a
-dataclass. A field annotated with a Resource class is filled with a part of a bundle. A field
-`Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its settings,
-and is filled with objects that are made in the same way.
+"""Classes with settings: mistakes in settings, the parts they need, making objects.
+
+Such a class is a dataclass. A field annotated with a Resource class is filled with a part of a bundle. A
+field `Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its
+settings, and is filled with objects that are made in the same way.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,20 +19,14 @@ from features.core.resource import Resource, kind_of
 
 @dataclass(frozen=True)
 class PartName:
-    """A note on a field: the part that fills it depends on settings.
-
-    part_name  gives the name for the settings of the object, defaults among them
-    """
+    """A note on a field: `part_name` gives the part that fills it, from the object's settings."""
 
     part_name: Callable[[Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True)
 class Configured:
-    """A class with settings.
-
-    label  the kind of object and its name, as messages begin: `extractor 'lm'`
-    """
+    """A class with settings; messages begin with its `label`, such as `extractor 'lm'`."""
 
     kind: type[Any]
     settings: Mapping[str, Any]
@@ -59,9 +54,7 @@ class Configured:
                 )
 
     def parts(self) -> Iterator[str]:
-        """The parts that it takes, by name; settings must be valid. Raises InputError for a part of another
-        kind.
-        """
+        """Names of the parts that it takes by its settings; raises InputError for a part of another kind."""
         for name in self._resources:
             part = self._part(name)
             if name in self.settings and part in known_parts():
@@ -71,7 +64,7 @@ class Configured:
             yield from inner.parts()
 
     def requires(self) -> tuple[str, ...]:
-        """Optional columns of segments that it cannot do without, which settings alone decide."""
+        """Optional columns of segments that it requires, by settings alone."""
         return tuple(getattr(self._unmade(), "requires", tuple)())
 
     def table_columns(self) -> Sequence[Any]:
@@ -89,8 +82,9 @@ class Configured:
         return unmade
 
     def make(self, bundle: Bundle | None) -> Any:
-        """The object, with its parts from the bundle; settings must be right. Raises InputError where parts
-        are needed and there is no bundle, or one with other kinds of resources.
+        """The object, with parts from the bundle, by valid settings.
+
+        Raises InputError if parts are needed and there is no bundle, or one with other kinds of resources.
         """
         arguments = {**self.settings, **{name: self._loaded(name, bundle) for name in self._resources}}
         for name in self.lists.keys() & self.settings.keys():
@@ -118,12 +112,10 @@ class Configured:
 
     @cached_property
     def lists(self) -> dict[str, Catalogue[Any]]:
-        """Parameter -> the catalogue of the objects that it lists."""
         notes = {entry.name: _note(self._hints[entry.name], Catalogue) for entry in self._fields}
         return {name: note for name, note in notes.items() if note is not None}
 
     def inner(self, name: str) -> list["Configured"]:
-        """The entries of a list, each with its class."""
         catalogue = self.lists[name]
         entries = [_as_mapping(entry) for entry in self.settings.get(name, ())]
         return [
@@ -191,7 +183,6 @@ class Configured:
 
 
 def resources_in(instance: Any) -> list[Resource]:
-    """Resources of an object, and of the objects in its lists, in order."""
     found = list[Resource]()
     for value in (
         [getattr(instance, e.name) for e in fields(instance) if e.init] if is_dataclass(instance) else ()

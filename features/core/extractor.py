@@ -79,9 +79,7 @@ class Extractor(ABC):
 
     @classmethod
     def for_settings(cls, settings: Mapping[str, Any]) -> "type[Extractor]":
-        """The class that extracts with these settings, which may be wrong. Raises InputError for settings
-        that exclude each other.
-        """
+        """The class for these settings, valid or not; raises InputError if some exclude each other."""
         return cls
 
     @property
@@ -103,7 +101,7 @@ class Extractor(ABC):
         """(n_segments, n_features) float64."""
 
     def requires(self) -> tuple[str, ...]:
-        """Optional columns of Segments that this extractor cannot do without."""
+        """Optional columns of Segments that this extractor requires."""
         return ()
 
     def optional_columns(self) -> tuple[str, ...]:
@@ -120,9 +118,7 @@ class Extractor(ABC):
         return settings
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of inputs other than parameters and resources. For example files that the extractor
-        reads itself.
-        """
+        """Fingerprint of inputs other than parameters and resources, such as files that it reads itself."""
         return ""
 
     def checksums(self) -> Mapping[str, str]:
@@ -153,13 +149,13 @@ class FittedExtractor(Extractor):
         """A fitted copy from what `save` wrote."""
 
     def with_learned(self, **fields: Any) -> Self:
-        """A copy that holds what was learned, in fields that no configuration sets (`init=False`)."""
+        """A copy with learned values, in fields that no configuration sets (`init=False`)."""
         fitted = copy(self)
         vars(fitted).update(fields)  # `dataclasses.replace` sets no such field
         return fitted
 
     def learned(self, value: Learned | None) -> Learned:
-        """The learned value. Raises InputError if it is None: the extractor is not fitted."""
+        """The learned value; raises InputError if it is None: the extractor is not fitted."""
         if value is None:
             name = type(self).__module__.rpartition(".")[2]
             raise InputError(
@@ -176,17 +172,11 @@ def phrase(feature: Feature, family: str) -> str:
     """The topic of a feature: its own phrase, else its family's, else its description with the value.
 
     family  `Extractor.plain`: `{text}` becomes the text that the feature's name has
-
-    >>> lm = Feature("lm_target_log10", "log10 probability", "", "log10")
-    >>> phrase(lm, "how usual the wording of the {text} is")
-    'how usual the wording of the translation is'
     """
     return feature.plain or (in_words(feature.name, family) if family else f"{feature.description} {VALUE}")
 
 
 def in_words(name: str, family: str) -> str:
-    """The family's phrase for the text that the name mentions. It is about the segment if the name mentions
-    both texts, or neither.
-    """
+    """The family's phrase for the text that the name mentions, or the segment if it has both or neither."""
     texts = [text for side, text in TEXTS.items() if side in name]
     return family.replace("{text}", texts[0] if len(texts) == 1 else "segment")

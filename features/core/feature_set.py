@@ -41,8 +41,9 @@ EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor",
 
 
 def configured(config: Mapping[str, Any]) -> Configured:
-    """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings. Raises InputError
-    for an unknown kind, and for settings that exclude each other.
+    """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings.
+
+    Raises InputError for an unknown kind, and for settings that exclude each other.
     """
     kind, what = EXTRACTORS.get(config["kind"]), f"extractor '{config['kind']}'"
     settings: dict[str, Any] = {}
@@ -65,12 +66,7 @@ def variant(config: Mapping[str, Any]) -> str:
 
 
 def from_variant(name: str) -> dict[str, Any]:
-    """The config of a family that `variant` has named so. Raises InputError for an unknown family, and
-    settings that it does not take.
-
-    >>> from_variant("word_quality:knowledge=pretrained+predictor")
-    {'kind': 'word_quality', 'knowledge': ['pretrained', 'predictor']}
-    """
+    """The config of a family from its `variant`; raises InputError for unknown families and settings."""
     kind, *given = [name] if name in EXTRACTORS else name.split(":")
     settings = dict[str, Any](part.partition("=")[::2] for part in given)
     lists = Configured(EXTRACTORS.get(kind), settings, "").lists
@@ -89,9 +85,7 @@ def _as_text(value: Any) -> str:
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bundle parts that the configured extractors take, in order, each once. Raises InputError for
-    settings that no extractor takes: before anything is built for it.
-    """
+    """The bundle parts that the configured extractors take, in order, each once; raises as `configured`."""
     needed: dict[str, None] = {}
     for config in expand(configs):
         needed |= dict.fromkeys(_right(config).parts())
@@ -99,9 +93,7 @@ def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
-    """Checks the files that extractors, and what their lists name, read themselves. No resource is loaded.
-    Raises InputError for files that are not there, before resources are built for the others.
-    """
+    """Raises InputError for missing files of extractors; no resource is loaded."""
     for config in expand(configs):
         extractor = _right(config)
         for each in (extractor, *extractor.within()):
@@ -128,9 +120,10 @@ def completed(configs: Sequence[Mapping[str, Any]], segments: Segments) -> list[
 
 
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
-    """One extractor from `{kind: NAME, parameter: value, ...}`; resources come from the bundle. Raises
-    InputError for an unknown kind or parameter, a value of another type, or where resources are needed and
-    there is no bundle, or one with other kinds of resources.
+    """One extractor from `{kind: NAME, parameter: value, ...}`, with resources from the bundle.
+
+    Raises InputError for an unknown kind or parameter, a value of another type, or resources that are not
+    there.
     """
     made: Extractor = _right(config).make(bundle)
     return made
@@ -242,10 +235,7 @@ class FeatureSet:
         return [*self.names, *(tree.name for tree in self.trees)]
 
     def keeping(self, names: Collection[str], complete: Collection[int] = ()) -> "FeatureSet":
-        """The same without other columns, and without extractors that only gave such.
-
-        complete  extractors that stay in any case, for other results than columns
-        """
+        """The same without other columns, and extractors without columns, except those at `complete`."""
         own = [
             [f.name for f in self.kept_features(i) if f.name in names] for i in range(len(self.extractors))
         ]
@@ -272,12 +262,10 @@ class FeatureSet:
         return _by_name(column for extractor in self.extractors for column in extractor.table_columns())
 
     def checksums(self) -> list[dict[str, Any]]:
-        """The files that extractors read themselves: `kind`, and `files`: name -> SHA-256."""
         read = ((c["kind"], dict(e.checksums())) for c, e in zip(self.configs, self.extractors, strict=True))
         return [{"kind": kind, "files": files} for kind, files in read if files]
 
     def families(self) -> dict[str, str]:
-        """column -> the family it comes from, as `variant` names it."""
         return {
             feature.name: variant(config)
             for i, config in enumerate(self.configs)
@@ -285,7 +273,6 @@ class FeatureSet:
         }
 
     def plain(self) -> list[str]:
-        """Each column's topic in words of translators; `{}` is replaced by a feature's value."""
         said = [
             phrase(feature, extractor.plain)
             for i, extractor in enumerate(self.extractors)
@@ -298,9 +285,9 @@ class FeatureSet:
         return tuple(e for e in self.extractors if isinstance(e, FittedExtractor))
 
     def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> "pd.DataFrame":
-        """(n_segments, n_features) float64, indexed by segment id. NaN is "undefined here"; no value is
-        infinite. Columns of trees come after the features. Raises InputError if the segments lack a column
-        that an extractor requires.
+        """Features (n_segments, n_features) float64 by segment id, then trees; NaN means undefined.
+
+        Raises InputError if the segments lack a column that an extractor requires.
         """
         import pandas as pd  # listing features needs none
 
@@ -322,13 +309,12 @@ class FeatureSet:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of extractors, parameters, resources, kept columns and trees."""
         parts = (extractor_fingerprint(c, e) for c, e in zip(self.configs, self.extractors, strict=True))
         return digest(*parts, self.names, *(tree.config for tree in self.trees))
 
 
 def set_names() -> list[str]:
-    """The feature sets that are there as data (features/sets, and those of plugins)."""
+    """The feature sets in features/sets, and those of plugins."""
     return sorted(_set_files())
 
 
@@ -340,19 +326,17 @@ def _set_files() -> Mapping[str, Path]:
 
 
 def set_content(name: str) -> dict[str, Any]:
-    """The content of features/sets/NAME.yaml: `description`, `origin`, `absent`, `features`. Raises
-    InputError for an unknown set, with the known ones and the nearest.
-    """
+    """`description`, `origin`, `absent`, `features` of a feature set; raises InputError if it is unknown."""
     if name not in set_names():
         raise unknown_name("feature set", name, set_names())
     return read_mapping(_set_files()[name], "feature set")
 
 
 def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml. `{set: NAME,
-    without: [KIND, ...]}` leaves extractors of the set out, whose columns come from elsewhere. Raises
-    InputError for an unknown set, other keys next to one, kinds that it does not have, or a `kind` that is no
-    name.
+    """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml.
+
+    `{set: NAME, without: [KIND, ...]}` leaves out extractors of the set. Raises InputError for an unknown
+    set, other keys next to one, kinds that it does not have, or a `kind` that is no name.
     """
     expanded: list[dict[str, Any]] = []
     for config in configs:

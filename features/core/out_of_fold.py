@@ -21,7 +21,7 @@ NO_PART = -1  # the part of a row whose texts are in no resource
 
 
 class Table(Protocol):
-    """Something computed of segments, that can be put together and in another order."""
+    """Results of segments that can be concatenated and reordered."""
 
     def take(self, rows: Longs) -> Self:
         """The results for the segments at `rows`."""
@@ -32,8 +32,7 @@ Computed = TypeVar("Computed", bound=Table)
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Divides the rows that gave texts to the resources into `count` parts. Rows of equal sources are in the
-    same part.
+    """Divides the rows whose texts are in the resources into `count` parts, equal sources in the same one.
 
     rows  (id, source, target) -> part
     """
@@ -51,7 +50,7 @@ class Parts:
         return digest(self.count, *(f"{row} {part}" for row, part in self.rows.items()))
 
     def __call__(self, segments: Segments) -> Longs:
-        """(n,) the part of every segment; `NO_PART` for those that gave no text."""
+        """The part (n,) of every segment; `NO_PART` for those whose texts are not in the resources."""
         return np.array([self.rows.get(row, NO_PART) for row in _rows(segments)], np.int64)
 
 
@@ -71,16 +70,12 @@ class OutOfFold(Generic[Which]):
 
 
 class ResourceLookup(FittedExtractor):
-    """A fitted extractor that looks each row up in resources. The resources are its own, or those of another
-    extractor of its kind.
-    """
+    """A fitted extractor that looks each row up in its own resources, or those of another of its kind."""
 
     _out_of_fold: ClassVar[Any] = None  # of a copy: the argument of `with_out_of_fold`
 
     def with_out_of_fold(self, resources: "OutOfFold[Self] | None") -> Self:
-        """A copy that looks rows up in the resources of the extractors of `resources`. These have its
-        settings. None: it looks all rows up in its own resources.
-        """
+        """A copy that looks rows up in the resources of the extractors of `resources`; None: in its own."""
         return self.with_learned(_out_of_fold=resources)
 
     def _groups(self, segments: Segments) -> list[tuple[Self, Longs]]:
@@ -96,7 +91,7 @@ def in_groups(
     compute: Callable[[Which, Segments, Longs], Computed],
     joined: Callable[[list[Computed]], Computed],
 ) -> Computed:
-    """`compute` of the rows of every group, put together in the order of the segments."""
+    """`compute` of the rows of every group, joined in the order of the segments."""
     if len(groups) == 1:
         return compute(groups[0][0], segments, np.arange(len(segments)))
     pieces = [compute(which, segments.take(rows), rows) for which, rows in groups]
@@ -105,11 +100,7 @@ def in_groups(
 
 
 def part_of(source: str, count: int) -> int:
-    """The part of the rows with this source, by its checksum.
-
-    >>> part_of("a house", 5) == part_of("a house", 5) < 5
-    True
-    """
+    """The part of the rows with this source, by its checksum."""
     checksum = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(checksum, "little") % count
 

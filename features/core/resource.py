@@ -28,10 +28,11 @@ class OnlyForParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Builder(ABC):
-    """Builds one kind of resource: its fields are settings, and parts of the same bundle. A field annotated
-    with a Resource class is another part, passed loaded; `parts` of the kind may name it. One annotated with
-    a Resource class or None is passed for those of the kind's `parts` that name it. A field `scratch: Path |
-    None` is given an empty folder that lives as long as the build.
+    """Builds one kind of resource: its fields are settings, and parts of the same bundle.
+
+    A field annotated with a Resource class is another part, passed loaded; `parts` of the kind may name it.
+    One annotated with a Resource class or None is passed for those of the kind's `parts` that name it. A
+    field `scratch: Path | None` is given an empty folder that exists as long as the build.
     """
 
     @abstractmethod
@@ -40,7 +41,6 @@ class Builder(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings to record: plain values, fields of dataclasses, fingerprints of parts."""
         recorded: dict[str, Any] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
@@ -92,27 +92,25 @@ class Resource(ABC):
         return load_fields(path, cls)
 
     def for_scoring(self) -> Self:
-        """The resource that a loaded model scores with: this one, or an equivalent faster one. Training
-        computes with the resource itself, so that figures do not depend on what is thought of later.
-        """
+        """The resource that a loaded model scores with: this one, or an equivalent faster one."""
         return self
 
     @final
     def check_stored(self) -> None:
-        """Raises Damaged if settings are none that `builder` takes, or arrays are not sound."""
+        """Raises Damaged if `builder` does not take the settings, or arrays are not sound."""
         self.check_settings()
         self.check_arrays()
 
     @final
     def check_settings(self) -> None:
-        """Raises Damaged if a recorded setting is none that `builder` takes, by type or range."""
+        """Raises Damaged if `builder` does not take a recorded setting, by type or range."""
         for name, hint in _setting_hints(self.builder):
             if name in self.settings:
                 for place, mistake in mistakes(self.settings[name], hint, name):
                     raise Damaged(f"its setting `{place}` {mistake}")
 
     def check_arrays(self) -> None:  # noqa: B027  (a kind without compiled code has nothing to check)
-        """Raises Damaged if compiled code would read outside of an array. Asked once after loading."""
+        """Raises Damaged if compiled code would read outside of an array; called once after loading."""
 
     @property
     def fingerprint(self) -> str:

@@ -92,7 +92,6 @@ class Segments:
             raise InputError(f"segment ids must be unique, but '{twice}' occurs twice")
 
     def columns(self) -> Iterator[tuple[str, Column]]:
-        """(name, column) of the columns that are there."""
         for entry in fields(self):
             value = getattr(self, entry.name)
             if isinstance(value, tuple):
@@ -161,9 +160,7 @@ class Segments:
 
     @cached_property
     def source_annotated(self) -> Annotated:
-        """Annotation of the sources: tags, heads, relations, trees, entities. Raises InputError if this batch
-        lacks it.
-        """
+        """Annotation of the sources; raises InputError if this batch lacks it."""
         return Annotated(self.require("annotation_source"), self.source_tokens, "annotation_source")
 
     @cached_property

@@ -23,8 +23,9 @@ Side = Literal["source", "target"]
 
 @dataclass(frozen=True)
 class TreeColumn(ABC):
-    """A column of trees in a feature table, from a column of segments. The fields of subclasses are their
-    parameters. A segment without a parse has a tree without nodes.
+    """A column of trees in a feature table, from a column of segments; fields of subclasses are parameters.
+
+    A segment without a parse has a tree without nodes.
     """
 
     side: Side
@@ -56,15 +57,16 @@ class TreeColumn(ABC):
 
     @abstractmethod
     def read(self, segments: Segments) -> Trees:
-        """One tree per segment. Raises InputError if the column is absent or holds no trees."""
+        """One tree per segment; raises InputError if the column is absent or has no trees."""
 
 
 TREES: Catalogue[TreeColumn] = Catalogue("", TreeColumn, "kind of trees", group="trees")
 
 
 def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
-    """Columns of trees from `{kind: NAME, side: source, ...}`. Raises InputError for an unknown kind or key,
-    a value of another type, or two columns of the same name.
+    """Columns of trees from `{kind: NAME, side: source, ...}`.
+
+    Raises InputError for an unknown kind or key, a value of another type, or two columns of the same name.
     """
     made = tuple(_make_tree(config) for config in configs)
     names = [tree.name for tree in made]
@@ -86,7 +88,7 @@ def _make_tree(config: Mapping[str, Any]) -> TreeColumn:
 
 
 def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> "pd.DataFrame":
-    """(n, t) the columns of trees, indexed by segment id; each value is a `Tree`."""
+    """Columns of trees (n, t), by segment id; each value is a `Tree`."""
     import pandas as pd  # listing features needs none
 
     columns = {tree.name: column(tree.read(segments)) for tree in trees}
@@ -107,5 +109,5 @@ def without_trees(table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def numbers(table: "pd.DataFrame") -> FloatArray:
-    """(n, k) the features of a table, without its trees."""
+    """Features (n, k) of a table, without its trees."""
     return without_trees(table).to_numpy(np.float64)

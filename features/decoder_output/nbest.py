@@ -14,12 +14,12 @@ _KEYS = ("text", "score", "scores", "phrases", "search")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation that the decoder considered.
+    """One translation considered by the decoder.
 
-    score    of the whole model; NaN if it is not known
+    score    of the whole model; NaN if unknown
     scores   model -> its unweighted numbers
     phrases  (first source word, last, first target word, last), inclusive, in the order of the target
-    search   what the search graph says (`nodes`, `dead`, `recombined`, `transitions`)
+    search   statistics of the search graph (`nodes`, `dead`, `recombined`, `transitions`)
     """
 
     text: str
@@ -30,9 +30,10 @@ class Hypothesis:
 
 
 def hypotheses(segments: Segments) -> list[list[Hypothesis]]:
-    """Per segment its hypotheses, best first; an empty list where the entry is empty. An entry is a JSON list
-    of texts, or of objects with the keys of `Hypothesis` (only `text` is needed). Raises InputError, naming
-    the segment, for anything else.
+    """Hypotheses of each segment, best first; none if the entry is empty.
+
+    An entry is a JSON list of texts, or of objects with the keys of `Hypothesis` (only `text` is needed).
+    Raises InputError, naming the segment, for anything else.
     """
     column = segments.require("nbest")
     return [_entry(text, f"segment '{i}', nbest") for text, i in zip(column, segments.id, strict=True)]

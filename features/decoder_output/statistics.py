@@ -1,6 +1,7 @@
-"""Order statistics of each text's token values: quantiles, windows, runs, trend. Sums alone do not give
-these. Every function takes (n_tokens,) values and (n + 1,) offsets and gives (n,) numbers, NaN for an empty
-text, independent of the rest of the batch.
+"""Order statistics of each text's token values: quantiles, windows, runs, trend.
+
+Every function takes (n_tokens,) values and (n + 1,) offsets and gives (n,) numbers, NaN for an empty text,
+independent of the rest of the batch.
 """
 
 from typing import Any
@@ -17,27 +18,19 @@ Longs = NDArray[np.int64]
 
 
 def deviation(values: FloatArray, offsets: Longs) -> FloatArray:
-    """Standard deviation over the tokens (of the population, not the sample).
-
-    >>> deviation(np.array([1.0, 3.0, 5.0]), np.array([0, 2, 3, 3]))
-    array([ 1.,  0., nan])
-    """
+    """Standard deviation over the tokens (of the population, not the sample)."""
     centred = values - np.repeat(segment_mean(values, offsets), np.diff(offsets))
     return np.sqrt(segment_mean(centred**2, offsets))
 
 
 def ascending(values: FloatArray, offsets: Longs) -> FloatArray:
-    """(n_tokens,) the values of each text in rising order."""
+    """Values (n_tokens,) of each text in rising order."""
     text = row_index(offsets)
     return np.asarray(values[np.lexsort((values, text))])
 
 
 def quantile(rising: FloatArray, offsets: Longs, level: float) -> FloatArray:
-    """Quantile of values sorted by `ascending`. The rule of `np.quantile`: linear between neighbours.
-
-    >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([0, 3, 3]), 0.75)
-    array([ 3., nan])
-    """
+    """Quantile of values sorted by `ascending`, as by `np.quantile`: linear between neighbours."""
     lengths = np.diff(offsets)
     full = lengths > 0
     place = level * (lengths[full] - 1)
@@ -50,11 +43,7 @@ def quantile(rising: FloatArray, offsets: Longs, level: float) -> FloatArray:
 
 
 def lowest_mean(rising: FloatArray, offsets: Longs, count: int) -> FloatArray:
-    """Mean of the `count` lowest values, of all if there are fewer.
-
-    >>> lowest_mean(np.array([-3.0, -1.0, 0.0, -2.0]), np.array([0, 3, 4]), 2)
-    array([-2., -2.])
-    """
+    """Mean of the `count` lowest values, of all if there are fewer."""
     lengths = np.diff(offsets)
     place = np.arange(len(rising)) - np.repeat(offsets[:-1], lengths)
     taken = np.where(place < count, rising, 0.0)
@@ -62,21 +51,13 @@ def lowest_mean(rising: FloatArray, offsets: Longs, count: int) -> FloatArray:
 
 
 def worst_window(values: FloatArray, offsets: Longs, size: int) -> FloatArray:
-    """Lowest mean of `size` neighbours; the mean of all if there are fewer.
-
-    >>> worst_window(np.array([0.0, -4.0, -2.0, -1.0, -1.0]), np.array([0, 4, 5]), 2)
-    array([-3., -1.])
-    """
+    """Lowest mean of `size` neighbours; the mean of all if there are fewer."""
     result: FloatArray = _worst_window(values, offsets, size)
     return result
 
 
 def longest_run(flags: NDArray[np.bool_], offsets: Longs) -> FloatArray:
-    """The most neighbours in a row that are flagged.
-
-    >>> longest_run(np.array([True, True, False, True]), np.array([0, 4, 4]))
-    array([ 2., nan])
-    """
+    """Length of the longest run of flagged neighbours."""
     result: FloatArray = _longest_run(flags, offsets)
     return result
 

@@ -29,10 +29,9 @@ UNKNOWN: Final = "<unk>"
 class DecoderTokens:
     """Subwords and log-probabilities of n translations.
 
-    subwords          the system's output as it came
-    log_probability   (n_subwords,) natural logarithms
-    end               (n,) of the end of the sentence; NaN if the decoder said nothing at all
-    marker            how subwords of a word are marked
+    subwords         the system's output, unchanged
+    log_probability  (n_subwords,) natural logarithms
+    end              (n,) of the end of the sentence; NaN without any output
     """
 
     subwords: Tokens
@@ -42,8 +41,10 @@ class DecoderTokens:
 
     @classmethod
     def from_segments(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
-        """From the columns `subwords` and `token_log_probabilities`. Raises InputError if a line has not one
-        number more than subwords (or neither), or numbers that are not finite.
+        """From the columns `subwords` and `token_log_probabilities`.
+
+        Raises InputError if a line has not one number more than subwords (or neither), or numbers that are
+        not finite.
         """
         subwords = Tokens.from_lists(text.split() for text in segments.require("subwords"))
         lines = [text.split() for text in segments.require("token_log_probabilities")]
@@ -65,7 +66,7 @@ class DecoderTokens:
 
     @cached_property
     def first_of_word(self) -> NDArray[np.bool_]:
-        """(n_subwords,) whether a word begins here; the first subword of a text always does."""
+        """Whether a word begins at each subword (n_subwords,); the first one of a text always does."""
         types, ids, offsets = self.subwords.types, self.subwords.ids, self.subwords.offsets
         if self.marker == "bpe":
             joins = np.array([t.endswith(_JOIN) for t in types], bool)
@@ -78,12 +79,11 @@ class DecoderTokens:
 
     @cached_property
     def word_offsets(self) -> Longs:
-        """(n_words + 1,) where the subwords of each word begin, and the end."""
+        """First subword (n_words + 1,) of each word, and the end."""
         return np.append(np.flatnonzero(self.first_of_word), len(self.subwords.ids)).astype(np.int64)
 
     @cached_property
     def words(self) -> Tokens:
-        """The words that the subwords make, entities (`&quot;`) decoded."""
         plain = [_plain(t, self.marker) for t in self.subwords.types]
         pieces = [plain[i] for i in self.subwords.ids.tolist()]
         bounds = self.word_offsets.tolist()
@@ -93,14 +93,14 @@ class DecoderTokens:
 
     @cached_property
     def word_log_probability(self) -> FloatArray:
-        """(n_words,) sums over the subwords of each word."""
+        """Sums (n_words,) over the subwords of each word."""
         return segment_sum(self.log_probability, self.word_offsets)
 
     def token_index(self, tokens: Tokens) -> Longs:
-        """(n_subwords,) the token of `tokens` that each subword belongs to. `tokens` are the same
-        translations, tokenized. By character: exact where both spell the same text, else by a cheapest edit
-        (`<unk>`, typographic marks). -1 where the texts leave nothing to belong to. Indices run over the
-        whole batch.
+        """Token (n_subwords,) of the tokenized translations that each subword belongs to; -1: none.
+
+        By character: exact if both spell the same text, else by a cheapest edit (`<unk>`, typographic marks).
+        Indices run over the whole batch.
         """
         plain = [_plain(t, self.marker) for t in self.subwords.types]
         result = np.full(len(self.subwords.ids), -1, np.int64)
@@ -160,11 +160,7 @@ PRIOR: Final = 3.0  # occurrences that the overall mean counts for
 
 @dataclass(frozen=True, eq=False)
 class SubwordMeans:
-    """Sums and counts of the log-probabilities of subword types over training translations.
-
-    types         distinct subwords
-    sums, counts  (n_types,)
-    """
+    """Sums and counts (n_types,) of the log-probabilities of subword types over training translations."""
 
     types: tuple[str, ...]
     sums: FloatArray
@@ -177,20 +173,20 @@ class SubwordMeans:
         return cls(decoder.subwords.types, sums, np.bincount(ids, minlength=size).astype(np.float64))
 
     def residuals(self, decoder: DecoderTokens, *, leave_one_out: bool = False) -> FloatArray:
-        """(n_subwords,) log-probability minus the smoothed mean of the type, in nats. `leave_one_out`: for
-        training translations; each is excluded from its own means. The mean of an unknown type is the overall
-        mean.
+        """Log-probability minus the smoothed mean of the type (n_subwords,), in nats.
+
+        `leave_one_out`: for training translations; each is excluded from its own means.
         """
         return decoder.log_probability - self._expected(decoder, leave_one_out)
 
     def log_counts(self, decoder: DecoderTokens) -> FloatArray:
-        """(n_subwords,) natural logarithm of 1 + training occurrences of the type."""
+        """Natural logarithm (n_subwords,) of 1 + training occurrences of the type."""
         _, counts = self._type_statistics(decoder)
         return np.log1p(counts)
 
     @cached_property
     def mean(self) -> float:
-        """Over all training subwords; 0 where there were none."""
+        """Mean over all training subwords; 0 without any."""
         total = float(self.counts.sum())
         return float(self.sums.sum()) / total if total else 0.0
 
@@ -219,7 +215,7 @@ class SubwordMeans:
 
     @classmethod
     def load(cls, path: Path) -> "SubwordMeans":
-        """Loads saved means. Raises Damaged if there is not one sum and count for each subword."""
+        """Loads saved means; raises Damaged if there is not one sum and count for each subword."""
         types = (path / "subwords.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         values = np.load(path / "subwords.npy", allow_pickle=False)
         typed("subwords", values, np.float64, 2, len(types))

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-decorators
-"""Class errors of words as in Hjerson. Inflection, reordering, missing, extra and lexical errors."""
+"""Class errors of words as in Hjerson: inflection, reordering, missing, extra and lexical errors."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,9 +29,9 @@ _FROM_ENGLISH = (71.7, 51.1, 54.4, 12.2, 58.3, 75.6, 60.0, 53.9, 10.0, 62.8)
 
 @dataclass(frozen=True, eq=False)
 class ClassErrors:
-    """Label of each word of n hypotheses and references: 0 correct, k + 1 for CLASSES[k]. Missing words are
-    labelled in references only, extra words in hypotheses only; the other classes in both, where their
-    numbers may differ.
+    """Label of each word of n hypotheses and references: 0 correct, k + 1 for CLASSES[k].
+
+    Missing words are labelled in references only, extra words in hypotheses only.
     """
 
     hypothesis: Labels
@@ -48,11 +48,11 @@ class ClassErrors:
         return np.diff(self.reference_offsets)
 
     def counts(self, side: str) -> Counts:
-        """(n, 5) wrong words of each class on the side `hypothesis` or `reference`."""
+        """Wrong words (n, 5) of each class on the side `hypothesis` or `reference`."""
         return self._count(side, blocks=False)
 
     def blocks(self, side: str) -> Counts:
-        """(n, 5) groups of consecutive words of the same class."""
+        """Groups (n, 5) of consecutive words of the same class."""
         return self._count(side, blocks=True)
 
     def _count(self, side: str, blocks: bool) -> Counts:
@@ -61,14 +61,14 @@ class ClassErrors:
         return np.asarray(_count(getattr(self, side), getattr(self, f"{side}_offsets"), blocks))
 
     def rates(self) -> FloatArray:
-        """(n, 10) errors per word: INFER, RER, MISER, EXTER, LEXER, then the same in blocks. Missing words
-        per reference word, the others (counted in the hypothesis) per hypothesis word; NaN where that side is
-        empty. Source: Popovic 2012, "Class error rates for evaluation of machine translation output", 2.1.
+        """Errors per word (n, 10): INFER, RER, MISER, EXTER, LEXER, then the same in blocks.
+
+        Missing words are per reference word, the others per hypothesis word; NaN if that side is empty.
+        Source: Popovic 2012, "Class error rates for evaluation of machine translation output", 2.1.
         """
         return self._rates(self._rate_counts(), self.hypothesis_lengths, self.reference_lengths)
 
     def corpus_rates(self) -> FloatArray:
-        """(10,) the same over all texts together."""
         lengths = self.hypothesis_lengths.sum(keepdims=True), self.reference_lengths.sum(keepdims=True)
         rates: FloatArray = self._rates(self._rate_counts().sum(axis=0, keepdims=True), *lengths)[0]
         return rates
@@ -91,10 +91,11 @@ SUMS = ("wsumer", "bsumer", "wbsumer", "xensumer", "enxsumer")
 
 
 def rate_sums(rates: FloatArray) -> FloatArray:
-    """(n, 5) WSumER, BSumER, WBSumER, XENSumER, ENXSumER from (n, 10) rates; NaN if a rate is. The sum of the
-    word rates, of the block rates, the mean of the two; then the linear interpolations of all ten whose
-    weights, which add up to 1, are proportional to the rank>= values of Table 2 for translation into English
-    and from English. Source: Popovic 2012, 2.2 and 3.3.
+    """WSumER, BSumER, WBSumER, XENSumER, ENXSumER (n, 5) from (n, 10) rates; NaN if a rate is.
+
+    The sum of the word rates, of the block rates, their mean; then the linear interpolations of all ten, with
+    weights proportional to the rank>= values of Table 2 for translation into English and from English.
+    Source: Popovic 2012, 2.2 and 3.3.
     """
     words, blocks = rates[:, :5].sum(axis=1), rates[:, 5:].sum(axis=1)
     # Not a matrix product: BLAS adds up in an order that depends on the number of rows.
@@ -107,16 +108,11 @@ def class_errors(
 ) -> ClassErrors:
     """Labels the words of n pairs of texts; the `_base` texts hold the base form of each word.
 
-    A word that is wrong by the word error rate (edit distance) and has its double among the wrong words of
-    the other side is a reordering error. Otherwise a word without double anywhere on the other side is an
-    inflection error if its base form has one, lexical if the edit distance substitutes it, else missing or
-    extra. Equally good alignments: from the end, match or substitution before deletion before insertion.
-    Doubles are paired from left to right. Case counts.
-
-    >>> texts = ("he go home", "he go home", "he went home now", "he go home now")
-    >>> errors = class_errors(*(Tokens.from_lists([text.split()]) for text in texts))
-    >>> errors.hypothesis.tolist(), errors.reference.tolist()
-    ([0, 1, 0], [0, 1, 0, 3])
+    A word that is wrong by the edit distance and has its double among the wrong words of the other side is a
+    reordering error. Otherwise a word without double anywhere on the other side is an inflection error if its
+    base form has one, lexical if the edit distance substitutes it, else missing or extra. Equally good
+    alignments: from the end, match or substitution before deletion before insertion. Doubles are paired from
+    left to right. Case counts.
 
     Raises ValueError if the texts differ in number, or base forms and words in length. Source: Popovic 2011,
     "Hjerson: An Open Source Tool for Automatic Error Classification of Machine Translation Output".

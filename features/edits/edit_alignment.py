@@ -1,7 +1,5 @@
 # mypy: allow-untyped-decorators
-"""Alignment of translations and post-edits. Equal words first, then equal base forms, then TER's
-substitutions.
-"""
+"""Alignment of translations and post-edits: equal words, equal base forms, then TER's substitutions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,26 +30,20 @@ def edit_alignment(
     lemmas: tuple[Tokens, Tokens],
     classes: tuple[Tokens, Tokens] | None = None,
 ) -> Positions:
-    """(n_words,) position of the word that each word of the first side became; -1: none. The position is in
-    the other side's text.
+    """Position (n_words,) in the other text of the word that each word of the first side became; -1: none.
 
     words    the two sides of n pairs of texts, such as translations and post-edits
     lemmas   the base form of every word
-    classes  the word class of every word, if it is known
+    classes  the word class of every word, if known
 
     1. Equal words are paired; 2. then words with equal base forms. Each time the pair goes first that is
-    closest by TER's alignment (after its shifts), then the one furthest left. 3. What is left between two
-    pairs, in TER's order, is substituted: if one side has more words there, those of the same word class are
-    paired, as many as possible, otherwise the first ones. All other words stay without partner.
+    closest by TER's alignment (after its shifts), then the one furthest left. 3. The rest between two pairs,
+    in TER's order, is substituted: if one side has more words there, those of the same word class are paired,
+    as many as possible, otherwise the first ones.
 
-    Case does not count. Raises ValueError if the sides differ in their number of texts, or words, lemmas and
-    classes in length. Source: Koponen 2012, "Comparing human perceptions of post-editing effort with
-    post-editing operations", section 3, where people aligned; alignment with the source is replaced by TER's.
-
-    >>> words = Tokens.from_lists(["la casa blanca".split()]), Tokens.from_lists(["las casas azules".split()])
-    >>> lemmas = Tokens.from_lists(["el casa blanco".split()]), Tokens.from_lists(["el casa azul".split()])
-    >>> edit_alignment(words, lemmas).tolist()
-    [0, 1, 2]
+    Case does not count. Raises ValueError for sides of different length. Source: Koponen 2012, "Comparing
+    human perceptions of post-editing effort with post-editing operations", section 3 (there aligned by
+    humans, with the source).
     """
     words, lemmas = (words[0].lower(), words[1].lower()), (lemmas[0].lower(), lemmas[1].lower())
     layers = (words, lemmas) if classes is None else (words, lemmas, classes)
@@ -70,13 +62,7 @@ def edit_alignment(
 def reversed_alignment(
     partners: Positions, offsets: NDArray[np.int64], second_offsets: NDArray[np.int64]
 ) -> Positions:
-    """The alignment seen from the second side: (n_words,) partners of its words; -1 for none.
-
-    offsets, others  (n + 1,) where the texts of the first and of the second side begin
-
-    >>> reversed_alignment(np.array([1, -1], np.int32), np.array([0, 2]), np.array([0, 2])).tolist()
-    [-1, 0]
-    """
+    """The alignment seen from the second side: (n_words,) partners of its words; -1 for none."""
     result = np.full(int(second_offsets[-1]), _NONE, np.int32)
     text = row_index(offsets)
     rows = np.flatnonzero(partners >= 0)
@@ -206,15 +192,11 @@ def word_order(partners: Positions, offsets: NDArray[np.int64]) -> WordOrder:
     """Compares the places of paired words in n pairs of texts.
 
     partners  (n_words,) position of each left word's partner inside the right text; -1 for none
-    offsets   (n + 1,) where the left texts begin
+    offsets   (n + 1,) of the left texts
 
-    Places are counted among paired words only, so that insertions and deletions move nothing. Words form a
-    group if they are neighbours on both sides, in the same order. Source: Koponen 2012, "Comparing human
-    perceptions of post-editing effort with post-editing operations", section 3.
-
-    >>> order = word_order(np.array([3, 0, -1, 1, 4], np.int32), np.array([0, 5]))
-    >>> order.distances.tolist(), order.group_sizes.tolist()
-    ([2, 1, 0, 1, 0], [1, 2, 0, 2, 0])
+    Places are counted among paired words only. Words form a group if they are neighbours on both sides, in
+    the same order. Source: Koponen 2012, "Comparing human perceptions of post-editing effort with
+    post-editing operations", section 3.
     """
     order = WordOrder(np.zeros(len(partners), np.int32), np.zeros(len(partners), np.int32))
     _order_batch(partners, offsets, order.distances, order.group_sizes)
@@ -239,10 +221,8 @@ def _order_batch(partners: Any, offsets: Any, distances: Any, group_sizes: Any) 
 
 @dataclass(frozen=True, eq=False)
 class TerAlignment:
-    """Columns (n_tokens,) int32 for the hypothesis tokens: positions inside their texts.
-
-    aligned  the reference word that it equals or is substituted by; -1 if it is inserted
-    places   where it stands after the shifts
+    """The reference word (n_tokens,) equal to or substituting each hypothesis word (-1: inserted), and
+    its place after the shifts.
     """
 
     aligned: Positions
@@ -250,16 +230,7 @@ class TerAlignment:
 
 
 def ter_alignment(hypothesis: Tokens, reference: Tokens) -> TerAlignment:
-    """The alignment behind `ter(hypothesis, reference)`, with its default limits. Case counts.
-
-    >>> hypothesis = Tokens.from_lists(["this week the saudis denied information".split()])
-    >>> reference = Tokens.from_lists(["saudi arabia denied this week information".split()])
-    >>> alignment = ter_alignment(hypothesis, reference)
-    >>> alignment.aligned.tolist(), alignment.places.tolist()
-    ([3, 4, 0, 1, 2, 5], [3, 4, 0, 1, 2, 5])
-
-    Raises ValueError if the two sides have different numbers of texts.
-    """
+    """The alignment behind `ter(hypothesis, reference)`, with its default limits; case counts."""
     if len(hypothesis) != len(reference):
         raise ValueError(f"{len(hypothesis)} hypotheses, but {len(reference)} references")
     left, right = common_ids(hypothesis, reference)

@@ -1,4 +1,4 @@
-"""Edit labels: what became of every word between a translation and its post-edit, counted by category."""
+"""Edit labels: edits of every word between a translation and its post-edit, counted by category."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,17 +38,14 @@ class EditLabels:
 
     @cached_property
     def post_edit_partners(self) -> Positions:
-        """(n_words,) target position of the partner of each post-edit word; -1: none."""
         return reversed_alignment(self.partners, self.target_offsets, self.post_edit_offsets)
 
     @cached_property
     def target_order(self) -> WordOrder:
-        """Distance and group size of the move of every target word."""
         return word_order(self.partners, self.target_offsets)
 
     @cached_property
     def post_edit_order(self) -> WordOrder:
-        """The same for the words of the post-edits."""
         rows = np.flatnonzero(self.partner_rows >= 0)
         spread = WordOrder(*(np.zeros(len(self.post_edit), np.int32) for _ in range(2)))
         spread.distances[rows] = self.target_order.distances[self.partner_rows[rows]]
@@ -57,7 +54,6 @@ class EditLabels:
 
     @cached_property
     def partner_rows(self) -> NDArray[np.int64]:
-        """(n_words,) the same as rows among all target words; -1: none."""
         text = np.repeat(np.arange(len(self.target_offsets) - 1), np.diff(self.post_edit_offsets))
         partners = self.post_edit_partners
         return np.where(partners >= 0, self.target_offsets[text] + partners, -1)
@@ -68,11 +64,11 @@ def edit_labels(
     lemmas: tuple[Tokens, Tokens],
     classes: tuple[Tokens, Tokens] | None = None,
 ) -> EditLabels:
-    """Labels the words of n translations and post-edits, aligned by `edit_alignment`. A pair is a match if
-    the words are equal, a changed form if only their lemmas are, or the words but for case; a changed part of
-    speech if their word classes are known and differ, and else a changed word. Target words without partner
-    are deleted, those of the post-edit inserted. Without `classes` no part of speech counts as changed. Case
-    does not count in lemmas.
+    """Labels the words of n translations and post-edits, aligned by `edit_alignment`.
+
+    A pair is a match if the words are equal, a changed form if only their lemmas are, or the words but for
+    case; a changed part of speech if their word classes are known and differ, and else a changed word. Target
+    words without partner are deleted, those of the post-edit inserted. Case does not count in lemmas.
 
     Source: Koponen 2012, section 3.
 
@@ -82,7 +78,7 @@ def edit_labels(
     >>> [EDITS[i] for i in labels.target], [EDITS[i] for i in labels.post_edit]
     (['deleted', 'form_changed', 'form_changed'], ['form_changed', 'form_changed', 'inserted'])
 
-    Raises ValueError if sides differ in their number of texts, or words, lemmas and classes in length.
+    Raises ValueError for sides of different length.
     """
     partners = edit_alignment(words, lemmas, classes)
     labels = EditLabels(
@@ -143,8 +139,9 @@ class EditCounts:
     post_edit: Counts
 
     def sums(self, rows: Sequence[int] | NDArray[np.int64]) -> FloatArray:
-        """(7, 11) shares of some segments together: by word class, last all classes. Edits are per word
-        (pairs, deleted, inserted), orders per pair; NaN if there is none.
+        """Shares (7, 11) of some segments together: by word class, last all classes.
+
+        Edits are per word (pairs, deleted, inserted), orders per pair; NaN if there is none.
         """
         counts = self.counts[np.asarray(rows, np.int64)].sum(axis=0)
         return _shares(np.vstack([counts, counts.sum(axis=0)]))
@@ -161,10 +158,7 @@ class EditCounts:
 
 
 def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCounts:
-    """Counts the words of n segments. A pair and an inserted word have the word class that the post-edit
-    gives them, a deleted word that of the translation; adverbs, pronouns, numbers, ... and words of unknown
-    class are `other`.
-    """
+    """Counts the words of n segments, by word class of the post-edit, or of the translation if deleted."""
     post_edit = np.diff(labels.post_edit_offsets)
     text = np.repeat(np.arange(len(post_edit)), post_edit)
     deleted = np.flatnonzero(labels.target == DELETED)
@@ -183,7 +177,7 @@ def edit_counts(labels: EditLabels, classes: tuple[Tokens, Tokens]) -> EditCount
 
 
 def word_groups(classes: Tokens) -> NDArray[np.int64]:
-    """(n_words,) index into WORD_CLASSES of words given by class. Classes that it lacks are `other`."""
+    """Index (n_words,) into WORD_CLASSES of words given by class; `other` for other classes."""
     by_type = [WORD_CLASSES.index(name if name in WORD_CLASSES else OTHER) for name in classes.types]
     return np.array(by_type, np.int64)[classes.ids]
 

@@ -22,10 +22,7 @@ Pair = tuple[int, int, float]  # places in hypothesis and reference, weight
 
 @dataclass(frozen=True)
 class Words:
-    """A text: words, stems, flags of function words, and the synonym sets of each word.
-
-    senses  of every word; None: no synonyms match
-    """
+    """A text: words, stems, flags of function words, and synonym sets of each word (None: not used)."""
 
     words: Sequence[str]
     stems: Sequence[str]
@@ -55,8 +52,10 @@ def meteor(hypothesis: Words, reference: Words) -> float:
 
 
 def statistics(hypothesis: Words, reference: Words) -> tuple[float, ...]:
-    """Statistics that determine a score, also summed over segments. Weights of matched and of all words of
-    the hypothesis, the same of the reference; chunks, matches, words of the hypothesis and of the reference.
+    """Statistics of a score, which can be summed over segments; see `score_of`.
+
+    Weights of matched and of all words of the hypothesis, the same of the reference; chunks, matches, words
+    of the hypothesis and of the reference.
     """
     pairs = aligned(hypothesis, reference)
     chunks = bool(pairs) + sum(a[0] + 1 != b[0] or a[1] + 1 != b[1] for a, b in pairwise(pairs))
@@ -66,11 +65,12 @@ def statistics(hypothesis: Words, reference: Words) -> tuple[float, ...]:
 
 
 def score_of(sums: FloatArray, alpha: float = ALPHA, beta: float = BETA, gamma: float = GAMMA) -> FloatArray:
-    """(..., 8) statistics, or sums of them -> (...) scores. P and R are the weighted shares of matched words
-    of hypothesis and reference, function words counting 1 - DELTA and others DELTA; F = P R / (alpha P + (1 -
-    alpha) R); the score is F times 1 - gamma (chunks / matches)^beta, and F itself where all words of both
-    texts match in one chunk. 0 where nothing matches. Source: Denkowski and Lavie 2011 (Meteor 1.3), section
-    2, without paraphrases.
+    """Scores (...) from statistics (..., 8), or sums of them; 0 without matches.
+
+    P and R are the weighted shares of matched words of hypothesis and reference, function words counting 1 -
+    DELTA and others DELTA; F = P R / (alpha P + (1 - alpha) R); the score is F times 1 - gamma (chunks /
+    matches)^beta, and F itself if all words of both texts match in one chunk. Source: Denkowski and Lavie
+    2011 (Meteor 1.3), section 2, without paraphrases.
     """
     own, of_own, ref_place, of_other, chunks, matches, words, reference_words = np.moveaxis(sums, -1, 0)
     some = matches > 0
@@ -82,13 +82,7 @@ def score_of(sums: FloatArray, alpha: float = ALPHA, beta: float = BETA, gamma: 
 
 
 def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
-    """One-to-one matches, by place, found by a beam search. As many as possible, then in as few chunks as
-    possible, then with the least sum of distances between places.
-
-    >>> text = lambda words: Words(words.split(), words.split(), [False] * len(words.split()))
-    >>> aligned(text("the cat the dog"), text("a the dog"))
-    [(2, 1, 1.0), (3, 2, 1.0)]
-    """
+    """One-to-one matches, by place: as many as possible, in few chunks, at small distances (beam search)."""
     beam = [_Partial(0, _NO_PLACE, (0, 0, 0, 0.0))]
     for place in range(len(hypothesis.words)):
         partners = _partners(hypothesis, reference, place)

@@ -18,9 +18,10 @@ Offsets = NDArray[np.int64]
 def matched_ngrams(
     hypothesis: tuple[Ids, Offsets], references: Sequence[tuple[Ids, Offsets]], order: int
 ) -> NDArray[np.uint8]:
-    """(order, n_tokens) 1 where the n-gram that starts at a hypothesis token is credited. An n-gram is
-    credited as often as the reference that has it most often has it (clipping: Papineni et al. 2002, section
-    2.1); its first occurrences get the credit. All ids are of one vocabulary.
+    """1 (order, n_tokens) if the n-gram that starts at a hypothesis token is credited.
+
+    An n-gram is credited as often as the reference that has it most often has it (clipping: Papineni et al.
+    2002, section 2.1); its first occurrences get the credit. All ids are of one vocabulary.
     """
     ids = np.concatenate([column for column, _ in references])
     bases = np.cumsum([0, *(len(column) for column, _ in references)])
@@ -31,13 +32,13 @@ def matched_ngrams(
 
 
 def ngram_counts(lengths: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-    """(n, order) number of n-grams in texts of the given lengths."""
+    """Number (n, order) of n-grams in texts of the given lengths."""
     counts: NDArray[np.int64] = np.maximum(lengths[:, None] - np.arange(order), 0)
     return counts
 
 
 def segment_counts(matched: NDArray[np.generic], offsets: Offsets) -> NDArray[np.float64]:
-    """(order, n_tokens) values -> (n, order) sums over each text."""
+    """Sums (n, order) over each text of values (order, n_tokens)."""
     counts = np.empty((len(offsets) - 1, len(matched)))
     for n, row in enumerate(matched):  # one order at a time: a corpus has many tokens
         cumulative = np.zeros(len(row) + 1, np.float64 if row.dtype.kind == "f" else np.int32)
@@ -130,12 +131,11 @@ _BETA: Final = np.log(0.5) / np.log(1.5) ** 2  # the penalty is 0.5 at 2/3 of th
 def nist(
     information: FloatArray, ngrams: NDArray[np.generic], hypothesis: FloatArray, reference: FloatArray
 ) -> FloatArray:
-    """(...) NIST score: mean information of matched n-grams, summed over orders. It is multiplied by a
-    brevity penalty.
+    """NIST score (...): mean information of matched n-grams, summed over orders, times a brevity penalty.
 
     information            (..., order) bits of the matched n-grams
     ngrams                 (..., order) n-grams of the hypothesis; an order without any adds 0
-    hypothesis, reference  (...) lengths; NaN where both are 0
+    hypothesis, reference  (...) lengths; NaN if both are 0
 
     Source: Doddington 2002, equation 3, as in mteval-v13a.
     """
@@ -147,9 +147,10 @@ def nist(
 
 
 def information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> FloatArray:
-    """(order, n_tokens) bits of the n-gram from each token of the first text; 0 if unseen. They are
-    log2(count of the first n - 1 words / count of the n-gram) in all other texts (Doddington 2002, equation
-    2). `ids` are of one vocabulary.
+    """Bits (order, n_tokens) of the n-gram from each token of the first text; 0 if unseen.
+
+    They are log2(count of the first n - 1 words / count of the n-gram) in all other texts (Doddington 2002,
+    equation 2). `ids` are of one vocabulary.
     """
     words = np.concatenate([ids[0], *ids[1:]]).astype(np.int64)
     remaining = np.concatenate([remaining_lengths(column) for column in tokens])
@@ -172,5 +173,5 @@ def information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> Flo
 
 
 def remaining_lengths(column: Tokens) -> NDArray[np.int64]:
-    """(n_tokens,) tokens from each token to the end of its text, itself included."""
+    """Tokens (n_tokens,) from each token to the end of its text, itself included."""
     return np.repeat(column.offsets[1:], column.lengths) - np.arange(len(column.ids))

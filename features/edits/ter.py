@@ -52,17 +52,12 @@ class TerEdits:
 
     @property
     def rates(self) -> FloatArray:
-        """(n,) edits per reference word (0.5 is 50 %); NaN for an empty reference."""
+        """Edits per reference word (n,) (0.5 is 50 %); NaN for an empty reference."""
         return ratio(self.edits, self.reference_lengths)
 
 
 def common_ids(*columns: Tokens) -> list[Ids]:
-    """Ids of several columns in one vocabulary: equal strings, equal ids, also across columns.
-
-    >>> left, right = Tokens.from_lists([["a", "b"]]), Tokens.from_lists([["b", "c"]])
-    >>> [ids.tolist() for ids in common_ids(left, right)]
-    [[0, 1], [1, 2]]
-    """
+    """Ids of several columns in one vocabulary: equal strings, equal ids, also across columns."""
     index: dict[str, int] = {}
     joined = []
     for column in columns:
@@ -96,15 +91,13 @@ def ter_edits(
     shift_size: int = SHIFT_SIZE,
     shift_candidates: int = SHIFT_CANDIDATES,
 ) -> TerEdits:
-    """Edits of n pairs of texts, given as ids with (n + 1,) offsets. The ids are of one vocabulary
-    (`common_ids`).
+    """Edits of n pairs of texts, given as ids of one vocabulary (`common_ids`) with (n + 1,) offsets.
 
     The greedy search of tercom 0.8.0: repeat the shift that lowers the edit distance most (longest first,
     then leftmost, then by target in the reference) while it lowers it by at least the shift's cost, 1. The
-    edit distance keeps, in each column, the cells within `beam_width` of the best diagonal step. With
-    `shift_candidates` (sacreBLEU: 1,000) no shift is made once so many have been looked at, counted as
-    sacreBLEU counts them; 0: no limit, as tercom. An empty hypothesis costs one deletion per reference word,
-    an empty reference one insertion per word.
+    edit distance keeps, in each column, the cells within `beam_width` of the best diagonal step.
+    `shift_candidates` limits the shifts considered, counted as sacreBLEU counts them (there 1,000); 0: no
+    limit, as tercom.
 
     Raises ValueError if the two sides have different numbers of texts, InputError for texts longer than
     `features.basics.text_limits` allows. Source: Snover et al. 2006, "A Study of Translation Edit Rate with

@@ -19,12 +19,11 @@ NO_LAYERS: Final[Floats] = np.empty((0, 0), np.float32)
 
 @dataclass(frozen=True, eq=False)
 class EncodedText:
-    """Vectors of a text and of its tokens, and where these stand.
+    """Vectors of a text and of its tokens, with their positions.
 
     vector  (d,) of the text; None if it has no token that the encoder knows
-    tokens  (k, e) of its tokens, each of length 1, the prompt and marks of begin and end left out; k is 0 if
-            the encoder gives no vectors of tokens
-    spans   (k, 2) where each token begins and ends in the text, in characters
+    tokens  (k, e) of its tokens, each of length 1, without prompt and marks; k is 0 without vectors of tokens
+    spans   (k, 2) begin and end of each token in the text, in characters
     layers  (l, d) of the text by the requested inner layers
     """
 
@@ -36,7 +35,7 @@ class EncodedText:
 
 class TextEncoder(Protocol):
     def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
-        """One for each text, read behind the prompt; the others do not change it."""
+        """One for each text, read after the prompt, independent of the others."""
 
 
 def units(vectors: Floats) -> Floats:
@@ -46,7 +45,7 @@ def units(vectors: Floats) -> Floats:
 
 
 def within_text(spans: Sequence[tuple[int, int]], prompt: str) -> Spans:
-    """(k, 2) spans in the text, from spans in prompt and text. Tokens of the prompt end at 0 or before."""
+    """Spans (k, 2) in the text, from spans in prompt and text; tokens of the prompt end at 0 or before."""
     return np.array(spans, np.int32).reshape(-1, 2) - len(prompt)
 
 
@@ -66,14 +65,7 @@ _SHARES: Final = (0.1, 0.25, 0.5)
 
 
 class Match(NamedTuple):
-    """How well tokens are matched by the most similar one of the other text: cosines.
-
-    precision  mean over the tokens of the first text
-    recall     mean over the tokens of the second
-    f1         harmonic mean of both; 0 if one of them is not above 0
-    lowest     of a token of the first text
-    q10, q25, q50  quantiles over the tokens of the first text
-    """
+    """Cosines of tokens with the most similar one of the other text; quantiles are of the first text."""
 
     precision: float
     recall: float
@@ -88,8 +80,7 @@ NO_MATCH = Match(*[float("nan")] * 7)
 
 
 def best_match(first: Floats, second: Floats) -> Match:
-    """Match of (k, e) and (l, e) token vectors of length 1; NaN without tokens. Source: Zhang et al. 2020
-    (BERTScore), without idf.
+    """Match of (k, e) and (l, e) vectors of length 1 (BERTScore without idf, Zhang et al. 2020).
 
     >>> best_match(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1])
     Match(precision=0.5, recall=1.0, f1=0.666..., lowest=0.0, q10=0.1..., q25=0.25, q50=0.5)
@@ -139,7 +130,7 @@ class PairMemory:
     _numbers: int = 0
 
     def pairs(self, encoder: TextEncoder, first: Sequence[str], second: Sequence[str]) -> EncodedPairs:
-        """Encoded pairs of text i of both columns; only pairs that are not remembered are encoded."""
+        """Encoded pairs of text i of both columns; only new pairs are encoded."""
         rows = list(zip(first, second, strict=True))
         blocks = [self._chunk(encoder, rows[i : i + _CHUNK]) for i in range(0, len(rows), _CHUNK)]
         shapes = (v.shape for block in blocks for v in (*block[0], *block[1]) if v is not None)

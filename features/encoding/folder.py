@@ -1,4 +1,4 @@
-"""Folders of encoders: where they are, their files and checksums, and the states of words."""
+"""Folders of encoders: paths, files and checksums, and the states of words."""
 
 import json
 import os
@@ -39,9 +39,7 @@ def encoder_names() -> list[str]:
 
 
 def encoder_path(model: str | Path) -> Path:
-    """The folder of an encoder. `model` itself if it has a `/`, else that name among the user's encoders.
-    Raises InputError for a name that is not there.
-    """
+    """The folder of an encoder: a path with `/`, or a name in `encoders_home`; else raises InputError."""
     if is_path(model):
         return Path(model).expanduser()
     names = encoder_names()
@@ -56,11 +54,7 @@ def encoder_path(model: str | Path) -> Path:
 
 
 def is_path(model: str | Path) -> bool:
-    """Whether a model is given as a path.
-
-    >>> is_path("labse"), is_path("./labse"), is_path(Path("labse"))
-    (False, True, True)
-    """
+    """Whether a model is given as a path, with a `/`."""
     return isinstance(model, Path) or "/" in model
 
 
@@ -74,9 +68,11 @@ PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Settings of a run of an encoder. `pooling`: `auto` is the folder's setting, else the encoder's own
-    output for texts, else the mean. `longest`: tokens that it reads at once; None is the tokenizer's setting,
-    else 512. `layers`: inner layers, counted from 1, whose vectors of texts are given, too.
+    """Settings of an encoder.
+
+    pooling  `auto`: the folder's setting, else the encoder's own output for texts, else the mean
+    longest  tokens that it reads at once; None: the tokenizer's setting, else 512
+    layers   inner layers, counted from 1, whose vectors of texts are given, too
     """
 
     pooling: Literal["auto", "mean", "cls"] = "auto"
@@ -113,7 +109,7 @@ class EncoderFolder:
         )
 
     def files(self) -> tuple[str, ...]:
-        """Files that are read, as relative paths. Raises InputError if weights lie outside the folder."""
+        """Relative paths of the files read; raises InputError if weights are outside the folder."""
         weights = PurePosixPath(self.weights)
         is_onnx = weights.suffix == ".onnx"
         names = external_files(self.path / weights) if is_onnx else ()
@@ -131,9 +127,7 @@ class EncoderFolder:
 
     @property
     def prompt(self) -> str:
-        """The folder's prompt before a text: the one it names as default, else `query`. Raises InputError if
-        it names a prompt that it has not.
-        """
+        """The folder's default prompt before a text, else `query`; raises InputError for a missing one."""
         path = self.path / PROMPTS
         if not path.is_file():
             return ""
@@ -147,9 +141,7 @@ class EncoderFolder:
             return prompt
 
     def load(self, settings: EncoderSettings) -> TextEncoder:
-        """Loads the encoder. Raises InputError if files are absent, damaged or elsewhere, or a package is not
-        installed.
-        """
+        """Loads the encoder; raises InputError for absent, damaged or outside files, and missing packages."""
         weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
         self.files()
         with guarded(self.path):
@@ -209,9 +201,7 @@ _Key = tuple[str, tuple[str, ...]]  # a text, and its words
 
 @dataclass(eq=False)
 class WordStates:
-    """An encoder, and the states of the words of texts it has read; emptied when full. States are kept in
-    float16, which changes cosines by less than .001.
-    """
+    """An encoder, and cached states of words in float16, which changes cosines by less than .001."""
 
     encoder: TextEncoder
     prompt: str
@@ -219,9 +209,7 @@ class WordStates:
     _numbers: int = 0
 
     def word_states(self, texts: tuple[str, ...], tokens: Tokens) -> Floats:
-        """(n_tokens, d) states of length 1 of the words of texts; NaN of a word without subword. d is 0 if
-        the encoder gives no vectors of tokens, or knows none of the words.
-        """
+        """States (n_tokens, d) of length 1 of the words of texts; NaN without a subword."""
         keys = [(text, tuple(tokens.words(i))) for i, text in enumerate(texts)]
         states = [state for i in range(0, len(keys), _CHUNK) for state in self._chunk(keys[i : i + _CHUNK])]
         width = max((state.shape[1] for state in states), default=0)
@@ -257,9 +245,7 @@ _SHARED: WeakValueDictionary[tuple[Path, str, int], WordStates] = WeakValueDicti
 
 
 def word_states(folder: Path, prompt: str | None, threads: int) -> WordStates:
-    """The states by the encoder in a folder; shared by all that ask for the same. Raises InputError if files
-    are absent or damaged, or a package is not installed.
-    """
+    """The states by the encoder in a folder, shared; raises as `EncoderFolder.load`."""
     place = EncoderFolder(folder)
     key = folder.resolve(), place.prompt if prompt is None else prompt, threads
     states = _SHARED.get(key)

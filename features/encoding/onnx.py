@@ -1,6 +1,4 @@
-"""Encoders: transformers in ONNX, run by onnxruntime on the CPU, and tables of static vectors.
-Graphs are read as protobuf without their tensors: external files and inner layers.
-"""
+"""Encoders: transformers in ONNX, run by onnxruntime on the CPU, and tables of static vectors."""
 
 import mmap
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +21,7 @@ _FIXED: Final = {_EIGHT: 8, _FOUR: 4}
 
 
 def fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Number and bytes of every field that holds bytes; numbers are passed over. Raises Damaged."""
+    """Number and bytes of every protobuf field that holds bytes; raises Damaged."""
     values_at = 0
     while values_at < len(content):
         tag, values_at = _varint(content, values_at)
@@ -76,8 +74,9 @@ _DEEPEST: Final = 100  # messages within each other, as protobuf itself has it
 
 
 def external_files(weights: Path) -> tuple[str, ...]:
-    """The files with external tensors of a model of ONNX, as relative paths, each once. Raises InputError if
-    a name leads elsewhere, to a link or to no file, or if the model is damaged.
+    """Relative paths of the files with external tensors of a model of ONNX, each once.
+
+    Raises InputError if a name leads elsewhere, to a link or to no file, or if the model is damaged.
     """
     with damage_reported("the encoder", weights, REMEDY), weights.open("rb") as stream:
         if not weights.stat().st_size:
@@ -128,10 +127,7 @@ _NORMALISATION: Final = b"LayerNormalization"
 
 
 def layer_outputs(weights: Path) -> tuple[str, ...]:
-    """The values that hold the states behind each layer, from the first to the last. Each layer ends with the
-    second of its two normalisations, as BERT's and XLM-R's do; one more is that of the embeddings. Raises
-    InputError for a graph that is built in another way, or damaged.
-    """
+    """Names of the states after embeddings and each layer, by BERT's and XLM-R's two normalisations each."""
     with (
         damage_reported("the encoder", weights, REMEDY),
         weights.open("rb") as stream,
@@ -150,7 +146,6 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
 
 
 def with_outputs(weights: Path, names: Sequence[str]) -> bytes:
-    """The model whose graph gives these values, too: messages that follow each other are one."""
     added = b"".join(message(_OUTPUT, message(_NAME, name.encode())) for name in names)
     return weights.read_bytes() + message(_GRAPH, added)
 
@@ -193,15 +188,16 @@ class _Read(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OnnxEncoder:
-    """A transformer: vectors of tokens, and of the text by its own output or by pooling. A text longer than
-    the encoder can read is read in pieces, and its vector is the mean over all of them. Texts of equally many
-    tokens are read together, and none is padded: no text changes another's vector. An encoder that quantizes
-    while it runs takes one scale for all that it reads at once: it reads text by text.
+    """A transformer: vectors of tokens, and of the text by its own output or by pooling.
 
-    input_names  the inputs it takes
+    A longer text than the encoder can read is read in pieces, and its vector is the mean over all of them.
+    Texts of equally many tokens are read together, and none is padded: no text changes another's vector. An
+    encoder with dynamic quantization has one scale for all that it reads at once: it reads text by text.
+
+    input_names  names of its inputs
     tokens       the output with vectors of tokens; None if there is none
     text_output  the output with vectors of texts; None to pool those of tokens
-    layers       values behind inner layers that are pooled, too
+    layers       values after inner layers that are pooled, too
     batch        texts that are read together at most
     """
 
@@ -226,11 +222,10 @@ class OnnxEncoder:
         batch: int,
         layers: tuple[int, ...] = (),
     ) -> "OnnxEncoder":
-        """`pooling`: None takes the output of whole texts, if there is one, else the mean.
+        """Loads a model; `pooling` None takes the output of whole texts, if there is one, else the mean.
 
-        `layers`: as `EncoderSettings` has them.
         Raises InputError if a file is damaged, or takes or gives other things than encoders do, and for a
-        layer that it has not.
+        layer that it does not have.
         """
         loaded = load_tokenizer(tokenizer)
         limit = longest or (loaded.truncation or {}).get("max_length", LONGEST)

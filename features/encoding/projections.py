@@ -15,9 +15,7 @@ _NOTHING = 1e-10  # share below which a component is rounding
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """`mean` (d,) is taken off, then `directions` (d, k) are multiplied. Components up to `width` that the
-    rows it was fitted on did not have are NaN.
-    """
+    """Vectors minus `mean` (d,), times `directions` (d, k); absent components up to `width` are NaN."""
 
     mean: FloatArray
     directions: FloatArray
@@ -51,7 +49,7 @@ class Projection:
 
 
 def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
-    """Directions of largest variance of (n, d) rows without NaN. The largest entry of each is positive."""
+    """Directions of largest variance of (n, d) rows without NaN, the largest entry of each positive."""
     from sklearn.utils.extmath import randomized_svd
 
     mean = _mean(rows)
@@ -65,9 +63,7 @@ def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
 
 
 def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection:
-    """Partial least squares with one response: (n, d) rows without NaN. NIPALS; Wold et al. 1984. The rows
-    are not deflated: the components are made orthogonal instead, which gives the same ones.
-    """
+    """Partial least squares of (n, d) rows without NaN, by NIPALS without deflation (Wold et al. 1984)."""
     mean = _mean(rows)
     centred, left = rows - mean, labels - labels.mean()
     weights: list[FloatArray] = []
@@ -141,9 +137,9 @@ class Ridge:
 
 
 def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
-    """Learns from (n, d) rows without NaN and (n,) labels. Columns are standardised first. The penalty is the
-    one whose squared errors of rows left out one by one are least (Golub, Heath and Wahba 1979, in the closed
-    form of Allen's PRESS).
+    """Ridge regression of (n,) labels on standardised (n, d) rows; the penalty minimises leave-one-out error.
+
+    Source: Golub, Heath and Wahba 1979, in the closed form of Allen's PRESS.
     """
     means, deviations = rows.mean(axis=0), rows.std(axis=0)
     scales = np.where(deviations > _CONSTANT, deviations, np.inf)

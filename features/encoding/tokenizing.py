@@ -1,4 +1,4 @@
-"""Tokenizers of encoders: loading, how much their rules can lengthen a text, and errors while they run."""
+"""Tokenizers of encoders: loading, how much their rules can lengthen a text, and errors."""
 
 import base64
 import importlib
@@ -26,9 +26,7 @@ def package(name: str) -> Any:
 
 
 def load_tokenizer(path: Path) -> Any:
-    """Without padding; whether it cuts texts is for the encoder to say. Raises InputError if the file is no
-    tokenizer.
-    """
+    """A tokenizer without padding and cutting; raises InputError if the file is none."""
     tokenizers = package("tokenizers")
     with damage_reported("the tokenizer", path, REMEDY):
         tokenizer = tokenizers.Tokenizer.from_str(path.read_text("utf-8"))
@@ -113,9 +111,7 @@ def _of_processor(rule: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class GuardedEncoder:
-    """An encoder loaded from `path`, with errors caught. An encoder that looks whole may fail when it reads
-    the first text.
-    """
+    """An encoder loaded from `path`, whose errors, also at the first text, are InputErrors."""
 
     encoder: TextEncoder
     growth: Growth
@@ -129,9 +125,7 @@ class GuardedEncoder:
 
 @contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Raises InputError for any error of the block. Panics of Rust (tokenizers, safetensors) are among
-    them.
-    """
+    """Raises InputError for any error of the block, panics of Rust (tokenizers, safetensors) too."""
     try:
         with damage_reported("the encoder", path, REMEDY):
             yield

@@ -132,9 +132,7 @@ def with_decoder(
 def decoder_columns(
     tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
 ) -> Columns:
-    """name -> (n_tokens,) decoder columns of the translations' tokens. NaN if no subword begins in a token.
-    `is_training`: `means` were learned from the same translations.
-    """
+    """name -> (n_tokens,) decoder columns of the target tokens; NaN if no subword begins in a token."""
     index = decoder.token_index(tokens)
     residuals, seen = means.residuals(decoder, leave_one_out=is_training), means.log_counts(decoder)
     size, offsets = len(tokens.ids), tokens.offsets

@@ -32,10 +32,7 @@ def reduced(
     scratch: Path | None,
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """Name -> the part, built from this corpus in a temporary folder in `scratch` (None: TMPDIR).
-
-    whole_corpus_resources  parts that are not built but taken from the whole corpus
-    """
+    """Name -> the part, from `whole_corpus_resources` or built from this corpus in a temporary folder."""
     with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
         made = bundle.build(
             lambda: corpus,

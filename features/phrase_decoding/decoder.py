@@ -86,9 +86,8 @@ def _span_options(row: int, entries: Any, model: Any, best: Any, scores: Any) ->
 
 @numba.njit(cache=True, nogil=True)
 def options_of(rows: Any, entries: Any, model: Any) -> Any:
-    """(rows + 1, options) entries tried for distinct source phrases, and for a copied word. Entry -1: none;
-    -2: the copied word, which is last. For each option what it adds to a score in addition to the language
-    model of its first two words, log10 p(second|first), and the node of its last two words.
+    """Entries (rows + 1, options) tried for distinct source phrases (-1: none, -2: copied word, last), their
+    scores without the language model's first two words, and the nodes of their last two words.
     """
     shape = len(rows) + 1, _OPTIONS
     best, gain = np.full(shape, -1, np.int64), np.full(shape, -np.inf)
@@ -260,7 +259,7 @@ def translate(
     rows: Any, options: Any, copied: Any, source_offsets: Any, entries: Any, model: Any, table_words: Any,
     result: Any, offsets: Any, score: Any,
 ) -> bool:  # fmt: skip
-    """Writes (word of the table, copied source token) of all translations. False if there is no room."""
+    """Writes (word of the table, copied source token) of all translations; False if there is no room."""
     end = 0
     for text in range(len(source_offsets) - 1):
         first, last = source_offsets[text], source_offsets[text + 1]
@@ -316,19 +315,16 @@ def _write(
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """The best translations found.
-
-    tokens  the translations, lower-cased; words that the phrase table lacks are copied
-    score   (n,) model score (natural logarithm, weighted) of each; 0 for an empty source
-    """
+    """The best translations, lower-cased, and their weighted model scores (n,), natural logarithms."""
 
     tokens: Tokens
     score: FloatArray
 
 
 def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
-    """Translates every source text; the language model is cut to trigrams. Source: Koehn et al. 2003, section
-    2, without a future cost (all hypotheses that compete have translated the same words).
+    """Translates every source text; the language model is cut to trigrams.
+
+    Source: Koehn et al. 2003, section 2, without a future cost (competing hypotheses cover the same words).
     """
     words = _lm_words(table, model)
     copied = source.lower().ids_in(model.vocabulary)

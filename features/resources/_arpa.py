@@ -33,9 +33,7 @@ class Arpa:
 
 
 def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
-    """Writes the model to `path` with six decimals. Raises InputError if a word holds white
-    space, which the format cannot express.
-    """
+    """Writes the model to `path` with six decimals; raises InputError if a word holds white space."""
     bad = next((word for word in model.vocabulary.words if re.search(r"[\0\t\n\r ]", word)), None)
     if bad is not None:
         raise InputError(
@@ -86,10 +84,10 @@ def _numbers(values: NDArray[np.float32]) -> list[str]:
 
 
 def read_arpa(path: Path) -> Arpa:
-    """The model in an ARPA file, plain or gzip, of any tool. A model without `<unk>` gives unknown words a
-    log10 probability of -100, as KenLM does. Raises InputError for what is no ARPA file, sections that are
-    not as long as announced, n-grams with words that are no unigrams, n-grams that stand twice, and n-grams
-    whose context is missing (some tools prune so).
+    """The model in an ARPA file, plain or gzip, of any tool; without `<unk>`, unknown words have -100.
+
+    Raises InputError for what is no ARPA file, wrong section lengths, unknown or repeated n-grams, and
+    n-grams whose context is missing (some tools prune so).
     """
     with open_binary(path) as stream:
         try:

@@ -40,9 +40,7 @@ def learned(
     seed: int,
     report: Report,
 ) -> dict[str, Singles]:
-    """Trains a network that tells (n,) words from (n, slots) contexts; its arrays. `target_slots` of the
-    slots are of the target.
-    """
+    """Arrays of a network that tells (n,) words from (n, slots) contexts, `target_slots` of the target."""
     learning = Learning({name: np.array(value) for name, value in beginning.items()}, target_slots)
     rng = np.random.default_rng(seed)
     batches = -(-len(words) // _BATCH)
@@ -66,15 +64,13 @@ def _rate(completed: int, steps: int) -> float:
 
 
 def inputs_of(target: Singles, source: Singles, contexts: Ints, target_slots: int) -> Singles:
-    """(n, slots * d) the vectors of the words of each context, one after the other."""
+    """Vectors (n, slots * d) of the words of each context, one after the other."""
     left, right = target[contexts[:, :target_slots]], source[contexts[:, target_slots:]]
     return np.concatenate([left, right], axis=1).reshape(len(contexts), -1)
 
 
 @dataclass(eq=False)
 class Learning:
-    """A network in training: its arrays, and sums of squared gradients. Duchi et al. 2011."""
-
     parameters: dict[str, Singles]
     target_slots: int
     squares: dict[str, Singles] = field(init=False)
@@ -116,9 +112,10 @@ class Learning:
             _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], rate)
 
     def gradients(self, contexts: Ints, words: Ints, sampled: Ints, mask: Singles, size: int) -> Gradients:
-        """Gradients of the summed loss of n words over the `size` of the batch. The loss of a word is that of
-        a softmax over it and the (m,) `sampled` words but itself, whose logits are less the logarithm of how
-        often they are drawn; hidden units are times the (n, h) `kept`. Source: Jean et al. 2015, section 3.
+        """Gradients of the summed loss of n words over the `size` of the batch, by sampled softmax.
+
+        Logits of the (m,) `sampled` words are less the logarithm of how often they are drawn. Source: Jean et
+        al. 2015, section 3.
         """
         p, target_slots = self.parameters, self.target_slots
         inputs = inputs_of(p["target"], p["source"], contexts, target_slots)
@@ -245,12 +242,7 @@ def _sums(logits: Any, highest: Any, own_logit: Any, parts: Any, powers: Any) ->
 
 @numba.njit(cache=True, nogil=True)
 def summarise(logits: Any, bias: Any, words: Any, result: Any) -> None:
-    """Writes scores of n words by the softmax over their rows. Log-probability, log of 1 + more probable
-    words, log-probability of the best word less its own, entropy; natural logarithms.
-
-    logits  (n, m) of single precision, without the (m,) `bias`; changed
-    result  (n, 4)
-    """
+    """Writes log-probability, log rank, margin and entropy (n, 4) of words from logits (n, m)."""
     parts, powers = np.empty(_TERMS, np.float32), np.empty(_TERMS, np.int32)
     for row in range(len(words)):
         highest = _highest(logits[row], bias, parts)
@@ -290,7 +282,6 @@ class ContextNetwork:
     def beginning(
         cls, words: tuple[int, int], slots: int, dimensions: int, units: int, seed: int
     ) -> "ContextNetwork":
-        """Small random numbers; `words` of the target and of the source."""
         rng = np.random.default_rng(seed)
         shapes = {
             "target": ((words[0], dimensions), 0.1),
@@ -319,9 +310,10 @@ class ContextNetwork:
         return result
 
     def predictions(self, units: Singles, words: Ints, *, single: bool = False) -> Singles:
-        """(n, 4) scores of each word. Log-probability, log of 1 + more probable words, log-probability of the
-        best word less its own, entropy; natural logarithms. A row does not depend on the others. `single`:
-        computed in single precision, the same to some 1e-5 in half of the time.
+        """Scores (n, 4) of each word, natural logarithms; a row does not depend on the others.
+
+        They are log-probability, log of 1 + more probable words, log-probability of the best word less its
+        own, entropy. `single`: in single precision, equal to some 1e-5.
         """
         return self._singly(units, words) if single else self._doubly(units, words)
 

@@ -21,8 +21,6 @@ JUMPS = 2 * WINDOW + 3
 
 
 class WordPairs(NamedTuple):
-    """Values of word pairs, and of words with NULL, in both directions."""
-
     forward: NDArray[Any]
     backward: NDArray[Any]
     forward_null: NDArray[Any]
@@ -126,10 +124,7 @@ def forward_backward(
     emission: Any, null_emission: Any, jumps: Any, null_share: float, posterior: Any, null_posterior: Any,
     counts: Any, chances: Any,
 ) -> float:  # fmt: skip
-    """Fills posterior (m, l) and null_posterior (m,), adds jump statistics. Returns the log-likelihood.
-    emission (m, l) t(word_j | word_i), null_emission (m,), float32. The statistics are left out where
-    `counts` is empty.
-    """
+    """Fills posterior (m, l) and null_posterior (m,), adds jump statistics; the log-likelihood."""
     m, length = emission.shape
     f32 = np.float32
     p0, p1 = f32(null_share), f32(1.0 - null_share)
@@ -194,9 +189,7 @@ def forward_backward(
 def fill_emissions(
     cells: Any, values: Any, floor: float, identity: float, transposed: bool, emission: Any
 ) -> None:
-    """emission[j, i] of cells[i, j], or of cells[j, i] if `transposed`. A cell is an entry; -1: floor, -2:
-    identity.
-    """
+    """Fills emission[j, i] from entries cells[i, j] (`transposed`: [j, i]); -1: floor, -2: identity."""
     m, length = emission.shape
     missing = np.array([identity, floor], np.float32)
     for j in range(m):
@@ -209,7 +202,8 @@ def fill_emissions(
 def expect(
     cells: Any, offsets: Any, source: Any, target: Any, table: Any, jumps: Any, shares: Any, counts: Any
 ) -> float:
-    """Adds the expected counts of sentence pairs under agreement. Returns the sum of both log-likelihoods.
+    """Adds the expected counts of sentence pairs under agreement; the sum of both log-likelihoods.
+
     The expected count of a link is the product of its posteriors in the two directions (Liang, Taskar and
     Klein 2006, section 3.2); words of NULL count by the posterior of their own direction.
     """
@@ -249,7 +243,7 @@ def expect(
 def infer(
     cells: Any, offsets: Any, source: Any, target: Any, table: Any, jumps: Any, shares: Any, result: Any
 ) -> None:
-    """Writes the posteriors of sentence pairs. `table` has the values of NULL for each word of the texts."""
+    """Writes the posteriors of sentence pairs; `table` has the values of NULL for each word of the texts."""
     nothing = np.empty(0, np.float64)
     for k in range(len(source.offsets) - 1):
         sources = slice(source.offsets[k], source.offsets[k + 1])

@@ -39,8 +39,6 @@ class SparseTable(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A text as ids of a vocabulary of `size` words."""
-
     ids: Ints
     offsets: Longs
     size: int
@@ -54,12 +52,10 @@ class _Postings(NamedTuple):
 def train(
     given_words: Encoded, words: Encoded, null: int, iterations: int, report: Callable[[int], None]
 ) -> tuple[SparseTable, list[float]]:
-    """t(word|given word or NULL) by EM from a uniform start, and log-likelihoods. Log-likelihoods are those
-    after 0, 1, ... iterations. `null` is the row of the NULL word. A log-likelihood is the natural logarithm
-    of prod_j 1 / (l + 1) sum_i t(w_j | g_i), summed over sentences (Brown et al. 1993, section 4.1). A row is
-    updated in one pass: its expected counts need only the denominators of the last iteration, so the new row
-    is normalised at once and added to the denominators of the next. No cell of the corpus is ever stored,
-    only the table itself and two numbers per token.
+    """t(word|given word or NULL) by EM from a uniform start; log-likelihoods after 0, 1, ... iterations.
+
+    `null` is the row of the NULL word. A log-likelihood is the natural logarithm of prod_j 1 / (l + 1)
+    sum_i t(w_j | g_i), summed over sentences (Brown et al. 1993, section 4.1).
     """
     postings = _postings(given_words, null)
     lengths = np.diff(words.offsets)
@@ -222,9 +218,9 @@ class PairTable:
         return replace(self, offsets=before[self.offsets], **entries)
 
     def cells(self, source: Encoded, target: Encoded) -> tuple[Ints, Longs]:
-        """Entry numbers of all word pairs of sentence pairs; -1: not in the table. Each sentence pair is an
-        (l, m) matrix, row by row. Also (n + 1,) offsets of the sentence pairs. Rows are spread over a dense
-        array once per batch, so that a cell costs one read.
+        """Entry numbers of all word pairs, -1: not in the table, and (n + 1,) offsets of the sentence pairs.
+
+        Each sentence pair is an (l, m) matrix, row by row.
         """
         sizes = np.diff(source.offsets) * np.diff(target.offsets)
         offsets = offsets_of(sizes)

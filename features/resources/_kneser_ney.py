@@ -25,28 +25,16 @@ _SMALLEST = 200_000  # n-grams that are worth a thread of their own
 
 @dataclass(frozen=True)
 class Discounts:
-    """Discounts of counts 1, 2, and 3 or more at one order, and the rule that set them.
-
-    rule  `modified-kneser-ney`; `kneser-ney` (one discount); `fixed` (the counts of counts define none)
-    """
-
     rule: str
     values: tuple[float, float, float]
 
 
 def discounts(counts_of_counts: tuple[int, int, int, int]) -> Discounts:
-    """The discounts of one order from n1 .. n4, the numbers of n-grams counted 1 .. 4 times. Modified
-    Kneser-Ney (Chen and Goodman eq. 26): Y = n1 / (n1 + 2 n2), D1 = 1 - 2 Y n2 / n1, D2 = 2 - 3 Y n3 / n2,
-    D3+ = 3 - 4 Y n4 / n3. If one of them is undefined, or 0 < D <= its count does not hold (small
-    vocabularies: few n-grams are rare): the one discount Y of Kneser and Ney; where that is undefined too:
-    fixed ones.
+    """The discounts of one order from n1 .. n4, the numbers of n-grams counted 1 .. 4 times.
 
-    >>> discounts((10, 5, 3, 2))
-    Discounts(rule='modified-kneser-ney', values=(0.5, 1.1, 1.66...))
-    >>> discounts((10, 5, 0, 2))
-    Discounts(rule='kneser-ney', values=(0.5, 0.5, 0.5))
-    >>> discounts((0, 1, 2, 0)).rule
-    'fixed'
+    Modified Kneser-Ney (Chen and Goodman eq. 26): Y = n1 / (n1 + 2 n2), D1 = 1 - 2 Y n2 / n1, D2 = 2 - 3 Y n3
+    / n2, D3+ = 3 - 4 Y n4 / n3. If one is undefined, or 0 < D <= its count does not hold: the one discount Y
+    of Kneser and Ney; if that is undefined too: fixed ones.
     """
     n1, n2, n3, n4 = counts_of_counts
     if n1 == 0 or n2 == 0:
@@ -61,9 +49,7 @@ def discounts(counts_of_counts: tuple[int, int, int, int]) -> Discounts:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A backoff model: log10 probability of each n-gram, and backoff weights below order N. The weights are
-    log10, too.
-    """
+    """A backoff model: log10 probability of each n-gram, and log10 backoff weights below order N."""
 
     trie: Trie
     log10: NDArray[np.float32]
@@ -72,12 +58,11 @@ class Estimate:
 
 
 def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
-    """Interpolated modified Kneser-Ney from a text's n-gram tables of orders 1 .. N. The text has `<s>` and
-    `</s>`. Counts below order N are numbers of distinct preceding words, or of occurrences for n-grams that
-    begin with `<s>`, which nothing precedes. Unigrams are interpolated with the uniform distribution over the
-    vocabulary without `<s>`, and `<unk>` has its share of that and nothing else, unless it was seen. `prune`
-    drops n-grams of order 3 and more that occur once; their mass goes to their backoff. What stays is closed:
-    contexts and suffixes occur at least as often as what they are part of.
+    """Interpolated modified Kneser-Ney from a text's n-gram tables of orders 1 .. N, with `<s>` and `</s>`.
+
+    Counts below order N are numbers of distinct preceding words, or occurrences of n-grams that begin with
+    `<s>`. Unigrams are interpolated with the uniform distribution over the vocabulary without `<s>`. `prune`
+    drops n-grams of order 3 and more that occur once; their mass goes to their backoff.
     """
     retained = [_retained(table, order, prune) for order, table in enumerate(tables, start=1)]
     lower = np.full(1, 1 / (len(tables[0].words) - 1))  # uniform, without <s>

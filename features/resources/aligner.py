@@ -52,7 +52,7 @@ _THREADS = 2  # of training: expected counts are added up in their order, whatev
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """Link posteriors of n segment pairs. Cells are (l, m) matrices, row by row, one after the other.
+    """Link posteriors of n segment pairs, (l, m) matrices, row by row, one after the other.
 
     forward        p(target word j comes from source word i | both sentences), by t(target | source)
     backward       p(source word i comes from target word j | both sentences), by t(source | target)
@@ -69,7 +69,7 @@ class Posteriors:
     threshold: float
 
     def link_probability(self) -> Singles:
-        """(cells,) geometric mean of both directions' posteriors."""
+        """Geometric mean (cells,) of both directions' posteriors."""
         return np.asarray(np.sqrt(self.forward * self.backward), np.float32)
 
     def links(self, symmetrization: Symmetrization = "grow-diag-final-and") -> Links:
@@ -167,9 +167,7 @@ class Aligner(Resource):
         finite("jumps", self.jumps, 0)
 
     def posteriors(self, source: Tokens, target: Tokens) -> Posteriors:
-        """Link posteriors of any segment pairs, seen or not. Words that the aligner does not know are placed
-        by their neighbours and by equal strings.
-        """
+        """Link posteriors of any segment pairs; unknown words are placed by neighbours and equal strings."""
         return self._infer(self._encode(source, target))
 
     def align(
@@ -231,7 +229,6 @@ class _Pairs(NamedTuple):
 
 
 def check_symmetrization(name: str) -> Symmetrization:
-    """The name itself; InputError, with the known ones, for any other."""
     if name not in SYMMETRIZATIONS:
         raise unknown_name("symmetrisation", name, SYMMETRIZATIONS)
     return cast(Symmetrization, name)

@@ -93,9 +93,10 @@ class Annotation(Resource):
         *,
         holds: Holds = "tags",
     ) -> Self:
-        """From one CoNLL-U block per pair of the corpus, in order; `settings` say whose they are. Raises
-        InputError for another number of blocks, blocks that do not fit the tokens, and, where it holds
-        dependencies or entities, for words without.
+        """From one CoNLL-U block per pair of the corpus, in order; `settings` give their origin.
+
+        Raises InputError for another number of blocks, blocks that do not fit the tokens, and words without
+        the dependencies or entities that it `holds`.
         """
         tokens, location, kept = corpus.side(side), f"annotation of the {side} side", KEPT[holds]
         rest = iter(blocks) if holds != "entities" else _tagged(blocks, location)
@@ -122,11 +123,10 @@ class Annotation(Resource):
         return cls(read, settings=held, corpus_fingerprint=corpus.fingerprint)
 
     def layer(self, name: Layer) -> Tokens:
-        """One annotation per token of the corpus's side, as Tokens of the same offsets."""
         return self.layers[name]
 
     def heads(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Position of each token's head in its text, from 0; -1: a root. `rows`: the texts."""
+        """Position of each token's head in its text, from 0 (-1: a root), of the texts `rows`."""
         layer = self.layer("head").take(rows)
         return np.array([int(number) - 1 for number in layer.types], np.int32)[layer.ids]
 

@@ -20,7 +20,7 @@ from features.text.tokens import Tokens
 
 @dataclass(frozen=True, kw_only=True)
 class KeptWordsBuilder(Builder):
-    """The words in most segments of one side, at most `max_words`. Of equally frequent ones, the first."""
+    """The `max_words` words in most segments of one side; of equally frequent ones, the first."""
 
     side: Side
     max_words: Count = 9000
@@ -33,8 +33,7 @@ class KeptWordsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class KeptWords(Resource):
-    """The most frequent words of a side, or those of a text. The text is named by `read` of an experiment's
-    `resources`.
+    """The most frequent words of a side, or those of a text, named by `read` of an experiment's `resources`.
 
     words  lower-cased, those with digits one word; by falling number of segments
 
@@ -55,9 +54,7 @@ class KeptWords(Resource):
 
     @classmethod
     def read(cls, path: Path, corpus: ParallelCorpus, side: Side, checksum: str) -> Self:
-        """All words of a text, plain or gzip, split as the corpus is. The corpus has to have them. Raises
-        InputError if it has none of them.
-        """
+        """The words of a text, plain or gzip, that the corpus has; raises InputError if there are none."""
         tokenizer = corpus.source_tokenizer if side == "source" else corpus.target_tokenizer
         known = set(plain(corpus.side(side)).types)
         given = plain(tokenizer.tokens(list(read_lines(path))))

@@ -56,12 +56,10 @@ _KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
 
 @dataclass(frozen=True, eq=False)
 class LMScores:
-    """Language model scores of each event of a batch: its tokens and, per text, `</s>`. `</s>` is last in
-    each text.
+    """Scores of each event of a batch: its tokens and, last in each text, `</s>`.
 
     log10    (n_events,) log10 probability of each event given those before it (a backward model: after it)
-    matched  (n_events,) order of the longest n-gram of the model that ends in the event; 0 for a word
-             that the model does not know
+    matched  (n_events,) order of the longest n-gram of the model that ends in the event; 0: unknown word
     backoff  (n_events,) backoff steps: the longest order possible there, `<s>` counted, minus `matched`
     offsets  (n + 1,) events of text i are offsets[i]:offsets[i + 1]
     """
@@ -79,7 +77,6 @@ class LMScores:
 
     @property
     def token_log10(self) -> NDArray[np.float64]:
-        """(n_tokens,) log10 of the tokens alone, in step with the tokens scored."""
         return self.log10[~self.is_end]
 
     @property
@@ -218,10 +215,10 @@ class LanguageModel(Resource):
 
     @classmethod
     def read_arpa(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> Self:
-        """Reads an ARPA file of any tool, plain or gzip. The caller knows from which text it was built.
-        Unknown words of a model without `<unk>` have a log10 probability of -100, as in KenLM. Raises
-        InputError for files that are damaged, whose n-grams lack their contexts, and with values that are no
-        logarithms of probabilities.
+        """Reads an ARPA file of any tool, plain or gzip; without `<unk>`, unknown words have log10 -100.
+
+        Raises InputError for files that are damaged, whose n-grams lack their contexts, and with values that
+        are no logarithms of probabilities.
         """
         _check_direction(direction)
         arpa = read_arpa(path)
@@ -247,8 +244,9 @@ class LanguageModel(Resource):
     def read_kenlm(
         cls, path: Path, *, direction: Direction = "forward", case: Case = "lower"
     ) -> "LanguageModel":
-        """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed. Raises
-        InputError if the optional package kenlm is absent, or cannot read the file.
+        """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed.
+
+        Raises InputError if the optional package kenlm is absent, or cannot read the file.
         """
         _check_direction(direction)
         model = _open_kenlm(path)
@@ -257,9 +255,7 @@ class LanguageModel(Resource):
 
     @classmethod
     def read(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> "LanguageModel":
-        """From an ARPA file, plain or gzip, or a KenLM binary, with any name. Raises InputError as
-        `read_arpa` and `read_kenlm` do.
-        """
+        """From an ARPA file or a KenLM binary with any name; raises as `read_arpa` and `read_kenlm`."""
         with open_binary(path) as stream:
             try:
                 binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC
@@ -292,9 +288,7 @@ class LanguageModel(Resource):
         return self.score_orders(tokens)[-1]
 
     def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
-        """What the model says of a batch when it is cut to order 1, 2, ..., and, last, as it is. A model cut
-        to order k uses its n-grams up to k alone, as `ngram -order k` of SRILM does.
-        """
+        """Scores of a batch by the n-grams up to order 1, 2, ..., N, as `ngram -order k` of SRILM."""
         text = cased(tokens, self.settings["case"])
         backward = self.settings["direction"] == "backward"
         ids, offsets = with_markers(text.ids_in(self.vocabulary), np.asarray(text.offsets), backward=backward)
@@ -313,9 +307,7 @@ class LanguageModel(Resource):
         return tuple(scores)
 
     def log10_probability(self, tokens: Tokens, with_end: bool = True) -> FloatArray:
-        """(n,) log10 probability of each text, `</s>` included unless `with_end` is false. An empty text has
-        that of `</s>` after `<s>`, or 0 without the end.
-        """
+        """log10 probability (n,) of each text with `</s>`, or without it if `with_end` is false."""
         scores = self.score(tokens)
         if with_end:
             return segment_sum(scores.log10, scores.offsets)

@@ -59,10 +59,9 @@ _LIKELY = 0.01
 
 @dataclass(frozen=True, eq=False)
 class WordScores:
-    """What the lexicon says of every target token, given its source sentence.
+    """Scores of every target token, given its source sentence.
 
-    probability  (n_tokens,) 1 / (l + 1) sum_{i=0..l} t(word | source_i): the factors of the sentence's
-                 probability; pairs that the table lacks count `FLOOR`
+    probability  (n_tokens,) 1 / (l + 1) sum_{i=0..l} t(word | source_i); absent pairs count `FLOOR`
     maximum      (n_tokens,) max_i t(word | source_i), NULL included (Ueffing and Ney 2003); at least `FLOOR`
     offsets      (n + 1,) the tokens of each sentence
     """
@@ -72,7 +71,7 @@ class WordScores:
     offsets: NDArray[np.int64]
 
     def log10(self) -> FloatArray:
-        """(n,) log10 p(target | source) without the length term; 0 for an empty target."""
+        """log10 p(target | source) (n,) without the length term; 0 for an empty target."""
         return segment_sum(np.log10(self.probability), self.offsets)
 
 
@@ -201,9 +200,7 @@ class Lexicon(Resource):
         progress: Progress = silent,
         corpus_fingerprint: str | None = None,
     ) -> Self:
-        """t(word | given word) from pairs of texts. Raises InputError for texts without words on either
-        side.
-        """
+        """t(word | given word) from pairs of texts; raises InputError if a side has no words."""
         if not len(given_words.ids) or not len(words.ids):
             raise InputError(f"{stage}: the texts are empty, or too short for n-grams of their tags")
         (source, given_ids), (target, word_ids) = _encode(given_words), _encode(words)
@@ -250,11 +247,12 @@ class Lexicon(Resource):
     def read_lex(
         cls, path: Path, order: Literal["given_first", "generated_first"] = "given_first", null: str = "NULL"
     ) -> Self:
-        """Reads a text file of three columns: two words and t(generated word | given word). `given_first` is
-        GIZA++'s `actual.ti.final` and QuEst's `lex.e2s`; `generated_first` is Moses's `lex.f2e` and
-        `lex.e2f`. Words are lower-cased; of pairs that become equal the larger probability stays. `null`
-        names the NULL word (given side). Raises InputError with file and line for a line that is not two
-        words and a probability.
+        """Reads a text file of three columns: two words and t(generated word | given word).
+
+        `given_first` is GIZA++'s `actual.ti.final` and QuEst's `lex.e2s`; `generated_first` is Moses's
+        `lex.f2e` and `lex.e2f`. Words are lower-cased; of equal pairs the larger probability stays. `null`
+        names the NULL word. Raises InputError with file and line for a line that is not two words and a
+        probability.
         """
         entries = _read_entries(path, order, null)
         source = Vocabulary(list(dict.fromkeys(g for g, _ in entries if g != null)))
@@ -281,9 +279,7 @@ class Lexicon(Resource):
     def probability(
         self, source_ids: NDArray[np.integer[Any]], target_ids: NDArray[np.integer[Any]]
     ) -> FloatArray:
-        """t(target | source) elementwise (shapes broadcast); 0 for pairs that the table lacks. Ids are of
-        `source` and `target`; the NULL word is `NULL`, unknown words are 0 and give 0.
-        """
+        """t(target | source) elementwise (shapes broadcast) of ids; 0 for absent pairs and unknown words."""
         rows, right = np.broadcast_arrays(source_ids, target_ids)
         result = np.empty(rows.size)
         _lookup(rows.ravel(), right.ravel(), *self._table, result)
@@ -292,11 +288,7 @@ class Lexicon(Resource):
     def translations_above(
         self, threshold: float, side: Literal["source", "target"] = "source"
     ) -> NDArray[np.int64]:
-        """Per word of that side's vocabulary, the number of entries with t > threshold (cached).
-
-        side  `source`: target words w with t(w | source word); `target`: source words g with
-              t(target word | g). NULL is no source word; unknown words (id 0) have 0.
-        """
+        """Number of entries with t > threshold, by word of that side's vocabulary (cached)."""
         key = (threshold, side)
         if key not in self._above:
             entries = self._likely if threshold >= _LIKELY else self._entries_above(threshold)
@@ -321,17 +313,13 @@ class Lexicon(Resource):
 
     @cached_property
     def entropies(self) -> FloatArray:
-        """(source vocabulary,) entropy in bits of t(.|source word). Renormalised over the stored entries. NaN
-        for words without entries (`<unk>`, `</s>`).
-        """
+        """Entropy in bits of t(.|source word), by source word, renormalised; NaN without entries."""
         result = np.empty(len(self.source))
         _entropies(self.offsets, readable(self.values), result)
         return result
 
     def score(self, source: Tokens, target: Tokens) -> WordScores:
-        """Scores of each target token given its source sentence; cases are folded. Brown et al. 1993,
-        equation 15.
-        """
+        """Scores of each target token given its source, lower-cased (Brown et al. 1993, equation 15)."""
         given_words, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
         given = _with_null(given_words, np.asarray(source.offsets))

@@ -86,9 +86,7 @@ class Morphemes(Resource):
         return dict(zip(self.morphemes, costs.tolist(), strict=True)), total
 
     def segment(self, word: str) -> tuple[str, ...]:
-        """The morphemes of a lower-cased word. A letter that no morpheme of the lexicon fits is a
-        morpheme.
-        """
+        """The morphemes of a lower-cased word; a letter that no morpheme fits is one."""
         if not any(letter.isalpha() for letter in word):
             return (word,)
         costs, total = self._costs
@@ -109,19 +107,12 @@ class Morphemes(Resource):
         return _traced(word, start)
 
     def units(self, tokens: Tokens) -> Tokens:
-        """The morphemes of every text, lower-cased, in order.
-
-        >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, settings={}, corpus_fingerprint="")
-        >>> units = model.units(Tokens.from_lists([["Casas", "casa"], []]))
-        >>> units.words(0), units.words(1)
-        (['casa', 's', 'casa'], [])
-        """
+        """The morphemes of every text, lower-cased, in order."""
         lowered = tokens.lower()
         return expanded(lowered, [self.segment(word) for word in lowered.types])
 
 
 def frequent_words(tokens: Tokens, limit: int) -> list[str]:
-    """The `most` frequent lower-cased words that have a letter. Of equally frequent ones the first."""
     lowered = tokens.lower()
     counts = np.bincount(lowered.ids, minlength=len(lowered.types))
     order = np.argsort(-counts, kind="stable").tolist()

@@ -24,12 +24,7 @@ QUEST_MINIMUM = 3
 
 
 def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
-    """The three cut-offs between four equal parts of the sorted counts. `sorted[floor(j (size - 1) / 4)]`.
-    Raises InputError if there are no counts.
-
-    >>> quartiles(np.array([9, 1, 3, 5, 7]))
-    (3, 5, 7)
-    """
+    """The cut-offs `sorted[floor(j (size - 1) / 4)]` of quarters; raises InputError without counts."""
     size = len(counts)
     if size == 0:
         raise InputError("quartiles need counts, but no n-gram of the corpus is frequent enough")
@@ -100,9 +95,7 @@ class NgramCounts(Resource):
         progress: Progress = silent,
         fingerprint: str | None = None,
     ) -> Self:
-        """From any text; `case` is `lower` (here and in what is looked up) or `true`. Raises InputError for
-        an order below 1 or an unknown case.
-        """
+        """From any text; raises InputError for an order below 1 or an unknown case (`lower` or `true`)."""
         text = cased(tokens, case)
         vocabulary, ids = encode(text)
         tables: list[OrderTable] = []
@@ -126,18 +119,16 @@ class NgramCounts(Resource):
         return self.trie.order
 
     def counts(self, tokens: Tokens, order: int) -> tuple[NDArray[np.int64], Offsets]:
-        """Corpus counts of the n-grams of each text, in order of occurrence; the texts' offsets. A text of m
-        tokens has max(m - order + 1, 0) n-grams; one that the corpus lacks counts 0. Raises InputError for an
-        order that was not counted.
+        """Corpus counts of the max(m - order + 1, 0) n-grams of each text, in order; the texts' offsets.
+
+        Raises InputError for an order that was not counted.
         """
         self._check(order)
         nodes, offsets = self._known_ids(tokens), np.asarray(tokens.offsets)
         return self._counts(self.trie.ending(nodes, offsets, order), offsets, order)
 
     def counts_by_order(self, tokens: Tokens, order: int) -> list[tuple[NDArray[np.int64], Offsets]]:
-        """`counts` of the orders 1 to `order`: at the price of the highest. Raises InputError for an order
-        that was not counted.
-        """
+        """`counts` of the orders 1 to `order`: at the price of the highest."""
         self._check(order)
         nodes = ids = self._known_ids(tokens)
         offsets = np.asarray(tokens.offsets)
@@ -160,16 +151,17 @@ class NgramCounts(Resource):
         return counts[there], offsets_of(n_ngrams)
 
     def types(self, order: int) -> NDArray[np.int32]:
-        """(distinct n-grams,) their counts. Raises InputError for an order that was not counted."""
+        """Counts (distinct n-grams,); raises InputError for an order that was not counted."""
         self._check(order)
         nodes = self.trie.nodes(order)
         counts: NDArray[np.int32] = unpacked(self.occurrences, nodes.start, nodes.stop)
         return counts[counts > 0] if order == 1 else counts  # order 1 lists the markers too
 
     def quartile_cutoffs(self, order: int, minimum: int = QUEST_MINIMUM) -> tuple[int, int, int]:
-        """Cut-offs between quarters of the counts of n-gram types: see `quartiles`. Types seen at least
-        `minimum` times. The default is QuEst's rule; 1 takes all types. Raises InputError for an order that
-        was not counted, or where no type is that frequent.
+        """Cut-offs between quarters of the counts of n-gram types seen at least `minimum` times.
+
+        The default is QuEst's rule; 1 takes all types. Raises InputError for an order that was not counted,
+        or without such types.
         """
         if (order, minimum) not in self._cutoffs:
             counts = self.types(order)

@@ -25,9 +25,10 @@ _SEARCH: Final = 8  # entries of a row that cost as much to spread as one to sea
 def pair_values(
     table: Table, width: int, row_texts: Texts, column_texts: Texts
 ) -> Iterator[tuple[int, Longs, Singles]]:
-    """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells. Text k has a cell for
-    each left word (rows of the table) and, within, each right word (columns, below `width`), row by row; 0
-    where the table has no such pair. The texts that share a row read it together.
+    """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells.
+
+    Text k has a cell for each left word (rows of the table) and, within, each right word (columns, below
+    `width`); 0 if the table has no such pair.
     """
     (left_ids, left_offsets), right = row_texts, (column_texts[0], np.asarray(column_texts[1]))
     sizes = np.diff(left_offsets) * np.diff(right[1])
@@ -80,6 +81,5 @@ def _fill(
 
 @numba.njit(cache=True, nogil=True)
 def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
-    """The value of a column among the entries low:high, 0 if there is none."""
     entry = child(columns, low, high, column)
     return read_at(values, entry) if entry >= 0 else np.float32(0)

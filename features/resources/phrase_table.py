@@ -44,10 +44,7 @@ _LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its
 
 @dataclass(frozen=True, kw_only=True)
 class PhraseTableBuilder(Builder):
-    """Aligns the corpus, extracts, counts and scores phrase pairs. Pairs seen fewer than `minimum` times are
-    left out. Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded.
-    Links are between words for all `units` of phrases.
-    """
+    """Aligns the corpus, extracts, counts and scores phrase pairs seen at least `minimum` times."""
 
     aligner: Aligner
     units: Units = "word"
@@ -58,7 +55,6 @@ class PhraseTableBuilder(Builder):
     symmetrization: Symmetrization = "grow-diag-final-and"
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PhraseTable":
-        """Raises InputError for `lemma` in a language without base forms."""
         links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
         return PhraseTable.from_links(
             corpus,
@@ -133,8 +129,6 @@ class PhraseTable(Resource):
     ) -> Self:
         """From links made elsewhere (`Links.read`); `provenance` joins the settings.
 
-        entities  of both sides, for `units` of entities
-
         Raises InputError if the links are of another number of pairs, or point outside a sentence, and for
         phrases of more than 255 words.
         """
@@ -185,9 +179,7 @@ class PhraseTable(Resource):
             finite(name, getattr(self, name), *((_LEAST, 1) if name in names[:2] else ()))
 
     def phrases(self, tokens: Tokens, side: Literal["source", "target"]) -> Ints:
-        """(n_tokens, longest) the phrase that starts at each token with 1, 2, ... words. -1 where the n-gram
-        is no phrase of the table or passes the end of its text.
-        """
+        """Phrases (n_tokens, longest) that start at each token with 1, 2, ... words; -1: not in the table."""
         vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
         known = self.source_keys if side == "source" else self.target_keys
         lowered = tokens.lower()
@@ -209,7 +201,6 @@ def part_of_units(settings: Mapping[str, Any]) -> str:
 
 
 def entities_of(source: Annotation | None, target: Annotation | None) -> Entities | None:
-    """Both sides' entities, or None where there are none."""
     return None if source is None or target is None else (source, target)
 
 

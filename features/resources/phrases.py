@@ -58,14 +58,14 @@ class AlignedText:
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def extended(key: Any, word: Any) -> Any:
-    """The key of a phrase with one more word. It has 64 bits, so that 10^8 phrases collide with p = 3e-4."""
+    """The key of a phrase with one more word; 64 bits, so that 10^8 phrases collide with p = 3e-4."""
     mixed = (key ^ (np.uint64(word) + _U1)) * _MULTIPLIER
     return mixed ^ (mixed >> _U29)
 
 
 @numba.njit(cache=True, nogil=True)
 def phrase_keys(ids: Any, offsets: Any, longest: int, keys: Any) -> None:
-    """keys[token, n - 1]: the key of the n words from there. 0 past the end or with an unknown word."""
+    """keys[token, n - 1]: the key of the n words from there; 0 past the end or with an unknown word."""
     for k in range(len(offsets) - 1):
         for first in range(offsets[k], offsets[k + 1]):
             key = _MULTIPLIER
@@ -84,7 +84,6 @@ def keys_of(ids: Ints, offsets: Longs, longest: int) -> Keys:
 
 @numba.njit(cache=True, nogil=True)
 def weighted_key(ids: Any, weights: Any, first: int, words: int) -> Any:
-    """The key of the phrase that starts at token `first`, and the sum of its weights."""
     key, weight = _MULTIPLIER, np.float32(0.0)
     for token in range(first, first + words):
         key = extended(key, ids[token])
@@ -155,9 +154,7 @@ def _count_partners(
 
 
 def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[Keys, Ints]:
-    """Keys (n_tokens, longest) of source phrases in the sentences `rows`; target phrases. The second array
-    counts with how many target phrases each is extracted there; both are 0 for none.
-    """
+    """Keys (n_tokens, longest) of source phrases in the sentences `rows`; their numbers of target phrases."""
     first, last = rows
     side, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
     counts = np.zeros((end - start, longest), np.int32)
@@ -197,9 +194,7 @@ def _deal(
 
 @dataclass(frozen=True, eq=False)
 class PhrasePairs:
-    """Occurrences of phrase pairs: first token and number of words on each side. `shape` is the number of
-    words of the source << 8 plus that of the target.
-    """
+    """First token and number of words on each side; `shape` is source words << 8 plus target words."""
 
     source: Ints
     target: Ints
@@ -214,10 +209,7 @@ def deal(
     text: AlignedText, longest: int, rows: tuple[int, int], bits: int, low: int, places: Longs,
     pairs: PhrasePairs,
 ) -> None:  # fmt: skip
-    """Adds the phrase pairs of the sentences `rows` to some of 2^bits partitions. The partitions are low ..
-    low + len(places) - 1. The source phrase's key decides on the partition. `places` are the next free ones,
-    and are moved on.
-    """
+    """Adds the phrase pairs of the sentences `rows` to the partitions from `low`, at the next `places`."""
     source, partition = (text.source.ids, text.source.offsets), (np.uint64(64 - bits), low, places)
     found = pairs.source, pairs.target, pairs.shape
     _deal(rows, source, text.target.offsets, text.links, longest, partition, found)
@@ -232,13 +224,7 @@ _BLOCKS = 64  # of sentences, dealt out to the threads
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """The phrase pairs of one partition, in any order.
-
-    keys      distinct source phrases, ascending; `totals`: how often each was extracted, with any target
-    rows      (entries,) places in `keys`
-    targets   (entries,) keys of the target phrases
-    counts, forward_weight, backward_weight  (entries,)
-    """
+    """The phrase pairs of one partition, in any order."""
 
     keys: Keys
     totals: Ints
@@ -261,9 +247,9 @@ class TargetPhrases:
 def count_phrases(
     text: AlignedText, longest: int, minimum: int, progress: Progress
 ) -> tuple[list[Entries], Keys, TargetPhrases]:
-    """The phrase pairs extracted `minimum` times or more, and their target phrases' keys. The occurrences are
-    dealt to partitions by the source phrase's key, and each partition is counted in a separate hash table;
-    partitions ascend, as the keys do. Nothing depends on the number of threads.
+    """The phrase pairs extracted `minimum` times or more, and their target phrases' keys.
+
+    Partitions by the source phrase's key are counted in separate hash tables, so that memory is bounded.
     """
     entries = _counted(text, longest, minimum, progress)
     targets = np.unique(np.concatenate([np.unique(part.targets) for part in entries]))
@@ -414,7 +400,7 @@ def _tally(phrases: Any, counts: Any, base: int, totals: Any, lengths: Any, plac
 
 
 def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, NDArray[Any]]:
-    """The table's arrays, entries by source, then target phrase. `entries` is emptied as they fill."""
+    """The table's arrays, entries by source, then target phrase; `entries` is emptied as they fill."""
     keys = np.concatenate([part.keys for part in entries])
     sizes = np.concatenate([np.bincount(part.rows, minlength=len(part.keys)) for part in entries])
     ends = np.cumsum([len(part.rows) for part in entries])

@@ -133,9 +133,9 @@ class Predictor(Resource):
         return Predictions(log, rank, margin, entropy, units)
 
     def evidence(self, target: Tokens, predicted: Predictions) -> NDArray[np.float32]:
-        """(n_target_tokens, h) each hidden unit's share of the word's logit: unit times weight. With the bias
-        of the word they sum up to its logit. Source: Kim et al. 2017, section 3.1 (there: the feature vectors
-        of quality estimation).
+        """Share (n_target_tokens, h) of each hidden unit in the word's logit: unit times weight.
+
+        Source: Kim et al. 2017, section 3.1 (there: the feature vectors of quality estimation).
         """
         weights = self.network.output[target.lower().ids_in(self.target_words)]
         return np.asarray(predicted.units * weights, np.float32)

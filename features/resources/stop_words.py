@@ -16,14 +16,12 @@ from features.text.corpus import ParallelCorpus, Side
 
 @dataclass(frozen=True, kw_only=True)
 class StopWordsBuilder(Builder):
-    """The `max_words` most frequent words of letters of one side, lower-cased. Of equally frequent ones, the
-    first."""
+    """The `max_words` most frequent words of letters of one side, lower-cased."""
 
     side: Side
     max_words: Count = 150
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "StopWords":
-        """Raises InputError if the side has no word of letters."""
         text = corpus.side(self.side).lower()
         counts = np.bincount(text.ids, minlength=len(text.types))
         words = sorted(
@@ -64,7 +62,7 @@ class StopWords(Resource):
 
     @classmethod
     def read(cls, path: Path, side: Side, checksum: str) -> Self:
-        """From a list, a word a line, plain or gzip. Raises InputError if it has no words."""
+        """From a list, a word a line, plain or gzip; raises InputError if it has no words."""
         words = {line.strip().lower() for line in read_lines(path)} - {""}
         if not words:
             raise InputError("no words", location=path, remedy="give a list of stop words, one a line")

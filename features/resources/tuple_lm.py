@@ -25,13 +25,7 @@ _SEPARATOR = "|||"  # between the two words of a unit; no tokenizer leaves it in
 
 
 def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
-    """Every target word as `word|||source word`, lower-cased, in target order. Of several links the first
-    counts; an unaligned word is `word|||<null>`.
-
-    >>> source, target = Tokens.from_lists([["The", "house"]]), Tokens.from_lists([["La", "casa", "."]])
-    >>> units(source, target, Links.from_pharaoh(["0-0 1-1"])).types
-    ('la|||the', 'casa|||house', '.|||<null>')
-    """
+    """Every target word as `word|||source word` (of its first link, or `<null>`), lower-cased, in order."""
     left, right = source.lower(), target.lower()
     given_words = np.full(len(right.ids), len(left.types), np.int32)
     alignment = links.offsets, links.source, links.target
@@ -83,10 +77,7 @@ def _numbered(words: Any, given_words: Any, types: int, size: int, index: Any) -
 
 @dataclass(frozen=True, kw_only=True)
 class TupleLMBuilder(Builder):
-    """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown.
-
-    prune  drop n-grams of order 3 and more that occur once
-    """
+    """Aligns the corpus; rarer units than `minimum` are unknown, `prune` drops n-grams that occur once."""
 
     aligner: Aligner
     order: Count = 3
@@ -132,8 +123,9 @@ class TupleLM(Resource):
         provenance: Mapping[str, Any] | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """From links made elsewhere (`Links.read`); `provenance` joins the settings. Raises InputError if the
-        links are of another number of pairs, or point outside a sentence.
+        """From links made elsewhere (`Links.read`); `provenance` joins the settings.
+
+        Raises InputError if the links are of another number of pairs, or point outside a sentence.
         """
         if len(links) != len(corpus):
             raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
@@ -153,9 +145,7 @@ class TupleLM(Resource):
         return cls(model, settings=settings, corpus_fingerprint=corpus.fingerprint)
 
     def score(self, source: Tokens, target: Tokens, links: Links) -> LMScores:
-        """Scores of each target word and `</s>`; `links` are `Aligner.align(..., "source-target")`. Raises
-        InputError if links point outside their segment.
-        """
+        """Scores of each target word and `</s>`; `links` are `Aligner.align(..., "source-target")`."""
         links.check(source.lengths, target.lengths)
         if len(links) != len(target):
             raise InputError(f"{len(target)} segments, but the links of {len(links)}")

@@ -28,11 +28,11 @@ _ROWS = 200  # words trained between two reports of progress
 class Training:
     """How each word's classifier is trained.
 
-    positives   segments with the word that are looked at, at most, evenly spread over the corpus
-    negatives   segments without it per segment with it, drawn at random; the intercept is corrected for
-                the share left out (King and Zeng 2001, "Logistic Regression in Rare Events Data")
-    rate, l1    AdaGrad's step, and the penalty on the weights of a segment's words (Duchi et al. 2011)
-    smallest    weights nearer to 0 are dropped
+    positives  most segments with the word, evenly spread over the corpus
+    negatives  segments without it per segment with it; the intercept is corrected (King and Zeng 2001,
+               "Logistic Regression in Rare Events Data")
+    rate, l1   AdaGrad's step, and the penalty on the weights of a segment's words (Duchi et al. 2011)
+    smallest   weights nearer to 0 are dropped
     """
 
     positives: int = 2000
@@ -117,7 +117,7 @@ class WordLexicon(Resource):
         typed("intercepts", self.intercepts, np.float32, len(self.target))
 
     def log_probability(self, source: Tokens, target: Tokens) -> FloatArray:
-        """(n_target_tokens,) ln p(word is there | source words); NaN for words without a classifier."""
+        """ln p(word occurs | source words) (n_target_tokens,); NaN for words without a classifier."""
         given = WordSets.from_tokens(plain(source), self.source)
         words = plain(target)
         result = np.full(len(words.ids), np.nan)
@@ -129,11 +129,7 @@ class WordLexicon(Resource):
 
 
 def plain(tokens: Tokens) -> Tokens:
-    """Lower-cased, every token with a digit replaced by NUMBER.
-
-    >>> plain(Tokens.from_lists([["The", "5", "1990s"]])).words(0)
-    ['the', '$number', '$number']
-    """
+    """Lower-cased, every token with a digit replaced by NUMBER."""
     return tokens.with_types(NUMBER if any(map(str.isdigit, t)) else t.lower() for t in tokens.types)
 
 

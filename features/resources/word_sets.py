@@ -17,11 +17,7 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class WordSets:
-    """Distinct words of each text that a vocabulary has, ascending, with their counts.
-
-    ids, counts  of the words, text by text; `offsets` tells where each text begins
-    sizes        how many distinct words each text has in all
-    """
+    """Distinct words of each text that a vocabulary has, ascending, with counts; `sizes`: of all words."""
 
     ids: Ints
     counts: Ints
@@ -39,11 +35,7 @@ class WordSets:
 
 
 def segments_with(tokens: Tokens) -> NDArray[np.int64]:
-    """(types,) the number of texts that have each word.
-
-    >>> segments_with(Tokens.from_lists([["a", "b", "a"], ["a"]]))
-    array([2, 1])
-    """
+    """(types,) the number of texts that have each word."""
     counts: NDArray[np.int64] = _count(np.asarray(tokens.ids), np.asarray(tokens.offsets), len(tokens.types))
     return counts
 
@@ -80,7 +72,6 @@ def _distinct(ids: Any, offsets: Any, vocabulary_ids: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def inverted(ids: Any, offsets: Any, vocabulary: int) -> Any:
-    """Per word: offsets, and there the texts that have it."""
     places = np.zeros(vocabulary + 1, np.int64)
     for word in ids:
         places[word + 1] += 1

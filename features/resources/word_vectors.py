@@ -72,7 +72,7 @@ class WordVectors(Resource):
     classes: Ids
 
     def ids(self, tokens: Tokens) -> Ids:
-        """(n_tokens,) row of every token, letters alike; 0 for words without one."""
+        """Row (n_tokens,) of every token, letters alike; 0 for words without one."""
         return tokens.lower().ids_in(self.vocabulary)
 
     def check_arrays(self) -> None:

@@ -56,14 +56,7 @@ def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 
 
 def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> float:
-    """The number that an array without axes holds. Raises Damaged for another array, or as `finite` does.
-
-    >>> number("share", np.array(0.25), 0, 1)
-    0.25
-    >>> number("share", np.array(np.inf))
-    Traceback (most recent call last):
-    features.storage.damage.Damaged: `share` must hold numbers from -inf to inf, but has inf
-    """
+    """The number in an array without axes; raises Damaged for another array, or as `finite`."""
     typed(name, array, np.float64)
     finite(name, array.reshape(1), low, high)
     return float(array)
@@ -72,8 +65,7 @@ def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 def rising(
     name: str, array: NDArray[Any], first: int | None, last: int | None, *, strictly: bool = False
 ) -> None:
-    """Raises Damaged if numbers fall, or do not begin and end as they must. `strictly`: also if they stay
-    equal.
+    """Raises Damaged if numbers fall (`strictly`: or stay equal), or have other ends than `first` and `last`.
 
     >>> rising("offsets", np.array([0, 2, 1, 3]), 0, 3)
     Traceback (most recent call last):
@@ -101,12 +93,11 @@ def rows(
     width: int,
     **values: tuple[NDArray[Any], DTypeLike],
 ) -> None:
-    """Checks a sparse table: `size` rows, entries offsets[r]:offsets[r + 1], and values. Entries are of
-    `columns` below `width`.
+    """Checks a sparse table: row r has the entries offsets[r]:offsets[r + 1] of `columns`, below `width`.
 
     values  name -> (array, type), one per entry
 
-    Raises Damaged if an index leads out of an array.
+    Raises Damaged if an index is outside of an array.
     """
     typed("offsets", offsets, np.int64, size + 1)
     typed("columns", columns, np.int32, None)

@@ -16,9 +16,7 @@ _CATEGORICAL = 1  # bit of a decision type
 
 
 def check_trees(text: str) -> None:
-    """Raises Damaged if LightGBM would read outside of the text, an array, or a feature row. Models of one
-    output with splits by thresholds, which is what this project trains.
-    """
+    """Raises Damaged if LightGBM would read outside of the text, an array, or a feature row."""
     content = text.encode("utf-8", "surrogatepass")
     start = content.find(b"\nTree=") + 1
     head = _keys(content[:start] if start else content)

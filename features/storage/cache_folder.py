@@ -49,9 +49,7 @@ def check_tagged(folder: Path) -> None:
 
 
 def default_cache() -> Path:
-    """QE_CACHE_DIR, else `qe` in XDG_CACHE_HOME, else in ~/.cache. Raises InputError if none is named and the
-    user has no home.
-    """
+    """QE_CACHE_DIR, else `qe` in XDG_CACHE_HOME, else in ~/.cache; raises InputError if there is none."""
     given = os.environ.get("QE_CACHE_DIR")
     folder = Path(given) if given else user_cache()
     if folder is None:
@@ -66,7 +64,7 @@ def user_cache() -> Path | None:
 
 
 def user_data() -> Path | None:
-    """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share. None without a home."""
+    """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share; None without a home."""
     return _user_folder("XDG_DATA_HOME", "~/.local/share")
 
 
@@ -78,9 +76,7 @@ def _user_folder(variable: str, default: str) -> Path | None:
 
 
 def of_user_alone(folder: Path) -> bool:
-    """Makes the folder if possible; whether only the user can write it. It is not the user's alone if others
-    can rename what leads to it.
-    """
+    """Makes the folder if possible; whether only the user can write it, or rename a parent."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()

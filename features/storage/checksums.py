@@ -23,9 +23,7 @@ _MAX_DEPTH = 32  # folders within each other
 
 
 def checksum(path: Path, *, recompute: bool = False) -> str:
-    """SHA-256 of a file, in hex. That of a large file is computed once, and remembered by its device, inode,
-    size and times of change; `recompute` ignores the cached checksum.
-    """
+    """SHA-256 of a file, in hex; cached for large unchanged files, unless `recompute`."""
     before = path.stat()
     if recompute or before.st_size < _LARGE:
         return sha256(path)
@@ -42,9 +40,7 @@ def checksum(path: Path, *, recompute: bool = False) -> str:
 
 
 def identity_of(status: os.stat_result) -> tuple[str, ...]:
-    """Device, inode (both in hex), size, times of change: identity and state of a file. They tell a file from
-    others, and whether it changes.
-    """
+    """Device, inode (both in hex), size, times of change: identity and state of a file."""
     times = (str(number) for number in (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return f"{status.st_dev:x}", f"{status.st_ino:x}", *times
 
@@ -52,18 +48,14 @@ def identity_of(status: os.stat_result) -> tuple[str, ...]:
 def checksums(
     folder: Path, names: Collection[str] | None = None, *, recompute: bool = False
 ) -> dict[str, str]:
-    """Relative path (with `/`) -> checksum of the files in a folder, or of those named. Raises InputError for
-    links and devices, as `regular_files` does.
-    """
+    """Relative path (with `/`) -> checksum of all, or named, files in a folder; raises as `regular_files`."""
     chosen = sorted(regular_files(folder) if names is None else names)
     digests = side_by_side(partial(checksum, recompute=recompute), [folder / name for name in chosen])
     return dict(zip(chosen, digests, strict=True))
 
 
 def regular_files(folder: Path) -> list[str]:
-    """The files below a folder, as relative paths with `/`, sorted. Raises InputError for a symbolic link,
-    device or pipe: everything that is loaded is in the folder itself.
-    """
+    """Sorted relative paths (with `/`) of a folder's files; raises InputError for links and devices."""
     return sorted(path.relative_to(folder).as_posix() for path in _walk(folder))
 
 
@@ -93,8 +85,9 @@ def _walk(folder: Path, depth: int = 0) -> Iterator[Path]:
 def verify(
     folder: Path, recorded: Mapping[str, str], ignored: Collection[str] = (), *, recompute: bool = False
 ) -> None:
-    """Compares a folder with its recorded checksums. `ignored` names files that have none. Raises Damaged
-    with the names of files that are gone, changed, or new; InputError as `regular_files`.
+    """Compares a folder, without `ignored` files, with its recorded checksums.
+
+    Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
     """
     there = set(regular_files(folder)) - set(ignored)
     actual = checksums(folder, there & recorded.keys(), recompute=recompute)
@@ -107,17 +100,12 @@ def verify(
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON object with its own checksum as the key `checksum`.
-
-    >>> content = sealed({"a": 1})
-    >>> is_sealed(content), is_sealed({**content, "a": 2}), is_sealed({"a": 1})
-    (True, False, False)
-    """
+    """A JSON object with its own checksum as the key `checksum`."""
     plain = {key: value for key, value in content.items() if key != KEY}
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return {**plain, KEY: hashlib.sha256(text.encode()).hexdigest()}
 
 
 def is_sealed(content: Mapping[str, Any]) -> bool:
-    """Whether the object has a checksum and is what it was made of."""
+    """Whether the object has a checksum, which fits."""
     return KEY in content and sealed(content)[KEY] == content[KEY]

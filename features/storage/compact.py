@@ -1,14 +1,13 @@
-"""Arrays in few bytes that compiled code reads where they lie, in a file mapped into memory. The type of an
-array tells the form of storage:
+"""Arrays in few bytes that compiled code reads in files mapped into memory.
 
-uint64       whole numbers in as few bits as the largest needs: their number, the width, the bits
-uint32       whole numbers that never fall: their number, then 9 words for every 32 of them, the first number
-             and what each is larger by, in a byte; blocks that rise by more than 255 follow, unpacked
-uint16       decimals as places in a list of at most 65,536: the length of the list, the list, the places
-uint8        whole numbers, most of them below 255: how many are not, their places, they; a byte for each
-any other    the numbers themselves, as parts were stored before
+The type of an array gives the form of storage:
 
-`read_at` reads one number of any of them but uint8 in compiled code, `gather` many of them in NumPy.
+uint64     whole numbers in as few bits as the largest needs: their number, the width, the bits
+uint32     whole numbers that never fall: their number, then 9 words for every 32 of them, the first number
+           and what each is larger by, in a byte; blocks that rise by more than 255 follow, unpacked
+uint16     decimals as places in a list of at most 65,536: the length of the list, the list, the places
+uint8      whole numbers, most of them below 255: how many are not, their places, they; a byte for each
+any other  the numbers themselves, as parts were stored before
 """
 
 from collections.abc import Sequence
@@ -34,12 +33,7 @@ _MAX_LIST: Final = 1 << 16  # decimals of a list
 
 
 def packed(values: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Whole numbers from 0 on in as few bits as the largest needs.
-
-    >>> numbers = packed(np.array([3, 0, 2], np.int32))
-    >>> len(numbers), unpacked(numbers).tolist()
-    (4, [3, 0, 2])
-    """
+    """Whole numbers from 0 on in as few bits as the largest needs."""
     width = max(int(values.max()).bit_length(), 1) if len(values) else 1
     result = np.zeros(_packed_size(len(values), width), np.uint64)
     result[:_HEAD] = len(values), width
@@ -62,12 +56,7 @@ def _pack(values: Any, width: int, result: Any) -> None:
 
 
 def stepped(values: NDArray[np.int32]) -> NDArray[np.uint32]:
-    """Whole numbers from 0 on that never fall, in little more than a byte each.
-
-    >>> numbers = stepped(np.array([0, 2, 2, 900], np.int32))
-    >>> unpacked(numbers).tolist(), unpacked(numbers, 1, 3).tolist()
-    ([0, 2, 2, 900], [2, 2])
-    """
+    """Whole numbers from 0 on that never fall, in little more than a byte each."""
     blocks = -(-len(values) // _BLOCK)
     full = np.full(blocks * _BLOCK, values[-1] if len(values) else 0, np.int64)
     full[: len(values)] = values
@@ -84,11 +73,7 @@ def stepped(values: NDArray[np.int32]) -> NDArray[np.uint32]:
 
 
 def counted(values: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Whole numbers from 0 on, most of them small, in a byte each.
-
-    >>> unpacked(counted(np.array([1, 70_000, 254], np.int32))).tolist()
-    [1, 70000, 254]
-    """
+    """Whole numbers from 0 on, most of them small, in a byte each."""
     places = np.flatnonzero(values >= _LARGE)
     aside = np.array([len(places)], "<i8"), places.astype("<i4"), values[places].astype("<i4")
     small = np.minimum(values, _LARGE).astype(np.uint8)
@@ -105,15 +90,12 @@ def _aside(stored: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int
 def coded(
     values: NDArray[np.float32], *, relative: bool = False, edges: Sequence[float] = ()
 ) -> NDArray[np.uint16]:
-    """Decimals as indices into a list of values: exact if at most 65,536 differ. Else neighbours share the
-    middle of their span. All spans have the same width, the smallest for which 65,536 are enough; if
-    `relative`, that of their logarithms.
+    """Decimals as indices into a list of values: exact if at most 65,536 differ.
+
+    Else values in spans of the same width (`relative`: of logarithms) share its middle.
 
     values  (n,) finite if more than 65,536 differ, and from 0 on if `relative`
     edges   a value above an edge stays above it, and one that is not does not rise above it
-
-    >>> decoded(coded(np.array([0.5, -3, 0.5], np.float32))).tolist()
-    [0.5, -3.0, 0.5]
     """
     distinct = np.unique(values)
     starts = kept = distinct
@@ -197,7 +179,7 @@ def length(stored: Stored) -> int:
 
 
 def read_at(stored: Any, i: int) -> Any:
-    """The number at place i; `stored` is what `readable` gives. In compiled code alone."""
+    """The number at place i, in compiled code; `stored` comes from `readable`."""
     raise NotImplementedError
 
 
@@ -237,7 +219,6 @@ def _rising_at(stored: Any, i: Any) -> Any:
 
 
 def gather(stored: Stored, places: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """The numbers at these places."""
     if stored.dtype == np.uint16:
         codes, values = readable(stored)
         return np.asarray(values[codes[places]])
@@ -291,18 +272,12 @@ def decoded(stored: Stored) -> NDArray[np.float32]:
 
 
 def listed(stored: Stored) -> NDArray[Any]:
-    """The list of decimals in a list, else the numbers: all that can be read are among them."""
+    """The distinct values of decimals in a list, else the numbers."""
     return np.asarray(readable(stored)[1]) if stored.dtype == np.uint16 else stored
 
 
 def check(name: str, stored: Stored, dtype: Any, size: int | None) -> None:
-    """Raises Damaged unless `size` numbers are stored, in `dtype` or in fewer bytes. Compiled code reads
-    nothing outside of an array that passes. None allows any number.
-
-    >>> check("words", packed(np.array([1, 2], np.int32)), np.int32, 3)
-    Traceback (most recent call last):
-    features.storage.damage.Damaged: `words` must hold 3 numbers, but holds 2
-    """
+    """Raises Damaged unless `size` numbers (None: any) are stored, in `dtype` or in fewer bytes."""
     kinds = (np.uint16,) if np.dtype(dtype).kind == "f" else (np.uint64, np.uint32, np.uint8)
     if stored.ndim != 1 or stored.dtype not in (np.dtype(dtype), *kinds) or not stored.dtype.isnative:
         raise Damaged(f"`{name}` must hold {np.dtype(dtype)} in a row, but is {stored.dtype} {stored.shape}")

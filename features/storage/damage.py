@@ -17,13 +17,7 @@ class Damaged(ValueError):
 
 @contextmanager
 def damage_reported(noun: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
-    """Raises InputError if the block, which reads `path`, fails for any reason.
-
-    >>> with damage_reported("the manifest", Path("bundle/manifest.json")):
-    ...     json.loads("{")
-    Traceback (most recent call last):
-    features.basics.errors.InputError: bundle/manifest.json: the manifest is damaged (...); ...
-    """
+    """Raises InputError if the block, which reads `path`, fails for any reason."""
     try:
         yield
     except (InputError, ModuleNotFoundError):  # a package that is not installed is no damage
@@ -39,9 +33,7 @@ def _short(reason: str) -> str:
 
 
 def read_json(noun: str, path: Path, remedy: str = REBUILD) -> dict[str, Any]:
-    """The JSON object in a file. Raises InputError if the file is absent or cannot be read, or holds
-    something else.
-    """
+    """The JSON object in a file; raises InputError if it is absent, cannot be read, or is none."""
     with damage_reported(noun, path, remedy):
         content = json.loads(path.read_text("utf-8"))
         if not isinstance(content, Mapping):

@@ -1,6 +1,4 @@
-"""Files: atomic writing, hashing, text (plain, compressed), errors with file and line. Inputs that can be
-read only once, pipes and terminals, are copied to a temporary file.
-"""
+"""Files: atomic writing, hashing, text (plain, compressed), pipes, errors with file and line."""
 
 import codecs
 import errno
@@ -28,10 +26,10 @@ _BLOCK = 1 << 20
 
 
 def rewindable(path: Path) -> Path:
-    """The path, or a temporary copy of the whole content if the path is a pipe or a terminal. Every function
-    that opens an input opens this path, and names the first one in its messages. Pipes are named pipes,
-    `/dev/stdin` and what a shell makes of `<(command)`. The copy is made at the first call and is used by all
-    later ones of the process. Raises InputError if the content cannot be read or copied.
+    """The path, or a temporary copy of the whole content if the path is a pipe or a terminal.
+
+    Every function that opens an input opens this path, and names the first one in its messages. The copy is
+    made once and used by all later calls. Raises InputError if the content cannot be read or copied.
     """
     status = _status(path)
     if status is None or not _is_single_use(path, status):
@@ -92,9 +90,7 @@ MAX_LINE: Final = 1 << 24  # bytes of a line or cell
 
 
 def resolved(path: Path) -> Path:
-    """The absolute path without symbolic links; parts that do not exist stay unchanged. Raises InputError for
-    a loop of symbolic links.
-    """
+    """The absolute path without symbolic links; raises InputError for a loop of them."""
     try:
         path.stat()
     except OSError as error:
@@ -106,7 +102,6 @@ def resolved(path: Path) -> Path:
 
 
 def refuse_device(path: Path) -> None:
-    """Raises InputError for a device: a file that is read whole must have an end."""
     with suppress(OSError):  # whoever opens it reports what is wrong
         if stat.S_ISCHR(mode := path.stat().st_mode) or stat.S_ISBLK(mode):
             raise InputError("is a device, not a file", location=path, remedy="give a file")
@@ -114,8 +109,9 @@ def refuse_device(path: Path) -> None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yields a temporary path next to `path`; it becomes `path` only if the block succeeds. Raises InputError
-    if `path` cannot be written, or is no regular file.
+    """Yields a temporary path next to `path`; it becomes `path` only if the block succeeds.
+
+    Raises InputError if `path` cannot be written, or is no regular file.
     """
     with _refusals(path):
         _check_kind(path)
@@ -127,9 +123,10 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yields a temporary directory next to `path`; it replaces `path` only if the block succeeds. A process
-    killed between the two renames leaves none; the next run puts the old one back (`tidy`). Raises InputError
-    if `path` cannot be written, or is a file.
+    """Yields a temporary directory next to `path`; it replaces `path` only if the block succeeds.
+
+    A process killed between the two renames leaves none; the next run restores the old one (`tidy`). Raises
+    InputError if `path` cannot be written, or is a file.
     """
     with _refusals(path):
         resolved(path)
@@ -174,9 +171,7 @@ def _replacing(
 
 
 def tidy(path: Path) -> None:
-    """Removes temporary files and folders that killed processes left next to `path`. An old directory that a
-    kill took away from its name gets it back.
-    """
+    """Removes temporary files of killed processes next to `path`; restores a directory that they renamed."""
     own = f".{path.name}."
     with suppress(OSError):  # it is not there, or not ours to tidy
         for leftover in path.parent.iterdir():
@@ -205,9 +200,7 @@ def _is_abandoned(leftover: Path) -> bool:
 
 
 def check_writable(path: Path) -> None:
-    """Raises InputError if `atomic_file` could not write `path`; asked before long work. What an earlier run
-    left unfinished goes.
-    """
+    """Raises InputError if `atomic_file` could not write `path`; removes unfinished files of earlier runs."""
     with _refusals(path):
         _check_kind(path)
         tidy(path)
@@ -252,9 +245,7 @@ def unwritable(path: Path, error: OSError) -> InputError:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """`target` as another name of the file `source`, which takes no space. A copy on another file system. For
-    files that are never changed in place, of two folders that are one thing.
-    """
+    """Makes `target` a hard link to a file that never changes, or a copy on another file system."""
     try:
         target.hardlink_to(source)
     except FileExistsError:
@@ -270,7 +261,7 @@ def _umask() -> int:
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes. Raises InputError for a device."""
+    """Hex digest of a file's bytes; raises InputError for a device."""
     file = rewindable(path)
     refuse_device(file)
     with file.open("rb") as stream:
@@ -292,7 +283,6 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def damage_of(error: Exception) -> str:
-    """The message for a compressed file that cannot be read."""
     kind = "zstd" if isinstance(error, _DamagedZstd) else "gzip"
     return f"damaged {kind} file ({error})"
 
@@ -324,9 +314,7 @@ class _Zstd(io.RawIOBase):
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain, gzip or zstd file (recognised by its first bytes) for reading; a pipe, too. Raises
-    InputError if the file does not exist, or cannot be read.
-    """
+    """Opens a plain, gzip or zstd file or a pipe; raises InputError if it cannot be read."""
     file = rewindable(path)
     try:
         stream = file.open("rb")
@@ -347,9 +335,7 @@ def open_binary(path: Path) -> IO[bytes]:
 
 
 def line_form(path: Path) -> tuple[bytes, bytes]:
-    """The byte order mark of a text, or nothing, and how its first line ends. Plain or gzip, in UTF-8. Raises
-    InputError as `open_binary` does.
-    """
+    """Byte order mark of a text (or nothing), and end of its first line; raises as `open_binary`."""
     with open_binary(path) as stream, suppress(*DAMAGED_GZIP):  # whoever reads the lines tells of damage
         first = stream.readline(MAX_LINE)
         mark = codecs.BOM_UTF8 if first.startswith(codecs.BOM_UTF8) else b""
@@ -369,9 +355,10 @@ def check_line_ends(first: bytes, path: Path) -> None:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, plain or gzip, without line ends. CRLF and a byte-order mark are dropped. Only
-    LF ends a line (not the other characters that `str.splitlines` splits at). Raises InputError with file and
-    line for bytes that are not UTF-8, for lines longer than 16 MiB, and for a damaged gzip or zstd file.
+    """Lines of a UTF-8 file, plain or gzip, without line ends, CRLF and byte-order mark; only LF ends a line.
+
+    Raises InputError with file and line for bytes that are not UTF-8, for lines longer than 16 MiB, and for a
+    damaged gzip or zstd file.
     """
     with open_binary(path) as stream:
         number = 0
@@ -392,9 +379,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def byte_lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
-    """Lines of a binary stream with their ends. Raises InputError with file and line for a line longer than
-    16 MiB.
-    """
+    """Lines of a binary stream with their ends; raises InputError with file and line above 16 MiB."""
     for number, line in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), start=1):
         if len(line) > MAX_LINE:
             raise long_line(path, number)
@@ -402,7 +387,6 @@ def byte_lines(stream: IO[bytes], path: Path) -> Iterator[bytes]:
 
 
 def long_line(path: Path, number: int) -> InputError:
-    """The error of a line longer than `MAX_LINE`."""
     return InputError(
         "line longer than 16 MiB",
         location=f"{path}:{number}",
@@ -421,5 +405,4 @@ def read_words(path: Path) -> tuple[str, ...]:
 
 
 def words_in(content: bytes) -> tuple[str, ...]:
-    """The words of a file that `write_words` wrote."""
     return tuple(content.decode("utf-8").split("\n")[:-1])

@@ -21,15 +21,15 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_outside(output: Path, folder: Path) -> None:
-    """Raises InputError for an output within a folder that holds nothing else. A model's folder is one."""
+    """Raises InputError for an output within a folder such as a model's, which has no other files."""
     if any(_is_same_file(folder, above) for above in resolved(output).parents):
         raise InputError(f"would be a part of {folder}", location=output, remedy=_REMEDY)
 
 
 def check_no_overlap(output: Path, inputs: Iterable[Path]) -> None:
-    """Raises InputError if to write `output` would replace an input, or a part of one. Files are compared by
-    what they are (device and inode), not by name: links, and names that differ in case where the file system
-    ignores case, are the same file.
+    """Raises InputError if writing `output` would replace an input, or a part of one.
+
+    Files are compared by device and inode, not by name.
     """
     for given in inputs:
         if _is_same_file(output, given):
@@ -49,9 +49,9 @@ def _is_same_file(first: Path, second: Path) -> bool:
 
 @contextmanager
 def locked_file(path: Path, patience: float = _LOCK_SECONDS) -> Iterator[None]:
-    """Keeps other processes that ask for the same lock from writing the file `path`. The lock is `.NAME.lock`
-    next to the file itself (not next to a link to it), and is removed afterwards. Raises InputError if
-    another process holds it for `patience` seconds, or the folder cannot be written.
+    """Keeps other processes that use the same lock, `.NAME.lock`, from writing the file `path`.
+
+    Raises InputError if another process holds it for `patience` seconds, or the folder cannot be written.
     """
     path = resolved(path)
     with _created_folder(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
@@ -68,15 +68,13 @@ def locked_folder(
     earlier_files: Iterable[str] = (),
     allowed_verbs: Iterable[str] = (),
 ) -> Iterator[None]:
-    """Locks `path` as the output folder of a verb. It is new, empty, or marked as an earlier output of the
-    verb.
+    """Locks `path` as the output folder of a verb: new, empty, or marked as an earlier output of the verb.
 
-    inputs  must lie elsewhere
-    earlier_files  patterns (of `Path.glob`) of files that show an earlier output that has no mark
-    allowed_verbs    verbs whose folders this verb may use
+    inputs         must be outside
+    earlier_files  patterns (of `Path.glob`) of files that identify an earlier output without a mark
+    allowed_verbs  verbs whose folders this verb may use
 
-    A block that leaves nothing in the folder leaves no trace of it. Raises InputError for a folder that holds
-    anything of others, and where another process holds the folder.
+    Raises InputError for a folder with other content, and if another process holds the folder.
     """
     verbs = (verb, *allowed_verbs)
     check_no_overlap(path, inputs)
@@ -118,7 +116,7 @@ def _has_earlier_output(path: Path, earlier_files: Iterable[str]) -> bool:
 
 
 def owner_of(path: Path) -> str | None:
-    """The verb that marked the folder; None without a mark, or with an empty one that a full disk left."""
+    """The verb that marked the folder; None without a mark, or with an empty one after a full disk."""
     try:
         content = (path / MARK).read_text("utf-8", "replace")
     except OSError:
@@ -127,7 +125,7 @@ def owner_of(path: Path) -> str | None:
 
 
 def unexpected_file(path: Path) -> str | None:
-    """The first name in a folder that is no verb's lock. None for an empty folder, and for none."""
+    """The first name in a folder that is no verb's lock, if any."""
     if not path.is_dir():
         return None
     names = sorted(left.name for left in path.iterdir())

@@ -65,14 +65,10 @@ for _name, _make in (("map", _mapping), ("str", _text), ("merge", _text)):
 
 
 def parse(text: str, location: object) -> Any:
-    """The value that a YAML text writes down. Raises InputError, naming the line, for what is not YAML, has a
-    key twice, or holds other than plain values; and for more than 256 KiB.
+    """The value of a YAML text of at most 256 KiB.
 
-    >>> parse("{a: [1, 2012-05-01], b: yes}", "x.yaml")
-    {'a': [1, '2012-05-01'], 'b': True}
-    >>> parse("a: 1\\na: 2", "x.yaml")
-    Traceback (most recent call last):
-    features.basics.errors.InputError: x.yaml:2: not valid YAML: the key 'a' occurs twice
+    Raises InputError, naming the line, for what is not YAML, has a key twice, or holds other than plain
+    values.
     """
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         raise InputError(f"settings of more than {MAX_BYTES:,} bytes", location=location)
@@ -93,9 +89,7 @@ def parse(text: str, location: object) -> Any:
 
 
 def read(path: Path, noun: str) -> Any:
-    """The content of a YAML file; `noun` names the kind of file in messages. Raises InputError as `parse`
-    does, and if there is no such file.
-    """
+    """The content of a YAML file; `noun` names the kind of file in messages; raises as `parse`."""
     try:
         with rewindable(path).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -109,7 +103,7 @@ def read(path: Path, noun: str) -> Any:
 
 
 def read_mapping(path: Path, noun: str) -> dict[str, Any]:
-    """The keys and values of a file. Raises InputError as `read` does, and if the file is no mapping."""
+    """The keys and values of a file; raises as `read`, and if the file is no mapping."""
     content = read(path, noun)
     if not isinstance(content, dict):
         raise InputError(f"must be a mapping of keys, as every {noun} is", location=path)
@@ -117,12 +111,7 @@ def read_mapping(path: Path, noun: str) -> dict[str, Any]:
 
 
 def to_yaml(content: Any) -> str:
-    """Plain values as YAML, keys in their order.
-
-    >>> print(to_yaml({"b": [1, 2], "a": {"c": None}}), end="")
-    b: [1, 2]
-    a: {c: null}
-    """
+    """Plain values as YAML, keys in their order."""
     text: str = yaml.safe_dump(
         content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110
     )

@@ -1,6 +1,7 @@
-"""Keeps settings and compiled code of others out of the libraries that would load them. Numba and Matplotlib
-read settings in the working directory, which may be a folder from elsewhere. Numba's name the folder of what
-it has compiled, and its index files there are pickles: reading one runs code.
+"""Keeps settings and compiled code of others out of the libraries that would load them.
+
+Numba and Matplotlib read settings in the working directory, which may be a folder from elsewhere; Numba's
+index files there are pickles: reading one runs code.
 """
 
 import os
@@ -17,9 +18,7 @@ _FOLDER: Final = "NUMBA_CACHE_DIR"
 
 
 def keep_out() -> None:
-    """From now on Numba and Matplotlib are loaded without the settings of the working directory. A Numba that
-    is already loaded forgets what it has read there.
-    """
+    """From now on Numba and Matplotlib are loaded without the settings of the working directory."""
     if any(isinstance(finder, _IsolatedFinder) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, _IsolatedFinder())
@@ -78,9 +77,7 @@ def _own_cache() -> None:
 
 
 def compile_cache() -> Path:
-    """The user's folder of compiled code. A temporary one if others could write there, or nobody can. An
-    empty one gets what was compiled when the program was installed, as containers have it.
-    """
+    """The user's folder of compiled code, or a temporary one if others could write there, or nobody can."""
     import atexit
     import shutil
     import tempfile
@@ -135,9 +132,9 @@ _HOME = Path(__file__).resolve().parents[2]  # of this project
 
 
 def leave_out_working_directory() -> None:
-    """Takes the working directory out of `sys.path`, unless it holds this project. An empty entry of
-    PYTHONPATH puts it there. So do relative entries, which editable installs of other packages add: what has
-    such a name in the working directory would be imported.
+    """Takes the working directory out of `sys.path`, unless it holds this project.
+
+    Empty and relative entries of PYTHONPATH put it there: its files would be imported.
     """
     with suppress(FileNotFoundError):  # one that is gone holds no modules
         here = Path.cwd().resolve()

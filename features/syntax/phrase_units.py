@@ -32,10 +32,10 @@ NONE = -1  # a word that stays
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Texts with labels in place of some words.
+    """Texts with labels instead of some words.
 
     tokens  texts with labels; labels of one kind in a row are one token
-    places  (n_words,) the place, in its text, of the token that every word went into; None: its own
+    places  (n_words,) place, in its text, of the token that replaces each word; None: its own
     """
 
     tokens: Tokens
@@ -47,11 +47,6 @@ def labelled(tokens: Tokens, labels: NDArray[np.int64], names: Sequence[str]) ->
 
     labels  (n_words,) index in `names`, or NONE
     names   lower-cased, no word of which is itself a label: `<person>`
-
-    >>> tokens = Tokens.from_lists([["Ana", "Gil", "saw", "Oslo"], ["Oslo"]])
-    >>> made = labelled(tokens, np.array([0, 0, NONE, 1, 1]), ["<person>", "<location>"])
-    >>> made.tokens.words(0), made.tokens.words(1), made.places.tolist()
-    (['<person>', 'saw', '<location>'], ['<location>'], [0, 0, 1, 2, 0])
     """
     index = {word: i for i, word in enumerate(tokens.types)}
     ids = np.array([index.setdefault(name, len(index)) for name in names], np.int32)
@@ -67,10 +62,7 @@ def labelled(tokens: Tokens, labels: NDArray[np.int64], names: Sequence[str]) ->
 
 
 def moved(links: Links, source: Labelled, target: Labelled, original: tuple[Tokens, Tokens]) -> Links:
-    """Links of words as links of the tokens that these went into, each once.
-
-    original  source and target as they were
-    """
+    """Links of words as links of the tokens that replace these, each once."""
     if source.places is None or target.places is None:
         return links
     segment = row_index(links.offsets)
@@ -119,8 +111,7 @@ def in_units(tokens: Tokens, units: Units, language: str, tags: Tokens | None = 
 
 
 def with_names(tokens: Tokens) -> Labelled:
-    """Texts with `<name>` for capitalised words, and `<number>` for words with a digit. A text's first word
-    is no name.
+    """Texts with `<name>` for capitalised words after the first, and `<number>` for words with a digit.
 
     >>> with_names(Tokens.from_lists([["Yesterday", "Ana", "Gil", "paid", "1,200", "euros"]])).tokens.words(0)
     ['Yesterday', '<name>', 'paid', '<number>', 'euros']
@@ -132,9 +123,7 @@ def with_names(tokens: Tokens) -> Labelled:
 
 
 def with_entities(tokens: Tokens, tags: Tokens) -> Labelled:
-    """Texts with entity types in place of entities. Words with a digit in no entity are numbers.
-
-    tags  (as tokens) `B-PER`, `I-PER`, `O`
+    """Texts with types instead of entities, by `tags` (`B-PER`, `I-PER`, `O`), and `<number>` as above.
 
     >>> tokens = Tokens.from_lists([["Ana", "Gil", "paid", "1,200", "euros"]])
     >>> tags = Tokens.from_lists([["B-PER", "I-PER", "O", "O", "O"]])

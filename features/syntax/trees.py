@@ -1,4 +1,4 @@
-"""Trees: a batch of labelled ordered trees as arrays. From bracketed parses and from dependencies."""
+"""Trees: a batch of labelled ordered trees as arrays, from bracketed parses and from dependencies."""
 
 import re
 import threading
@@ -84,12 +84,13 @@ class Trees:
         plain: bool = False,
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
-        """One tree per text in Penn Treebank notation, `(S (NP (N Mary)) (VP (V slept)))`. Brackets without a
-        label around a tree are passed over; where they hold several trees, or a text has several, these get a
-        root with the label `""`. A text without any node has a tree without nodes.
+        """One tree per text in Penn Treebank notation, `(S (NP (N Mary)) (VP (V slept)))`.
 
-        plain    drops traces (`-NONE-`) with what they leave empty, and functions (`NP-SBJ-1` -> `NP`)
-        location  what the texts are called in errors; `numbers` (n,) are those of the texts, from 1 if None
+        Several trees of a text get a root with the label `""`; a text without any node has a tree without
+        nodes.
+
+        plain     drops traces (`-NONE-`) with what they leave empty, and functions (`NP-SBJ-1` -> `NP`)
+        location  name of the texts in errors; `numbers` (n,) are those of the texts, from 1 if None
 
         Raises InputError for brackets that do not match, or a text that is not in brackets.
         """
@@ -105,23 +106,15 @@ class Trees:
         tag: Tag = "upos",
         numbers: Iterable[int] | None = None,
     ) -> "Trees":
-        """One tree per CoNLL-U block; every word is `[tag [relation dependants ...] word]`. Dependants are in
-        the order of the text. Where a block has several roots, or several sentences, these get a root with
-        the label `""`.
+        """One tree per CoNLL-U block; every word is `[tag [relation dependants ...] word]`.
 
-        tag      which part of speech: universal, or the language's own, `_` where a word has none
-        location  what the blocks are called in errors; `numbers` (n,) are those of the texts, from 1 if None
+        Several roots, or sentences, get a root with the label `""`.
+
+        tag       part of speech: universal, or the language's own, `_` if a word has none
+        location  name of the blocks in errors; `numbers` (n,) are those of the texts, from 1 if None
 
         Raises InputError for a block without heads, or whose heads make no tree. Source: WMT12 UU, Section
         2.2, Figure 1; Johansson and Moschitti 2010.
-
-        >>> rows = [("Nicole", "NNP", 3, "NMOD"), ("'s", "POS", 1, "SUFFIX"), ("dad", "NN", 0, "ROOT")]
-        >>> block = "\\n".join(
-        ...     f"{i}\\t{form}\\t_\\t_\\t{tag}\\t_\\t{head}\\t{relation}\\t_\\t_"
-        ...     for i, (form, tag, head, relation) in enumerate(rows, start=1)
-        ... )
-        >>> Trees.from_dependencies([block], tag="xpos").brackets(0)
-        "(NN (ROOT (NNP (NMOD (POS SUFFIX 's)) Nicole)) dad)"
         """
         counted = zip(numbers or range(1, len(blocks) + 1), blocks, strict=True)
         return cls._from_nodes(
@@ -176,13 +169,13 @@ class Trees:
 
     @cached_property
     def first_child(self) -> NDArray[np.int64]:
-        """(m,) the node where the children of each node begin, or would."""
+        """Node (m,) of the first child of each node, also if it has none."""
         before = offsets_of(self.arities)
         return before[:-1] + np.repeat(self.offsets[:-1] - before[self.offsets[:-1]] + 1, self.sizes)
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
-        """(n,) numbers that depend on nothing but the tree."""
+        """Hashes (n,) of the trees."""
         names = [label.encode("utf-8", "surrogatepass") + b"\x00" for label in self.types]
         labels, bounds = self.labels.tolist(), self.offsets.tolist()
         keys = []
@@ -213,9 +206,7 @@ class Trees:
         return " ".join(parts)
 
     def cached(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """Result of `compute` for these trees, remembered by `key` as long as they live. Threads that ask at
-        the same time wait for one of them.
-        """
+        """Result of `compute` for these trees, cached by `key`; of several threads one computes."""
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = compute()
@@ -235,8 +226,6 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One tree of a batch: the value in a column of trees."""
-
     batch: Trees
     row: int
 
@@ -245,7 +234,7 @@ class Tree:
 
 
 def column(trees: Trees) -> NDArray[np.object_]:
-    """(n,) the trees of a batch one by one, as a table holds them."""
+    """Trees (n,) of a batch one by one, as in a table."""
     values = np.empty(len(trees), object)
     for i in range(len(trees)):
         values[i] = Tree(trees, i)
@@ -253,9 +242,7 @@ def column(trees: Trees) -> NDArray[np.object_]:
 
 
 def gathered(column: Sequence[Tree]) -> tuple[Trees, NDArray[np.int64]]:
-    """The batch that a column's trees are of, and (n,) which of its trees each is. Trees of several batches
-    get a common one, in which each stands once.
-    """
+    """One batch with a column's distinct trees, and the index (n,) of each tree in it."""
     batches = {id(tree.batch): tree.batch for tree in column}
     if len(batches) == 1:
         return column[0].batch, np.array([tree.row for tree in column], np.int64)

@@ -26,7 +26,7 @@ class MosesRules:
     """Rules of one language: substitutions in order, full stops, then the line's end.
 
     pad             `line` works on the text between blanks (Perl: `$text = " $text "`)
-    opening          substitutions before the commas: blanks around all other signs
+    opening         substitutions before the commas: blanks around all other signs
     multidots       marks runs of full stops, `restore` turns the marks back
     commas, quotes  substitutions that only text with a comma / an apostrophe can need
     ending          the substitution at the end of the line
@@ -81,9 +81,7 @@ class MosesRules:
         return prefix in self.numeric_prefixes and following[:1] in tuple("0123456789")
 
     def chunk(self, chunk: str, first: bool, following: int) -> tuple[str, ...]:
-        """The tokens of a chunk (text between blanks) in its place in a line. `first` is set if no chunk goes
-        before; `following` is OTHER, LOWER, DIGIT or END.
-        """
+        """The tokens of a chunk between blanks; `following` is OTHER, LOWER, DIGIT or END."""
         if self.word.fullmatch(chunk) and "MULTI" not in chunk:  # a mark of `multidots`
             return (chunk,)
         left = "" if first else _NEUTRAL + " "
@@ -92,7 +90,6 @@ class MosesRules:
 
     @property
     def classes(self) -> NDArray[np.uint8]:
-        """(0x110000,) OTHER, LOWER or DIGIT of every character, by code point."""
         table = np.full(0x110000, OTHER, np.uint8)
         table[[ord(c) for c in self.lower]] = LOWER
         table[ord("0") : ord("9") + 1] = DIGIT
@@ -139,11 +136,7 @@ _MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Se
 
 @lru_cache(maxsize=16)
 def moses_2012_rules(language: str) -> MosesRules:
-    """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it. What differs today: a line was
-    worked on between blanks; commas and apostrophes share the blank that one rule consumes; two apostrophes
-    are a quotation mark; a hyphen before a capital letter is a token, and before other signs but digits ends
-    its token; Spanish had no list of abbreviations and used the English one.
-    """
+    """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it."""
     today = moses_rules(language)
     prefixes = moses_rules("en") if language == "es" else today
     number, capital = _set("IsN"), _set("IsUpper")
@@ -184,12 +177,10 @@ Longs = NDArray[np.int64]
 class ChunkTokenizer:
     """Moses tokens of whole batches, equal to `split` of every line.
 
-    Every rule looks at one chunk and the blanks around it, with these exceptions: a comma or apostrophe that
-    begins a chunk wants to know whether the chunk is the first of its line; a full stop or apostrophe that
-    ends it wants to know what follows (nothing, a lower-case letter, a digit, something else). So a chunk has
-    at most 8 variants. Two patterns reach further and are left to `split`: an apostrophe or comma that ends a
-    chunk before one that begins with the same (they share the blank that the rule consumes), and a chunk of
-    control characters only (it vanishes).
+    Every rule looks at one chunk and the blanks around it; chunks that begin or end with a comma, apostrophe
+    or full stop also depend on their place in the line, so that a chunk has at most 8 variants. An apostrophe
+    or comma that ends a chunk before one that begins with the same, and a chunk of control characters only,
+    are left to `split`.
     """
 
     rules: MosesRules
@@ -204,7 +195,7 @@ class ChunkTokenizer:
         return self.rules.line(" ".join(text.split()).translate(self.clean).strip())
 
     def tokens(self, texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32], Longs]:
-        """The tokens of a batch: types (some twice), ids, offsets."""
+        """Types (some twice), ids and offsets of the tokens of a batch."""
         from features.basics.distinct import intern_chunks  # numba: paid by those who tokenize
 
         raw, chunks, offsets = intern_chunks(texts)

@@ -1,7 +1,8 @@
-"""Annotation: tags, base forms, dependencies, trees and entities of the tokens of a batch. A text's
-annotation is a CoNLL-U block or a bracketed parse. In a block, heads and relations are in columns 7 and 8,
-entities in MISC (`NER=B-PER`, or `ner=S-PER` as Stanza writes it), the constituents in a comment: `#
-constituency = (S (NP ...) (VP ...))`; further comments hold numbers (`# tree_log_probability = -81.2`).
+"""Annotation: tags, base forms, dependencies, trees and entities of the tokens of a batch.
+
+A text's annotation is a CoNLL-U block or a bracketed parse. In a block, entities are in MISC (`NER=B-PER`, or
+`ner=S-PER` as Stanza writes it), the constituents in a comment: `# constituency = (S (NP ...) (VP ...))`;
+further comments hold numbers (`# tree_log_probability = -81.2`).
 """
 
 import re
@@ -44,20 +45,13 @@ _TRACES: Final = ("-NONE-",)
 def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, location: str) -> Tokens:
     """One annotation per token, as Tokens of the same offsets.
 
-    blocks  (n,) one annotation per text: CoNLL-U (comments and empty nodes are passed over) or a bracketed
-            parse, whose tags are `xpos`. If a block has as many words as the text tokens, they are those;
-            else a range of words that are one in the text (`1-2 del`) has the annotation of its head.
-    tokens  of the n texts
-    layer   `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: nothing is known; `head`: the
-            number of the head in the text, from 1, 0 for a root
-    location   what the blocks are called in errors
+    blocks    (n,) CoNLL-U or bracketed parses, whose tags are `xpos`; a range of words that are one in the
+              text (`1-2 del`) has the annotation of its head
+    layer     `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: unknown; `head`: the number of
+              the head in the text, from 1, 0 for a root
+    location  name of the blocks in errors
 
     Raises InputError if a block is neither, or has another number of words than the text has tokens.
-
-    >>> tokens = Tokens.from_lists([["la", "casa"]])
-    >>> block = block_of([("la", "el", "DET", "det.f.sg"), ("casa", "casa", "NOUN", "n.f.sg")])
-    >>> layer_tokens([block], tokens, "upos", "annotation_target").types
-    ('DET', 'NOUN')
     """
     return layers(blocks, tokens, (layer,), location)[0]
 
@@ -69,10 +63,7 @@ def layers(
     location: str,
     numbers: Iterable[int] | None = None,
 ) -> tuple[Tokens, ...]:
-    """Several layers at once, as `layer_tokens` gives each; blocks are read once.
-
-    numbers  (n,) what the texts are called in errors; from 1 if None
-    """
+    """Several layers as by `layer_tokens`, reading blocks once; `numbers` (n,) name the texts in errors."""
     texts: list[list[list[str]]] = [[] for _ in wanted]
     for rows in _rows(blocks, tokens, location, numbers):
         for layer, column in zip(wanted, texts, strict=True):
@@ -82,9 +73,7 @@ def layers(
 
 
 def heads(blocks: Sequence[str], tokens: Tokens, location: str) -> NDArray[np.int32]:
-    """(n_tokens,) the place of every token's head in its text, from 0; -1: a root. Raises InputError as
-    `layer_tokens` does, and where a word has no head.
-    """
+    """Place (n_tokens,) of every token's head in its text, from 0; -1: a root. Raises as `layer_tokens`."""
     result: list[int] = []
     for number, rows in enumerate(_rows(blocks, tokens, location, None), start=1):
         for row in rows:
@@ -99,12 +88,7 @@ def heads(blocks: Sequence[str], tokens: Tokens, location: str) -> NDArray[np.in
 
 
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark. The rules are those of the script
-    conlleval: an `I-` that continues nothing begins an entity.
-
-    >>> spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
-    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
-    """
+    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark, by the rules of conlleval."""
     entities: list[tuple[int, int, str]] = []
     start, kind = -1, ""
     for place, tag in enumerate([*tags, OUTSIDE]):
@@ -119,20 +103,12 @@ def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """The annotation of one side of n segments, read on first use.
-
-    blocks   (n,) CoNLL-U or bracketed parses
-    tokens   of the side
-    location    what the blocks are called in errors
-    """
-
     blocks: Sequence[str]
     tokens: Tokens
     location: str
     _read: dict[Layer, Tokens] = field(default_factory=dict, repr=False)
 
     def layer(self, name: Layer) -> Tokens:
-        """A layer, by `layer_tokens`; those that most annotators make are read together."""
         if name not in self._read:
             wanted = LAYERS if name in LAYERS else (name,)
             read = layers(self.blocks, self.tokens, wanted, self.location)
@@ -149,9 +125,7 @@ class Annotated:
 
     @cached_property
     def parses(self) -> tuple[str, ...]:
-        """Trees; a text lacks one only if a parser found none, or if it has no words. Raises InputError if a
-        text was not parsed.
-        """
+        """Trees; only texts without words, or for which none was found, lack one. Else raises InputError."""
         lengths = self.tokens.lengths.tolist()
         for number, (block, tree, length) in enumerate(
             zip(self.blocks, self.trees, lengths, strict=True), start=1
@@ -167,15 +141,12 @@ class Annotated:
 
     @property
     def entity_tags(self) -> Tokens:
-        """The entity tag of every word. Raises InputError if a word has none."""
         _ = self.entities
         return self.layer("entity")
 
     @cached_property
     def entities(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
-        """(n,) the (start, end, type) of every text's entities, in tokens. Raises InputError if a text's
-        annotation has no entity tags.
-        """
+        """(start, end, type) of every text's entities, in tokens; raises InputError without entity tags."""
         tags = self.layer("entity")
         entities = []
         for i in range(len(tags)):
@@ -191,9 +162,7 @@ class Annotated:
 
     @cached_property
     def misspelled(self) -> NDArray[np.bool_]:
-        """(n_tokens,) whether the speller does not know the word (`Spell=no` in MISC). Raises InputError if a
-        text's annotation names no speller.
-        """
+        """Whether the speller does not know each word (`Spell=no` in MISC); raises InputError without one."""
         result: list[bool] = []
         for number, (block, rows) in enumerate(
             zip(self.blocks, _rows(self.blocks, self.tokens, self.location, None), strict=True), start=1
@@ -208,18 +177,13 @@ class Annotated:
         return np.array(result, bool)
 
     def values(self, name: str) -> NDArray[np.float64]:
-        """(n,) the numbers in the comments `# name = number`; NaN if there is none.
-
-        >>> no_words = Tokens.from_lists([[], []])
-        >>> Annotated(["# tree_log_probability = -81.5", ""], no_words, "x").values("tree_log_probability")
-        array([-81.5,   nan])
-        """
+        """Numbers (n,) in the comments `# name = number`; NaN if there is none."""
         pattern = re.compile(rf"^# {re.escape(name)} = (\S+)\s*$", re.MULTILINE)
         matches = (pattern.search(block) for block in self.blocks)
         return np.array([np.nan if match is None else _number(match[1]) for match in matches], np.float64)
 
     def value_lists(self, name: str) -> list[NDArray[np.float64]]:
-        """(n,) lists of numbers in the comments `# name = number number ...`; empty if absent."""
+        """Lists (n,) of numbers in the comments `# name = number number ...`; empty if absent."""
         pattern = re.compile(rf"^# {re.escape(name)} = (.*)$", re.MULTILINE)
         texts = [match[1] if (match := pattern.search(block)) else "" for block in self.blocks]
         return [np.array([_number(part) for part in text.split()], np.float64) for text in texts]
@@ -236,22 +200,13 @@ def words_of(block: str, location: str, number: int) -> Iterator[list[str]]:
 
 
 def block_of(words: Sequence[tuple[str, str, str, str]]) -> str:
-    """A CoNLL-U block of (form, lemma, upos, xpos); columns that are not known are `_`.
-
-    >>> block_of([("casa", "casa", "NOUN", "n.f.sg")])
-    '1\\tcasa\\tcasa\\tNOUN\\tn.f.sg\\t_\\t_\\t_\\t_\\t_'
-    """
+    """A CoNLL-U block of (form, lemma, upos, xpos); columns that are not known are `_`."""
     rest = "\t".join([NOTHING] * 5)
     return "\n".join("\t".join((str(i), *word, rest)) for i, word in enumerate(words, start=1))
 
 
 def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The words of a sentence as its text has them. A range (`1-2`) is one word, with the annotation of its
-    head.
-
-    rows     those of a block, ranges before their words, ids from 1
-    Returns  rows with new ids and heads; the head of a range is the first word whose head lies
-             outside.
+    """The words of a sentence as its text has them: a range (`1-2`) is one word, annotated as its head.
 
     >>> def row(number, form, head, relation):
     ...     return [number, form, *"____", head, relation, *"__"]
@@ -403,10 +358,10 @@ _CLASSES: Final[Mapping[str, str]] = {
 
 
 def word_class(word: str, part_of_speech: str) -> str:
-    """The class of a word by its universal part of speech; `unknown` for X, and for none. Common and proper
-    nouns are one class, so are full and auxiliary verbs, and both kinds of conjunction, as in the first
-    letter of an EAGLES tag. Signs are punctuation, and so is a word without letters or digits whose part of
-    speech is unknown.
+    """The class of a word by its universal part of speech; `unknown` for X, and for none.
+
+    Common and proper nouns are one class, so are full and auxiliary verbs, and both kinds of conjunction, as
+    in the first letter of an EAGLES tag; signs are punctuation.
 
     >>> word_class("Madrid", "PROPN"), word_class("»", "X"), word_class("bzw", "X")
     ('noun', 'punctuation', 'unknown')
@@ -418,9 +373,7 @@ def word_class(word: str, part_of_speech: str) -> str:
 
 
 def word_class_tokens(words: Tokens, parts_of_speech: Tokens) -> Tokens:
-    """The texts with classes in place of words. Each pair of word and tag is looked up once. Raises
-    ValueError if the two differ in length.
-    """
+    """The texts with classes instead of words."""
     if words.offsets.tolist() != parts_of_speech.offsets.tolist():
         raise ValueError("every word must have one part of speech")
     pairs = words.ids.astype(np.int64) * max(len(parts_of_speech.types), 1) + parts_of_speech.ids

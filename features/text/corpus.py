@@ -101,8 +101,9 @@ class ParallelCorpus:
         total: int | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """Tokenizes and encodes a stream of pairs; memory grows with 4 bytes per token. Raises InputError if
-        no pair is left, and for a pair that is too long.
+        """Tokenizes and encodes a stream of pairs, with 4 bytes of memory per token.
+
+        Raises InputError if no pair is left, and for a pair that is too long.
         """
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
@@ -139,9 +140,7 @@ class ParallelCorpus:
     def of_tokens(
         cls, sides: Sequence[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
     ) -> Self:
-        """The pairs of several texts, one after the other, those that have words on both sides. Raises
-        InputError if no pair is left, and for a pair that is too long.
-        """
+        """The pairs of several texts that have words on both sides; raises as `from_lines`."""
         source, target = TokensBuilder(), TokensBuilder()
         full_rows: list[NDArray[np.int64]] = []
         done = 0
@@ -160,9 +159,6 @@ class ParallelCorpus:
         *,
         progress: Progress = silent,
     ) -> Self:
-        """Two files, one sentence per line, plain or gzip. Raises InputError for files of different length,
-        empty files, damaged gzip members, bytes that are not UTF-8.
-        """
         return cls.from_lines(
             read_pairs(source, target), source_tokenizer, target_tokenizer, progress=progress
         )
@@ -251,9 +247,10 @@ _LENGTHS = {"source": (5, 45), "target": (4, 55)}  # tokens
 
 
 def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tuple[Rows, Rows]:
-    """(rows left, rows held out), ascending: of the blocks drawn, at most `pairs` that fit. One block of
-    `share` is drawn, of a small corpus more, up to one of 3. Held-out pairs have 5 to 45 source and 4 to 55
-    target tokens, and no pair that is left has the same source or the same target (letters alike).
+    """(rows left, rows held out), ascending: of the blocks drawn, at most `pairs` that fit.
+
+    One block of `share` is drawn, of a small corpus up to one of 3. Held-out pairs have 5 to 45 source and 4
+    to 55 target tokens, and share neither source nor target with the rows left (letters alike).
     """
     share = min(share, max(len(corpus) // _ENOUGH, 3))
     rng = np.random.default_rng(seed)
@@ -270,9 +267,7 @@ def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tu
 
 
 def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """(rows left, rows held out) of `groups` random groups, each held out once. Groups consist of blocks of
-    the corpus. At most `pairs` in all, as many of each group; which pairs fit, `split_pairs` says.
-    """
+    """(rows left, rows held out) of `groups` random groups of blocks, each held out once (`split_pairs`)."""
     rng = np.random.default_rng(seed)
     block = max(min(_BLOCK, len(corpus) // _BLOCKS), 1)
     group = rng.permutation(-(-len(corpus) // block))[np.arange(len(corpus)) // block] % groups
@@ -288,12 +283,9 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
 
 
 def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows, Rows]:
-    """(rows left, rows held out): the pairs at the given lines (of the corpus's files, from 1) are held out.
-    Nothing that is left has the same source or the same target (letters alike) as a pair that is held out.
+    """(rows left, rows held out): the pairs at these lines of the corpus's files, from 1, are held out.
 
-    >>> corpus = ParallelCorpus.from_lines([("a", "x"), ("b", "y"), ("A", "z"), ("c", "z")])
-    >>> [rows.tolist() for rows in held_out_lines(corpus, 1, 2)]
-    [[3], [0, 1]]
+    Rows left share neither source nor target (letters alike) with a held-out pair.
     """
     lines = 1 + (np.arange(len(corpus)) if corpus.lines is None else np.asarray(corpus.lines))
     inside = (lines >= first) & (lines <= last)

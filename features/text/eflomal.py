@@ -32,9 +32,7 @@ def align_lines(
     iterations: float = 1.0,
     progress: Progress = silent,
 ) -> Iterator[str]:
-    """One Pharaoh line per pair of lines; empty if a side is empty. Settings and errors as `align`. The model
-    is learned from the pairs, and from `corpus` where it is given.
-    """
+    """One Pharaoh line per pair of lines, empty if a side is; learned from `corpus` too. See `align`."""
     _load()
     sides = _tokens(pairs, tokenizers, corpus, progress)
     length = len(sides[0]) - (len(corpus) if corpus else 0)
@@ -53,10 +51,10 @@ def align(
     batch: int = 5000,
     progress: Progress = silent,
 ) -> Iterator[Links]:
-    """Links of all segment pairs, by a model learned from these pairs alone. It takes `batch` pairs at a
-    time. HMM with fertilities (Östling and Tiedemann 2016, "Efficient word alignment with Markov Chain Monte
-    Carlo"), words lower-cased. There is no model to keep: pairs to come must be among those given. eflomal
-    seeds itself: two runs differ in a few links.
+    """Links of all segment pairs, by a model learned from these pairs alone, `batch` pairs at a time.
+
+    HMM with fertilities (Östling and Tiedemann 2016, "Efficient word alignment with Markov Chain Monte
+    Carlo"), words lower-cased. eflomal seeds itself: two runs differ in a few links.
 
     samplers    independent chains, whose samples are averaged
     iterations  of each, relative to what the program chooses by the number of pairs

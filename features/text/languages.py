@@ -19,15 +19,12 @@ _SAME: Final = 4  # of `tag_distance`, in hundredths: no and nb (1); hr and bs h
 
 
 def language_code(tag: str) -> str:
-    """The code by which rules, dictionaries and programs know the language of a tag (BCP 47): script and
-    region are left out. Codes are those of the IANA registry: of ISO 639, with two letters where there are
-    two. Raises InputError with the code of the language that was probably meant, if there is one.
+    """The code (IANA) of the language of a BCP 47 tag, without script and region.
+
+    Raises InputError for others, with the code that was probably meant.
 
     >>> language_code("ast"), language_code("en-US"), language_code("zh-Hant")
     ('ast', 'en', 'zh')
-    >>> language_code("English")
-    Traceback (most recent call last):
-    features.basics.errors.InputError: unknown language code 'English'; ...; did you mean 'en' (English)?
     """
     if not isinstance(tag, str):
         raise InputError(
@@ -46,17 +43,15 @@ def language_code(tag: str) -> str:
 
 
 def is_language_tag(tag: str) -> bool:
-    """Whether a tag of a file names a language of the IANA registry. `en_US`, `zh-Hant-TW` and `eng` do."""
+    """Whether a tag such as `en_US`, `zh-Hant-TW`, `eng` names a language of the IANA registry."""
     return _language(tag) is not None
 
 
 def speaks(tag: str, wanted: str) -> bool:
-    """Whether text with a language tag is in the language that is wanted.
+    """Whether text with a language tag is in the wanted language (with script or region if these matter).
 
-    wanted  a language, with a script or a region if these matter: they are compared where `wanted` has them
-
-    Codes of the same language are one (ISO 639-1, 639-2 and 639-3, withdrawn ones, `cmn` and `zh`); the
-    script of a tag is the usual one where it names none, and a tag without a region is of any.
+    Codes of the same language are equal (ISO 639-1, 639-2 and 639-3, withdrawn ones, `cmn` and `zh`). A tag
+    without a script has the usual one, a tag without a region fits any.
 
     >>> speaks("en_US", "en"), speaks("eng", "en"), speaks("zh-TW", "zh-Hant"), speaks("es-MX", "es-ES")
     (True, True, True, False)

@@ -46,9 +46,7 @@ class Links:
 
     @classmethod
     def from_pharaoh(cls, lines: Iterable[str], location: object = None) -> "Links":
-        """Reads lines of `i-j` links; a link given twice counts once. Raises InputError with the line for
-        anything else.
-        """
+        """Reads lines of `i-j` links, each once; raises InputError with the line for anything else."""
         offsets, pairs = array("q", [0]), array("i")
         for number, line in enumerate(lines, start=1):
             matches = [_LINK.fullmatch(item) for item in line.split()]
@@ -93,20 +91,10 @@ class Links:
         return cls(offsets_of(counts), *sides)
 
     def take(self, rows: NDArray[np.int64]) -> "Links":
-        """The links of the segments at `rows`, in that order.
-
-        >>> list(Links.from_pharaoh(["0-0", "", "0-1 1-0"]).take(np.array([2, 0])).pharaoh())
-        ['0-1 1-0', '0-0']
-        """
         offsets, index = rows_of(self.offsets, rows)
         return Links(offsets, self.source[index], self.target[index])
 
     def swapped(self) -> "Links":
-        """The same links with source and target exchanged.
-
-        >>> list(Links.from_pharaoh(["0-1 1-0 2-0", "0-3"]).swapped().pharaoh())
-        ['0-1 0-2 1-0', '3-0']
-        """
         order = np.lexsort((self.source, self.target, row_index(self.offsets)))
         return Links(self.offsets, self.target[order], self.source[order])
 
@@ -118,7 +106,7 @@ class Links:
         return mask
 
     def check(self, lengths: NDArray[np.int64], widths: NDArray[np.int64], location: object = None) -> None:
-        """Raises InputError, naming the line, where a link points outside its segment (l, m words)."""
+        """Raises InputError, with the line, if a link points outside its segment (l, m words)."""
         segment = row_index(self.offsets)
         bad = np.flatnonzero((self.source >= lengths[segment]) | (self.target >= widths[segment]))
         if len(bad):
@@ -151,12 +139,10 @@ def symmetrised_mask(
     widths: NDArray[np.int64],
     method: str,
 ) -> NDArray[np.bool_]:
-    """Two directions' flattened (l, m) masks brought together.
+    """Two directions' flattened (l, m) masks combined by `method`; raises InputError for an unknown one.
 
     method  source-target (the first alone), target-source, intersection, union, grow-diag,
             grow-diag-final-and (Koehn et al. 2003)
-
-    Raises InputError for any other method.
     """
     simple = {
         "source-target": forward,

@@ -1,8 +1,7 @@
-"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie. The places where an
-n-gram ends lie together, n-gram by n-gram. Those of the next order are the same places one word on, each
-group sorted by that word: linear in the length of the text. N-grams that begin with different words never
-meet, so that ranges of first words are counted side by side, on all cores; the tables do not depend on how
-many there are.
+"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie.
+
+Places where an n-gram ends are adjacent; those of the next order are the same places one word on, each group
+sorted by that word: linear in the length of the text.
 """
 
 from collections.abc import Iterator
@@ -41,9 +40,7 @@ def cased(tokens: Tokens, case: Case) -> Tokens:
 
 
 def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
-    """The vocabulary of words seen at least `minimum` times, and the text in its ids. A literal `<s>`, `</s>`
-    or `<unk>` in the text is an unknown word, as `Vocabulary.lookup` has it.
-    """
+    """The vocabulary of words seen at least `minimum` times, and the text in its ids."""
     marker = np.array([word in MARKERS for word in tokens.types], bool)
     ids = np.asarray(tokens.ids)
     countable = ids[~marker[ids]] if marker.any() else ids
@@ -54,9 +51,7 @@ def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
 def with_markers(
     ids: Ints, offsets: Offsets, *, times: int = 1, backward: bool = False
 ) -> tuple[Ints, Offsets]:
-    """`<s> w1 ... wn </s>` for each text, and the new offsets. Words are in reverse if `backward`. `times`
-    markers precede and follow each text.
-    """
+    """`<s> w1 ... wn </s>` for each text (`backward`: reversed; `times` markers), and the new offsets."""
     grown = np.asarray(offsets + 2 * times * np.arange(len(offsets)), np.int64)
     return _marked(ids, np.asarray(offsets, np.int64), grown, times, backward), grown
 
@@ -90,9 +85,10 @@ class OrderTable:
 
 
 def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> Iterator[OrderTable]:
-    """The tables of orders 1 .. order, in turn; n-grams do not cross texts. The table of order 1 lists the
-    whole vocabulary, so that its numbers are word ids. Raises InputError for an order below 1, or a text of
-    2^31 tokens or more.
+    """The tables of orders 1 .. order, in turn; n-grams do not cross texts.
+
+    The table of order 1 lists the whole vocabulary, so that its numbers are word ids. Raises InputError for
+    an order below 1, or a text of 2^31 tokens or more.
     """
     if order < 1:
         raise InputError(f"the order of n-grams must be at least 1, but got {order}")
@@ -128,7 +124,7 @@ def _numbered(places: list[Ints], counts: Ints, ranges: list[tuple[int, int]], n
 
 @numba.njit(cache=True, nogil=True)
 def occurrences(ids: Ints, size: int) -> Ints:
-    """(size,) how often each of the ids below `size` is there."""
+    """Number (size,) of occurrences of the ids below `size`."""
     result = np.zeros(size, np.int32)
     for i in ids:
         result[i] += 1
@@ -236,8 +232,6 @@ class Trie:
     sizes  n-grams of each order; those of order 1 are the vocabulary, so that their nodes are word ids
     words  (nodes,) last word of each n-gram
     first  (nodes below order N + 1,) the children of node c are first[c]:first[c + 1]
-
-    `words` and `first` are plain arrays, or compact ones (`features.storage.compact`).
     """
 
     sizes: tuple[int, ...]
@@ -246,9 +240,7 @@ class Trie:
 
     @classmethod
     def from_levels(cls, levels: list[tuple[Ints, Ints]]) -> "Trie":
-        """From (words, first) per order, numbered within the order; order 1 lists the vocabulary. Raises
-        InputError if there are 2^31 n-grams or more.
-        """
+        """From (words, first) per order, numbered within it; raises InputError from 2^31 n-grams on."""
         sizes = tuple(len(words) for words, _ in levels)
         if sum(sizes) > _MAX_TOKENS:
             raise InputError(
@@ -269,7 +261,6 @@ class Trie:
         return Trie(self.sizes, unpacked(self.words), unpacked(self.first))
 
     def check_arrays(self, vocabulary: int) -> None:
-        """Raises Damaged if children are not of the next order, or there are not `vocabulary` words."""
         if not self.sizes or self.sizes[0] != vocabulary or any(size < 0 for size in self.sizes):
             raise Damaged(
                 f"the sizes {self.sizes} do not begin with the {vocabulary} words of the vocabulary"
@@ -300,7 +291,7 @@ class Trie:
         return np.asarray(_extend(contexts, ids, offsets, self.words, self.first), np.int32)
 
     def ending(self, ids: Ints, offsets: Offsets, order: int) -> Ints:
-        """(n_tokens,) node of the n-gram of that order ending at each token; -1 without one."""
+        """Node (n_tokens,) of the n-gram of that order ending at each token; -1 without one."""
         nodes = np.array(ids, np.int32)
         for _ in range(1, order):
             nodes = self.extend(nodes, ids, offsets)
@@ -332,12 +323,7 @@ def _extend(contexts: Ints, ids: Ints, offsets: Offsets, words: Any, first: Any)
 
 
 def unit_ngrams(tokens: Tokens, order: int) -> Tokens:
-    """Overlapping n-grams of each text as tokens: max(m - order + 1, 0) of m tokens.
-
-    >>> units = unit_ngrams(Tokens.from_lists([["DET", "NOUN", "VERB"], ["X"]]), 2)
-    >>> units.words(0), units.words(1)
-    (['DET NOUN', 'NOUN VERB'], [])
-    """
+    """Overlapping n-grams of each text as tokens: max(m - order + 1, 0) of m tokens."""
     types, ids = np.array(tokens.types, object), np.asarray(tokens.ids)
     ends = np.repeat(np.asarray(tokens.offsets[1:]), tokens.lengths)
     names, numbers = types, ids.astype(np.int64)

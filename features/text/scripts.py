@@ -29,11 +29,6 @@ def without_blanks(language: str) -> bool:
 
 
 def graphemes(text: str) -> list[str]:
-    """The characters of a text as people count them: a letter with its marks is one (UAX 29).
-
-    >>> graphemes("กำลัง")
-    ['กำ', 'ลั', 'ง']
-    """
     return [str(character) for character in _CHARACTER.findall(text)]
 
 
@@ -47,11 +42,7 @@ def characters(text: str) -> list[str]:
 
 
 def seems_without_blanks(texts: list[str]) -> bool:
-    """Whether most of a text's letters are of such scripts, and blanks between them are rare.
-
-    >>> seems_without_blanks(["他昨天去了北京的图书馆。"]), seems_without_blanks(["a b c"])
-    (True, False)
-    """
+    """Whether most of a text's letters are of such scripts, and blanks between them are rare."""
     joined = " ".join(texts)
     letters = len(_ANY.findall(joined))
     return letters > 0.5 * sum(map(str.isalpha, joined)) and len(joined.split()) < 0.3 * letters + len(texts)

@@ -6,7 +6,7 @@ from rapidfuzz.distance import Levenshtein
 
 
 def edited(text: str, right: str) -> NDArray[np.int64]:
-    """(n_characters of left,) where each character went in a cheapest edit into `right`.
+    """Place of each character of `text` (n,) in a cheapest edit into `right`.
 
     >>> edited("a<unk>c", "abc").tolist()
     [0, 1, 2, 2, 2, 2, 2]
@@ -21,8 +21,7 @@ def edited(text: str, right: str) -> NDArray[np.int64]:
 
 
 def overlaps(pieces: list[str], tokens: list[str]) -> NDArray[np.int64]:
-    """(n, 2) each piece with each token that it shares a character with; both spell one text. By character:
-    exact where both spell the same, else by a cheapest edit.
+    """(n, 2) each piece with each token that it shares a character with, by a cheapest edit.
 
     >>> overlaps(["can", "'t"], ["ca", "n't"]).tolist()
     [[0, 0], [0, 1], [1, 1]]

@@ -24,31 +24,23 @@ SNOWBALL: Final[Mapping[str, str]] = MappingProxyType({
 
 
 def stemmed(tokens: Tokens, language: str) -> Tokens:
-    """The texts with each token replaced by its stem, lower-cased. Truncated without a stemmer. Source:
-    Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
+    """The texts with each token replaced by its stem, lower-cased; truncated without a stemmer.
 
-    >>> stemmed(Tokens.from_lists([["Parks", "park"]]), "en").types
-    ('park',)
+    Source: Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
     """
     return tokens.with_types(map(_stemmer(language), tokens.types))
 
 
 def stems(words: Iterable[str], language: str) -> list[str]:
-    """The stem of each word, as `stemmed` has it.
-
-    >>> stems(["casas", "convierte"], "es"), stems(["sanasta"], "mt")
-    (['cas', 'conviert'], ['sanas'])
-    """
+    """The stem of each word, as by `stemmed`."""
     return list(map(_stemmer(language), words))
 
 
 def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
-    """The same texts with every token replaced by its first letters, lower-cased. For languages without a
-    stemmer: the first five letters are a stem in any alphabetic language. Source: McNamee, Nicholas and
-    Mayfield 2009, Addressing morphological variation in alphabetic languages (trunc-5).
+    """The same texts with every token replaced by its first letters, lower-cased.
 
-    >>> truncated(Tokens.from_lists([["Traducciones", "traducidas", "de", "1234567"]])).types
-    ('tradu', 'de', '1234567')
+    Source: McNamee, Nicholas and Mayfield 2009, Addressing morphological variation in alphabetic languages
+    (trunc-5).
     """
     return tokens.with_types(_stem(word.lower(), letters) for word in tokens.types)
 
@@ -68,14 +60,12 @@ def _stem(word: str, letters: int) -> str:
 
 
 def base_forms(words: Iterable[str], language: str) -> list[str]:
-    """The lower-cased base form of each word; unknown words are returned unchanged. The dictionary knows the
-    others.
+    """The lower-cased base form of each word; unknown words are unchanged.
 
     >>> base_forms(["convierte", "las", "horas", "xyz"], "es")
     ['convertir', 'el', 'hora', 'xyz']
 
-    Tokens of languages without blanks are characters, which have no other forms. Raises InputError for a
-    language without a dictionary.
+    Raises InputError for a language without a dictionary.
     """
     if without_blanks(language):
         return [word.lower() for word in words]
@@ -89,11 +79,7 @@ def base_forms(words: Iterable[str], language: str) -> list[str]:
 
 
 def has_base_forms(language: str) -> bool:
-    """Whether `base_forms` knows a language.
-
-    >>> has_base_forms("es"), has_base_forms("zh"), has_base_forms("gu")
-    (True, True, False)
-    """
+    """Whether `base_forms` knows a language."""
     return without_blanks(language) or language in _languages()
 
 
@@ -105,9 +91,7 @@ def _languages() -> Collection[str]:
 
 
 def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
-    """The lemmas of an annotation, lower-cased and without gaps, one per word. Where the annotation has none,
-    the base form by simplemma; in a language that simplemma does not know, the word itself.
-    """
+    """Lemmas of an annotation, lower-cased; without one, the base form by simplemma, or the word itself."""
     lemmas, lower = lemmas.lower(), words.lower()
     known = language in _languages()
     instead = base_forms(lower.types, language) if known else list(lower.types)
@@ -119,5 +103,5 @@ def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
 
 
 def base_form_tokens(tokens: Tokens, language: str) -> Tokens:
-    """The same texts with every token replaced by its base form; each type is looked up once."""
+    """The same texts with every token replaced by its base form."""
     return tokens.with_types(base_forms(tokens.types, language))

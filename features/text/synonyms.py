@@ -26,9 +26,7 @@ Senses = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class WordNet:
-    """Sets of synonyms by word, and irregular forms, of each part of speech. Source: Fellbaum 1998, WordNet:
-    an electronic lexical database; its files are described in wndb(5).
-    """
+    """WordNet's synonym sets by word, and irregular forms (Fellbaum 1998; files as in wndb(5))."""
 
     sets: Mapping[str, Mapping[str, Sequence[str]]]
     irregular: Mapping[str, Mapping[str, Sequence[str]]]
@@ -49,7 +47,6 @@ class WordNet:
         )
 
     def senses(self, word: str) -> Senses:
-        """The sets that a word, or a base form of it, is in; none of an unknown word."""
         return frozenset(
             sense
             for pos in _FILES
@@ -67,12 +64,12 @@ class WordNet:
 
 @cache
 def english() -> WordNet:
-    """The WordNet that is installed, read once. Raises InputError if none is."""
+    """The WordNet that is installed, read once; raises InputError without one."""
     return WordNet.read()
 
 
 def senses_of(words: Iterable[str], language: str) -> list[Senses]:
-    """The sets of synonyms of each word. Raises InputError for a language other than English."""
+    """The sets of synonyms of each word; raises InputError for a language other than English."""
     if language.lower().replace("_", "-").partition("-")[0] != "en":
         raise InputError(
             f"synonyms are those of WordNet, which is English, but the language is '{language}'",

@@ -51,7 +51,6 @@ class Tokens:
         return len(self.offsets) - 1
 
     def check_arrays(self) -> None:
-        """Raises Damaged if an id is of no type, or an offset leads out of the ids."""
         typed("ids", self.ids, np.int32, None)
         typed("offsets", self.offsets, np.int64, None)
         within("ids", self.ids, 0, len(self.types))
@@ -63,7 +62,6 @@ class Tokens:
 
     @cached_property
     def text_index(self) -> NDArray[np.int64]:
-        """(n_tokens,) the text each token belongs to."""
         return row_index(self.offsets)
 
     def words(self, i: int) -> list[str]:
@@ -78,15 +76,13 @@ class Tokens:
         return self.with_types(word.lower() for word in self.types)
 
     def with_types(self, types: Iterable[str]) -> "Tokens":
-        """The same texts with another string for each type, in their order. Equal strings are one type."""
+        """The same texts with other strings for the types, in their order; equal strings become one type."""
         index: dict[str, int] = {}
         mapping = np.array([index.setdefault(word, len(index)) for word in types], np.int32)
         return Tokens(tuple(index), mapping[self.ids] if len(mapping) else self.ids, self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Tokens":
-        """The texts at `rows`, in that order. The types stay the same, unless these are less than half of the
-        tokens: then only their types are left, since much is computed once a type.
-        """
+        """The texts at `rows`, in that order; their types if these are less than half of the tokens."""
         offsets, index = rows_of(self.offsets, rows)
         ids = self.ids[index]
         if 2 * len(ids) >= len(self.ids):
@@ -97,7 +93,7 @@ class Tokens:
         return Tokens(tuple(self.types[k] for k in np.flatnonzero(kept).tolist()), numbers[ids], offsets)
 
     def ids_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
-        """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) for others; computed once."""
+        """Ids (n_tokens,) in a resource's vocabulary, 0 (`<unk>`) for others; computed once."""
         translated = self._ids_in.get(vocabulary.fingerprint)
         if translated is None:
             by_type = vocabulary.lookup(self.types)
@@ -132,7 +128,7 @@ class TokensBuilder:
         self.add_arrays(tokens.types, tokens.ids, tokens.offsets)
 
     def add_arrays(self, types: Sequence[str], ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        """Appends texts; `types` may repeat, or hold some that do not occur."""
+        """Appends texts; `types` may repeat, or contain unused ones."""
         index = self._index
         order, ids = first_occurrence(ids, len(types))
         mapping = np.array([index.setdefault(types[i], len(index)) for i in order.tolist()], np.int32)
@@ -156,7 +152,7 @@ def first_occurrence(ids: NDArray[np.int32], n_types: int) -> tuple[NDArray[np.i
 
 
 def segment_sum(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
-    """(n,) sums of the token values of each text; 0 for an empty text.
+    """Sums (n,) of the token values of each text; 0 for an empty text.
 
     >>> segment_sum(np.array([1.0, 2, 3]), np.array([0, 2, 2, 3]))
     array([3., 0., 3.])

@@ -17,8 +17,7 @@ MARKERS = ("<unk>", "<s>", "</s>")
 
 
 class Vocabulary:
-    """Words with ids 0 .. size - 1; ids 0, 1, 2 are `<unk>`, `<s>`, `</s>`, the rest as given. Builders give
-    the words by falling frequency, so that small ids are frequent words.
+    """Words with ids 0 .. size - 1: `<unk>`, `<s>`, `</s>`, then the given ones, most frequent first.
 
     >>> v = Vocabulary(["the", "cat"])
     >>> len(v), v.lookup(["cat", "dog", "the"]).tolist(), v.word(3)

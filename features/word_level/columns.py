@@ -18,11 +18,7 @@ Record = TypeVar("Record")
 
 
 def shifted(values: NDArray[Any], offsets: Longs, offset: int) -> Floats:
-    """(n_tokens,) the value `offset` tokens further on in the text; NaN beyond the text.
-
-    >>> shifted(np.array([1, 2, 3]), np.array([0, 2, 3]), 1)
-    array([ 2., nan, nan])
-    """
+    """(n_tokens,) the value `offset` tokens further on in the text; NaN beyond the text."""
     result = np.full(len(values), np.nan)
     first, last = _bounds(offsets)
     there = np.arange(len(values)) + offset
@@ -32,12 +28,10 @@ def shifted(values: NDArray[Any], offsets: Longs, offset: int) -> Floats:
 
 
 def places(offsets: Longs) -> Longs:
-    """(n_tokens,) place of every token in its text, from 0."""
     return np.asarray(np.arange(offsets[-1]) - _bounds(offsets)[0], np.int64)
 
 
 def spread(values: NDArray[Any], offsets: Longs) -> NDArray[Any]:
-    """(n_tokens,) the value of its text for every token."""
     return np.repeat(values, np.diff(offsets))
 
 
@@ -61,12 +55,7 @@ def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
 
 
 def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The places of the columns `wanted` among `names`. Raises InputError for one that is not there: a model
-    asks for it that was not made so.
-
-    >>> columns_in(("lm", "place"), ("place",))
-    [1]
-    """
+    """The places of the columns `wanted` among `names`; raises InputError for an absent one."""
     absent = [name for name in wanted if name not in names]
     if absent:
         raise InputError(f"a model of words is damaged: there is no column '{absent[0]}'", remedy=REBUILD)
@@ -85,9 +74,7 @@ def prefixed(prefix: str, columns: Columns) -> Columns:
 
 
 def concatenated(records: Sequence[Record]) -> Record:
-    """Records (dataclasses) of several batches of texts as one: arrays, and those in mappings, one after the
-    other; `offsets` are those of all texts. Every other field is that of the first.
-    """
+    """Records (dataclasses) of several batches of texts as one; other fields are those of the first."""
 
     def joined_field(name: str) -> Any:
         values = [getattr(record, name) for record in records]

@@ -103,12 +103,7 @@ def gap_keys(segments: Segments, classes: WordClasses) -> dict[str, Keys]:
 def gap_sides(
     values: NDArray[Number], offsets: Longs, missing: object
 ) -> tuple[NDArray[Number], NDArray[Number]]:
-    """(n_gaps,) the values of the tokens before and after every gap; `missing` beyond the text.
-
-    >>> left, right = gap_sides(np.array([1, 2]), np.array([0, 2, 2]), 0)
-    >>> left.tolist(), right.tolist()
-    ([0, 1, 2, 0], [1, 2, 0, 0])
-    """
+    """(n_gaps,) the values of the tokens before and after every gap; `missing` beyond the text."""
     size = len(values) + len(offsets) - 1
     left_values, right = np.full(size, missing, values.dtype), np.full(size, missing, values.dtype)
     place = np.arange(len(values)) + row_index(offsets)
@@ -124,7 +119,6 @@ def paired(left_values: Keys, right: Keys) -> Keys:
 
 
 def hashes(tokens: Tokens, suffix: int = 0) -> Keys:
-    """(n_tokens,) hashes of the lower-cased words, or of their last letters."""
     lowered = tokens.lower()
     by_type = [_hash(word[-suffix:] if suffix else word) for word in lowered.types]
     return np.array(by_type, np.uint64)[lowered.ids] if by_type else np.empty(0, np.uint64)
@@ -150,12 +144,7 @@ def neighbour_keys(values: Keys, offsets: Longs, offset: int) -> Keys:
 
 
 def places(sorted_keys: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
-    """(n,) places of the wanted keys among the known, which ascend; whether they are there. The place is 0 if
-    a key is not there.
-
-    >>> [part.tolist() for part in places(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64))]
-    [[1, 0, 0], [True, False, True]]
-    """
+    """Places (n,) of wanted keys among ascending ones, 0 if absent; whether they are there."""
     positions = find(sorted_keys, wanted).astype(np.int64)
     return np.maximum(positions, 0), positions >= 0
 
@@ -167,7 +156,7 @@ _MOST = 1e15  # tokens of training data
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How often each key was seen and was BAD; `keys` ascending."""
+    """Times that each key was seen and was BAD; `keys` ascending."""
 
     keys: Keys
     occurrences: Floats
@@ -183,7 +172,6 @@ class Encoding:
         return cls(distinct, occurrences, times, share)
 
     def columns(self, keys: Keys) -> Floats:
-        """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
         occurrences, bad = np.zeros(len(keys)), np.zeros(len(keys))
         place, known = places(self.keys, keys)
         occurrences[known], bad[known] = self.occurrences[place[known]], self.bad[place[known]]
@@ -222,9 +210,7 @@ def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floa
 
 
 def out_of_fold(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
-    """(n, 2 k) columns of the training tokens, each by the other parts of the segments. Parts are contiguous,
-    so that few come from the token's own document.
-    """
+    """Columns (n, 2 k) of the training tokens, each by the other, contiguous, parts of the segments."""
     n = int(segment[-1]) + 1 if len(segment) else 0
     part = segment * _FOLDS // max(n, 1)
     occurrences, wrong = (np.bincount(part, weights=w, minlength=_FOLDS) for w in (None, bad))
@@ -252,9 +238,7 @@ _NEIGHBOURHOODS: tuple[Layer, ...] = ("upos", "xpos")  # few enough tags for thr
 def annotation_keys(
     segments: Segments, links: TokenLinks, use: frozenset[str]
 ) -> tuple[dict[str, Keys], dict[str, Keys]]:
-    """Keys of words and of gaps for target encodings, of the sides annotated in `use`. Raises InputError if
-    an annotation does not fit the tokens.
-    """
+    """Keys of words and of gaps for target encodings, of the sides annotated in `use`."""
     words: dict[str, Keys] = {}
     gaps: dict[str, Keys] = {}
     for layer in LAYERS:

@@ -28,11 +28,7 @@ from features.word_level.tokens import COLUMNS_VERSION, TokenResources, TokenTab
 
 @dataclass(frozen=True, eq=False)
 class DescribedSegments:
-    """Segments whose words are described.
-
-    aligner      links their words
-    is_training  whether they are the training segments
-    """
+    """Segments whose words are described; `aligner` links their words."""
 
     segments: Segments
     aligner: Aligner
@@ -40,8 +36,9 @@ class DescribedSegments:
 
 
 class Knowledge:
-    """One kind of knowledge; subclasses are dataclasses of its settings and resources. A field annotated with
-    a Resource class is filled with the part of that name from the bundle.
+    """One kind of knowledge; subclasses are dataclasses of its settings and resources.
+
+    A field annotated with a Resource class is filled with the part of that name from the bundle.
     """
 
     kind: ClassVar[str]  # its name: that of its module, unless `knowledge` registers another
@@ -51,15 +48,13 @@ class Knowledge:
         cls.kind = cls.__module__.rpartition(".")[2]
 
     def requires(self) -> tuple[str, ...]:
-        """Optional columns of Segments that it cannot do without."""
         return ()
 
     def content_fingerprint(self) -> str:
-        """Fingerprint of the files that it reads itself."""
         return ""
 
     def identity(self) -> tuple[Hashable, ...]:
-        """What it is without its resources: kind, settings, content."""
+        """Kind, settings and content, without resources."""
         settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}  # type: ignore[arg-type]
         plain = {name: value for name, value in settings.items() if not isinstance(value, Resource)}
         return self.kind, repr(plain), self.content_fingerprint()
@@ -78,7 +73,7 @@ class TokenKnowledge(Knowledge, ABC):
         """Initial parameters of the pooling networks of a side; none: random ones.
 
         names     the first of the `width` inputs
-        outcomes  (n, m) what the networks learn, standardised
+        outcomes  (n, m) labels of the networks, standardised
         """
         return ()
 
@@ -170,18 +165,12 @@ class Knowing(TokenResources):
 
 
 def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
-    """Prefix of a family's columns: its name, and the kinds of knowledge in their order.
-
-    >>> stem("word_quality", [])
-    'word_quality'
-    """
+    """Prefix of a family's columns: its name, and the kinds of knowledge in their order."""
     return "_".join([name, *(item.kind for item in knowledge)])
 
 
 def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The kinds of knowledge in settings that judge words without labels. Raises InputError if one is
-    combined with another kind.
-    """
+    """The kinds of knowledge in settings that replace labels; raises InputError if one is combined."""
     listed = settings.get("knowledge", ())
     kinds = [entry.get("kind") if isinstance(entry, Mapping) else entry for entry in listed]
     for kind in kinds:
@@ -211,8 +200,6 @@ _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1 in logarithms
 
 @dataclass(frozen=True, eq=False)
 class Probabilities:
-    """(n_tokens,) P(BAD), token by token, and (n + 1,) offsets of the texts."""
-
     values: Floats
     offsets: Longs
 
@@ -243,7 +230,7 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One number of a segment that has tokens. `compute` gives (n,) of n segments, anything of the others."""
+    """One number of a segment that has tokens, by `compute` (n,)."""
 
     name: str
     description: str
@@ -277,12 +264,7 @@ AGGREGATES: tuple[Aggregate, ...] = (
 
 
 def aggregate(probability: Floats, offsets: Longs) -> Floats:
-    """(n, 16) the aggregates of every text; NaN for a text without tokens.
-
-    >>> aggregate(np.array([0.2, 0.6]), np.array([0, 2, 2]))[:, [0, 5, 13, 15]]
-    array([[0.4, 0.5, 0.8, 1. ],
-           [nan, nan, nan, nan]])
-    """
+    """The aggregates (n, 16) of every text; NaN for a text without tokens."""
     given = Probabilities(np.asarray(probability, np.float64), np.asarray(offsets, np.int64))
     result = np.column_stack([a.compute(given) for a in AGGREGATES]).astype(np.float64, copy=False)
     result[np.diff(given.offsets) == 0] = np.nan
@@ -295,9 +277,7 @@ _LEARNED = "learned from parallel text alone, no human label; NaN for an empty t
 
 @dataclass(frozen=True, eq=False)
 class JudgedWords(TokenResources, Extractor):
-    """16 aggregates of P(BAD) of the target words, and 16 of the gaps, by the first knowledge. Nothing is
-    learned from the labels of the task: the values are the same for every segment and fold.
-    """
+    """16 aggregates of P(BAD) of the target words, and 16 of the gaps, by the first knowledge."""
 
     knowledge: Annotated[Sequence[Judgement], KNOWLEDGE]
 

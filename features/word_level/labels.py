@@ -22,11 +22,7 @@ PROBABILITIES = "word_probabilities"  # the label column of what a teacher says 
 
 @dataclass(frozen=True, eq=False)
 class TokenLabels:
-    """What is BAD in n texts.
-
-    words  (n_tokens,)
-    gaps   (n_tokens + n,) gap k of a text is before its token k, the last after its last token
-    """
+    """BAD words (n_tokens,) and gaps (n_tokens + n,): gap k is before token k, the last after all tokens."""
 
     words: Flags
     gaps: Flags
@@ -34,37 +30,24 @@ class TokenLabels:
 
 @dataclass(frozen=True, eq=False)
 class TokenProbabilities:
-    """The same places, with how probably they are BAD, as another model says."""
+    """P(BAD) of the same places by another model."""
 
     words: NDArray[np.float64]
     gaps: NDArray[np.float64]
 
 
 def gap_offsets(offsets: Longs) -> Longs:
-    """(n + 1,) offsets of gaps: one more than tokens in every text."""
     return np.asarray(offsets + np.arange(len(offsets)), np.int64)
 
 
 def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> FloatArray:
-    """(n,) BAD words and gaps per word: near HTER without shifts. With probabilities, as many as are
-    expected. NaN for a text without words.
-
-    >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
-    >>> error_rate(labels, np.array([0, 2, 2]))
-    array([ 1., nan])
-    """
+    """BAD words and gaps per word (n,), or their expectation: near HTER without shifts; NaN without words."""
     bad = segment_sum(labels.words, offsets) + segment_sum(labels.gaps, gap_offsets(offsets))
     return ratio(bad, np.diff(offsets))
 
 
 def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
-    """BAD words were replaced or deleted, BAD gaps had words inserted. In a cheapest edit (no shifts).
-
-    >>> one = Tokens.from_lists([["a", "x", "c"]]), Tokens.from_lists([["a", "b", "c", "d"]])
-    >>> labels = post_edit_labels(*one)
-    >>> labels.words.tolist(), labels.gaps.tolist()
-    ([False, True, False], [False, False, False, True])
-    """
+    """BAD words were replaced or deleted, BAD gaps had words inserted, in a cheapest edit (no shifts)."""
     left_ids, right = common_ids(target, post_edit)
     words = np.ones(len(left_ids), np.bool_)
     gaps = np.zeros(len(left_ids) + len(target), np.bool_)
@@ -73,7 +56,7 @@ def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
 
 
 def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
-    """Mean number of post-edit words inserted in a BAD gap (`post_edit_labels`). 1.0 if no gap is BAD.
+    """Mean number of post-edit words inserted in a BAD gap (`post_edit_labels`); 1.0 without BAD gaps.
 
     >>> inserted_per_gap(Tokens.from_lists([["a"], ["b"]]), Tokens.from_lists([["a", "x", "y"], ["z", "b"]]))
     1.5
@@ -85,8 +68,9 @@ def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
 
 
 def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
-    """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE). Raises
-    InputError, with the number of the segment, for another number of tags or other tags.
+    """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE).
+
+    Raises InputError, with the number of the segment, for another number of tags or other tags.
     """
     rows = [
         _bad_tags(line, length, 2 * length + 1, f"word_tags, segment {i}", "target", "labels: post_edit")
@@ -97,9 +81,7 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
-    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE). Raises InputError, with the
-    number of the segment, for another number of tags or other tags.
-    """
+    """Labels (n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE); raises as `tag_labels`."""
     rows = [
         _bad_tags(line, length, length, f"source_tags, segment {i}", "source", "other labels")
         for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1)
@@ -122,21 +104,16 @@ def _bad_tags(line: str, length: int, expected: int, location: str, side: str, i
 
 
 def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
-    """Labels for learning: `word_probabilities` of words and gaps, else their tags. A model may have given
-    the probabilities.
-    """
+    """Labels for learning: `word_probabilities` of words and gaps, else their tags."""
     if PROBABILITIES in labels:
         return tag_probabilities(labels[PROBABILITIES], target)
     return tag_labels(labels["word_tags"], target)
 
 
 def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:
-    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens. Raises InputError, with
-    the number of the segment, for another number of them, or what is no probability.
+    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens.
 
-    >>> one = tag_probabilities(["0.1 0.7 0.25"], Tokens.from_lists([["a"]]))
-    >>> one.words.tolist(), one.gaps.tolist()
-    ([0.7], [0.1, 0.25])
+    Raises InputError, with the number of the segment, for another number of them, or other values.
     """
     words, gaps = [np.empty(0)], [np.empty(0)]
     for i, (line, length) in enumerate(zip(lines, target.lengths.tolist(), strict=True), start=1):

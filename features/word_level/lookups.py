@@ -44,10 +44,8 @@ class TokenLinks:
 
     best       (n_target_tokens,) the most probable (without probabilities: the middle) linked source token,
                -1 for an unaligned word
-    fertility  (n_target_tokens,) links
-    source_fertility  (n_source_tokens,) links
-    links      all links
-    posterior  name -> (n_target_tokens,) posteriors, where the aligner gave the links
+    fertility  (n_target_tokens,) links; source_fertility (n_source_tokens,)
+    posterior  name -> (n_target_tokens,) posteriors, if the aligner gave the links
     """
 
     best: Longs
@@ -58,9 +56,7 @@ class TokenLinks:
 
 
 def given_links(segments: Segments) -> TokenLinks:
-    """From the column `alignment`. Raises InputError for what is no Pharaoh line or points outside its
-    segment.
-    """
+    """From the column `alignment`; raises InputError for invalid lines and links outside the segment."""
     links = Links.from_pharaoh(segments.require("alignment"), "alignment")
     links.check(segments.source_tokens.lengths, segments.target_tokens.lengths, "alignment")
     unknown = np.full(len(segments.target_tokens.ids), np.nan)
@@ -138,7 +134,7 @@ def link_columns(links: TokenLinks, segments: Segments) -> Columns:
 
 
 def spread_share(offsets: Longs) -> Floats:
-    """(n_tokens,) place of each token in its text, 0 (first) .. 1 (last); 0 if alone."""
+    """Place (n_tokens,) of each token in its text, 0 (first) .. 1 (last); 0 if alone."""
     lengths = spread(np.diff(offsets), offsets)
     return np.asarray(places(offsets) / np.maximum(lengths - 1, 1), np.float64)
 
@@ -433,12 +429,12 @@ _BEGINNING = 4  # letters: enough for most stems
 def agreement_columns(prefix: str, target: Tokens, translation: Tokens) -> Columns:
     """Every target word against another translation, letters alike; NaN if that is empty.
 
-    there         the other has the word
-    stem          it has a word that begins with the same letters
-    equal         the word stands opposite itself in a cheapest edit (no shifts)
-    inserted      words of the other that the edit inserts before the word
-    order         longest n-gram (up to 4) ending in the word that the other has
-    segment       share of words of the segment that the other has
+    there     the other has the word
+    stem      it has a word that begins with the same letters
+    equal     the word is opposite itself in a cheapest edit (no shifts)
+    inserted  words of the other that the edit inserts before the word
+    order     longest n-gram (up to 4) ending in the word that the other has
+    segment   share of words of the segment that the other has
     """
     left_ids, right_ids = common_ids(target.lower(), translation.lower())
     stems = tuple(common_ids(_beginnings(target), _beginnings(translation)))

@@ -29,12 +29,7 @@ from features.word_level.trees import TreeWalks, fit_trees, load_trees, tree_pro
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What a model sees of n tokens or gaps.
-
-    columns  (n, k) NaN if undefined
-    keys     name -> (n,) keys for target encodings
-    vectors  (n, d) vectors of the words
-    """
+    """Columns (n, k), keys for target encodings (n,) by name, and word vectors (n, d) of n tokens or gaps."""
 
     columns: NDArray[np.float32]
     keys: Mapping[str, Keys]
@@ -47,9 +42,7 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
-    """Mean of boosted trees and small networks, or trees alone if there are none. `trees` is LightGBM's text,
-    so that a copy scores alike.
-    """
+    """Mean of boosted trees (LightGBM's text) and small networks, or trees alone if there are none."""
 
     encodings: Mapping[str, Encoding]
     trees: str
@@ -68,9 +61,10 @@ class TokenModel:
         rate: float = 0.06,
         networks: int = 2,
     ) -> "TokenModel":
-        """Fits the model to (n_tokens,) `bad`: whether tokens are BAD, or how probably. `segment` is the
-        segment of each token, ascending; `leaves` and `rate` are those of the trees. Trees and networks learn
-        side by side.
+        """Fits the model to (n_tokens,) `bad`: whether tokens are BAD, or how probably.
+
+        segment       (n_tokens,) segment of each token, ascending
+        leaves, rate  of the trees
         """
         encodings = out_of_fold(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])

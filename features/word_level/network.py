@@ -21,9 +21,7 @@ Array = NDArray[Any]
 
 
 class State(NamedTuple):
-    """All p parameters in a row, their gradients, and their moments: (p,) each. The first `decaying` of them
-    decay.
-    """
+    """All p parameters, the first `decaying` of which decay, their gradients and moments: (p,) each."""
 
     values: Array
     gradients: Array
@@ -33,14 +31,7 @@ class State(NamedTuple):
 
 
 def initial_state(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
-    """The state before the first step, and views into it shaped like the parameters. The views are values and
-    gradients.
-
-    >>> state, (matrix, bias), _ = initial_state([np.ones((2, 2)), np.zeros(1)])
-    >>> matrix[0, 1] = 7
-    >>> state.values.tolist()
-    [1.0, 7.0, 1.0, 1.0, 0.0]
-    """
+    """The state before the first step, and views of values and gradients shaped like the parameters."""
     values = np.concatenate([parameter.reshape(-1) for parameter in parameters])
     gradients, first, second = (np.zeros_like(values) for _ in range(3))
     state = State(values, gradients, first, second, decaying)
@@ -54,11 +45,7 @@ def initial_state(parameters: Sequence[Array], decaying: int = 0) -> tuple[State
 
 
 def falling_rates(first: float, steps: int) -> NDArray[np.float64]:
-    """(steps,) rates that fall evenly to 0, with the correction of the bias of both moments.
-
-    >>> falling_rates(0.1, 2).round(4).tolist()
-    [0.0316, 0.0118]
-    """
+    """Rates (steps,) that fall evenly to 0, with the correction of the bias of both moments."""
     done = np.arange(steps)
     correction = np.sqrt(1 - 0.999 ** (done + 1)) / (1 - 0.9 ** (done + 1))
     return np.asarray(first * (1 - done / steps) * correction, np.float64)
@@ -69,7 +56,6 @@ def falling_rates(first: float, steps: int) -> NDArray[np.float64]:
 def step(state: State, rate: float, shrink: float) -> None:
     """Changes the parameters in place.
 
-    rate    with the correction of the bias
     shrink  share of themselves that decaying parameters lose (decoupled: Loshchilov and Hutter 2019)
     """
     kind = state.values.dtype.type
@@ -94,7 +80,7 @@ def rectify(units: Array, bias: Array) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def guess_errors(logits: Array, bias: float, bad: Array) -> None:
-    """(logistic(logit + bias) - bad) / n, in place. The gradient of the mean cross-entropy by each logit."""
+    """Replaces logits by the gradient (logistic(logit + bias) - bad) / n of the mean cross-entropy."""
     kind = logits.dtype.type
     for i in range(len(logits)):
         guess = kind(1) / (kind(1) + math.exp(-(logits[i] + bias)))
@@ -116,21 +102,14 @@ _LIMIT: Final = np.float32(4.0)  # standard deviations
 
 
 def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
-    """(k,) means and standard deviations of the defined values of (n, k) columns. Undefined is NaN. 0 and 1
-    for a column that is never defined, and deviation 1 for a constant one.
-
-    >>> [m.tolist() for m in moments(np.array([[1, np.nan], [3, np.nan]], np.float32))]
-    [[2.0, 0.0], [1.0, 1.0]]
-    """
+    """Means and standard deviations (k,) of defined values of columns (n, k); 0 and 1 if never defined."""
     mean, square = _moments(columns)
     deviation = np.sqrt(square).astype(np.float32)  # 0 also where it is too small for single precision
     return mean.astype(np.float32), np.where(deviation > 0, deviation, np.float32(1))
 
 
 def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
-    """(n, k + d) inputs: standardised (n, k) columns and (n, d) vectors. Columns are in standard deviations,
-    cut at 4; undefined values are 0.
-    """
+    """Inputs (n, k + d): standardised columns (cut at 4 deviations; undefined: 0) and vectors."""
     result = np.empty((len(columns), columns.shape[1] + vectors.shape[1]), np.float32)
     _scale(columns, mean, deviation, result)
     np.multiply(vectors, _VECTOR_SCALE, out=result[:, columns.shape[1] :])
@@ -175,10 +154,6 @@ _DECAY = 1e-4
 
 
 class Layers(NamedTuple):
-    """Parameters or gradients of hidden units and output. Weights (k, h) and bias (h,) of units; output (h,),
-    output_bias (1,).
-    """
-
     weights: Matrix
     bias: Matrix
     output: Matrix
@@ -187,9 +162,7 @@ class Layers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """ReLU units over standardised columns, and a logistic output. Columns are standardised by `mean` and
-    `deviation`; undefined ones are 0 then.
-    """
+    """ReLU units over standardised columns, and a logistic output; undefined columns are 0."""
 
     mean: Matrix
     deviation: Matrix
@@ -216,7 +189,7 @@ class Network:
         return cls(mean, deviation, *parameters)
 
     def probability(self, columns: Matrix, vectors: Matrix) -> Floats:
-        """(n,) P(BAD); a token's does not depend on the others."""
+        """P(BAD) (n,); a token's does not depend on the others."""
         inputs = standardised_inputs(columns, vectors, self.mean, self.deviation)
         hidden = np.maximum(row_products(inputs, self.weights) + self.bias, 0)
         logit = row_products(hidden, self.output[:, None])[:, 0] + self.output_bias

@@ -20,11 +20,7 @@ PLACES: Final[tuple[Kind, ...]] = ("word", "gap", "source")
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """P(BAD) of places of one kind in n segments.
-
-    bad      (t,) probabilities
-    offsets  (n + 1,) those of segment i are bad[offsets[i]:offsets[i + 1]]
-    """
+    """P(BAD) of places of one kind in n segments; those of segment i are bad[offsets[i]:offsets[i + 1]]."""
 
     bad: FloatArray
     offsets: Longs
@@ -37,8 +33,7 @@ class Places:
 
 
 def gathered(n: int, pieces: Sequence[tuple[NDArray[np.int64], Places]]) -> list[FloatArray | None]:
-    """(n,) probabilities of each of n segments, from pieces with some of them. None: no piece has the
-    segment.
+    """Probabilities (n,) of segments from pieces with some of them; None: no piece has the segment.
 
     >>> one = Places(np.array([0.1, 0.2, 0.3]), np.array([0, 1, 3]))
     >>> gathered(3, [(np.array([2, 0]), one)])
@@ -52,10 +47,7 @@ def gathered(n: int, pieces: Sequence[tuple[NDArray[np.int64], Places]]) -> list
 
 
 class WordLevelExtractor(FittedExtractor):
-    """A fitted extractor whose columns sum up what it says of the places of a segment.
-
-    judges  the kinds of places that it gives P(BAD) of
-    """
+    """A fitted extractor whose columns aggregate P(BAD) of the kinds of places that it `judges`."""
 
     judges: ClassVar[tuple[Kind, ...]]
 
@@ -65,28 +57,24 @@ class WordLevelExtractor(FittedExtractor):
 
     @abstractmethod
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
-        """P(BAD) of all places that it judges. Raises InputError if it was not fitted."""
+        """P(BAD) of all places that it judges; raises InputError if it was not fitted."""
 
     @abstractmethod
     def bad_places(
         self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]
     ) -> Mapping[Kind, Flags]:
-        """Which places are BAD by the labels that it learns from, fitted or not. Raises InputError for labels
-        that do not fit the segments.
-        """
+        """Which places are BAD by the labels, fitted or not; raises InputError for labels that do not fit."""
 
     @abstractmethod
     def columns_of(self, places: Mapping[Kind, Places]) -> FloatArray:
-        """(n_segments, n_features) what `extract` gives for the segments that have these places."""
+        """Columns (n_segments, n_features) of the segments that have these places, as by `extract`."""
 
     def extract(self, segments: Segments) -> FloatArray:
         return self.columns_of(self.places(segments))
 
 
 def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
-    """Kind of places -> which of the extractors judges it. Of several, the first that no other one sees more
-    than.
-    """
+    """Kind of places -> which extractor judges it: the first that reads most."""
     result: dict[Kind, int] = {}
     for kind in PLACES:
         of_kind = [

@@ -37,8 +37,6 @@ Product = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The tokens of n texts, none of them empty: inputs (n_tokens, k), offsets (n + 1,)."""
-
     inputs: NDArray[Any]
     offsets: Longs
 
@@ -68,9 +66,10 @@ class _Pass:
 
 @dataclass(frozen=True, eq=False)
 class PoolingNetwork:
-    """ReLU units of tokens, pooled per text; then ReLU units of the text; linear outcomes. Pooling is by
-    mean, and by attention (softmax over the text). The units of tokens also learn to classify BAD and OK
-    (logistic). Source: attention as in Bahdanau et al. 2015 without a query; word-level and sentence-level
+    """ReLU units of tokens, pooled per text; then ReLU units of the text; linear outcomes.
+
+    Pooling is by mean, and by attention (softmax over the text). The units of tokens also learn to classify
+    BAD and OK. Source: attention as in Bahdanau et al. 2015 without a query; word-level and sentence-level
     labels learned together as in Kim et al. 2017 (predictor-estimator), Kepler et al. 2019 (OpenKiwi).
     """
 
@@ -95,7 +94,7 @@ class PoolingNetwork:
             finite(name, self.parameters[name], -_LARGEST, _LARGEST)
 
     def outcomes(self, texts: Texts) -> NDArray[np.float64]:
-        """(n, m); a text's numbers do not depend on the batch."""
+        """Outcomes (n, m); a text's numbers do not depend on the batch."""
         if len(texts.offsets) == 1:
             return np.empty((0, len(self.parameters["outcome_bias"])))
         exact = {name: value.astype(np.float64) for name, value in self.parameters.items()}
@@ -137,15 +136,6 @@ Array = NDArray[Any]
 
 
 class Layers(NamedTuple):
-    """Parameters or gradients of a network. k inputs, t units of tokens, s units of texts, m outcomes.
-
-    token (k, t), token_bias (t,)  units of tokens
-    bad (t,), bad_bias (1,)        whether a token is BAD
-    attention (t,)
-    text (2 t, s), text_bias (s,)  units of texts
-    outcome (s, m), outcome_bias (m,)
-    """
-
     token: Array
     token_bias: Array
     bad: Array
@@ -158,13 +148,6 @@ class Layers(NamedTuple):
 
 
 class LabelledTexts(NamedTuple):
-    """n texts and what is learned of them.
-
-    inputs (n_tokens, k), offsets (n + 1,)
-    outcomes (n, m), weights (n,)  of texts
-    bad (n_tokens,)
-    """
-
     inputs: Array
     offsets: Longs
     outcomes: Array
@@ -179,12 +162,8 @@ def epoch(
 ) -> None:  # fmt: skip
     """Changes the parameters by batches of texts, one after the other, in place.
 
-    order          (n,) the texts; batch b has those of `order[batches[b] : batches[b + 1]]`
-    used_inputs    (b, k) the inputs of tokens that a batch sees, times `scale`: the others are left out, and
-                   these are larger for it (Srivastava et al. 2014)
-    rates          (b,)
-    decay          of the weights of tokens and of texts
-    layers, slopes views into `state`: parameters, gradients
+    order        (n,) the texts; batch b has those of `order[batches[b] : batches[b + 1]]`
+    used_inputs  (b, k) inputs of tokens used by a batch, times `scale`: dropout (Srivastava et al. 2014)
     """
     kind = texts.inputs.dtype.type
     for b in range(len(rates)):
@@ -226,9 +205,7 @@ def _batch(texts: LabelledTexts, rows: Longs, columns: Longs) -> LabelledTexts:
 
 @numba.njit(cache=True, nogil=True)
 def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay: float) -> None:
-    """Writes the gradients of the loss of a batch into `slopes`. The loss is half the mean squared error of
-    outcomes, the mean cross-entropy of tokens, and the penalty of `text`.
-    """
+    """Writes the gradients of half the squared error, the tokens' cross-entropy and `text`'s penalty."""
     kind, n = batch.inputs.dtype.type, len(batch.outcomes)
     hidden = np.dot(batch.inputs, layers.token)
     rectify(hidden, layers.token_bias)
@@ -324,9 +301,10 @@ def fit_network(
     dropout: float = 0.4,
     beginning: Parameters | None = None,
 ) -> PoolingNetwork:
-    """Fits a network by Adam on squared errors and cross-entropy. The rate falls to 0; a step leaves out the
-    share `dropout` of the inputs of tokens. Initial parameters are `beginning`, else small random numbers.
-    The interpreter is free meanwhile: networks learn side by side in threads.
+    """Fits a network by Adam on squared errors and cross-entropy, with a rate that falls to 0.
+
+    dropout    share of the inputs of tokens that a step leaves out
+    beginning  initial parameters; None: small random numbers
     """
     rng = np.random.default_rng(seed)
     parameters = random_beginning(rng, texts.inputs.shape[1], learned.outcomes.shape[1])
@@ -368,9 +346,9 @@ _EPOCHS = 6
 
 @dataclass(frozen=True, eq=False)
 class SyntheticExamples:
-    """The tokens of one side of n translations that nobody has labelled.
+    """The tokens of one side of n unlabelled translations.
 
-    names, columns  (n_tokens, k) what is seen of them; NaN: undefined
+    names, columns  (n_tokens, k) NaN: undefined
     bad             (n_tokens,)
     offsets         (n + 1,)
     rate            (n,) of BAD words and gaps; NaN for a translation without words
@@ -385,10 +363,6 @@ class SyntheticExamples:
 
 @dataclass(frozen=True, eq=False)
 class Beginnings:
-    """Networks of some columns; their one outcome is the standardised rate of BAD tokens. Tokens are words
-    and gaps.
-    """
-
     columns: tuple[str, ...]
     networks: tuple[PoolingNetwork, ...]
 
@@ -411,8 +385,6 @@ class Beginnings:
 
         outcomes  (n, m) of the task, the last of them the rate of BAD words and gaps; the others begin as it,
                   times their correlation with it
-
-        Inputs that were not there in teaching weigh nothing yet.
         """
         along = _correlations(outcomes)
         return tuple(self._widened(network, names, width, along) for network in self.networks)
@@ -441,7 +413,7 @@ class Beginnings:
 
 
 def standardised(values: FloatArray) -> Matrix:
-    """Mean 0 and deviation 1; what is undefined (texts without words) becomes 0; constants too."""
+    """Mean 0 and deviation 1; undefined values and constants become 0."""
     deviation = float(np.nanstd(values))
     scaled = (values - np.nanmean(values)) / (deviation if deviation > 0 else 1.0)
     return np.nan_to_num(scaled).astype(np.float32)

@@ -1,7 +1,4 @@
-"""Synthetic examples: words of our own translations, BAD if the reference differs.
-
-Gaps are labelled, too.
-"""
+"""Synthetic examples: words and gaps of our own translations, BAD if the reference differs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -46,10 +43,7 @@ class Examples:
 
 
 def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progress) -> Examples:
-    """Columns and labels of the tokens of our translations of the sources. Labels are those of
-    `post_edit_labels`, case-insensitive, with the reference as post-edit; those of source tokens follow them
-    over the links.
-    """
+    """Columns and labels (`post_edit_labels` by the reference) of the tokens of our translations."""
     firsts = range(0, len(pairs), _CHUNK)
     parts = [pairs.take(np.arange(first, min(first + _CHUNK, len(pairs)))) for first in firsts]
     described = []
@@ -77,13 +71,10 @@ def selected_columns(
 
 
 def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that mean the same in anybody's translations. Places and lengths do not: how mistakes of
-    ours depend on them says little of other systems' mistakes.
+    """The columns that mean the same in anybody's translations: places and lengths do not.
 
     >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital", "place"))
     ('lm', 'backward')
-    >>> shared_columns(("target_place", "target_decoder_equal", "target_lm"))  # seen from a source word
-    ('target_lm',)
     """
     places = {*PLACES, *(f"target_{name}" for name in PLACES)}
     return tuple(n for n in names if n not in places and not any(other in n for other in _OTHER))

@@ -85,7 +85,6 @@ class TokenResources:
 
     @property
     def decodes(self) -> bool:
-        """Whether words are compared with what our own decoder makes of the source."""
         return True
 
 
@@ -138,7 +137,7 @@ class TokenTable:
         )
 
     def beside_gaps(self, words: Columns) -> Columns:
-        """Columns of words as columns `left_NAME` and `right_NAME` of gaps. NaN where no word stands."""
+        """Columns of words as columns `left_NAME` and `right_NAME` of gaps; NaN without a word."""
         gaps: Columns = {}
         for name, values in words.items():
             sides = gap_sides(np.asarray(values, np.float64), self.offsets, np.nan)
@@ -163,8 +162,9 @@ class TokenTable:
 def describe(
     segments: Segments, resources: TokenResources, use: frozenset[str], *, decoder: bool = True
 ) -> TokenTable:
-    """The table of a batch; `use` names the optional columns of Segments that are read. `decoder`: with the
-    columns of agreement with our own decoder. All cores work on it.
+    """The table of a batch, on all cores; `use` names the optional columns of Segments that are read.
+
+    decoder  whether to add the columns of agreement with our own decoder
     """
     pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
     parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
@@ -244,9 +244,7 @@ _Key = tuple[str, ...]
 
 @dataclass(eq=False)
 class TokenMemory:
-    """Tables by the text they are computed from; forgets everything when it is full. Of several threads one
-    computes, and the others wait for what it finds.
-    """
+    """Tables by the text they are computed from, cleared when full; one thread computes, others wait."""
 
     _tables: list[TokenTable] = field(default_factory=list)
     _places: dict[_Key, tuple[int, int]] = field(default_factory=dict)  # the table, and the row in it
@@ -309,10 +307,7 @@ _memories_lock = Lock()
 
 
 def remembered(resources: TokenResources, segments: Segments, use: frozenset[str]) -> TokenTable:
-    """`resources.described(segments, use)`; only segments new to the resources are computed. All families
-    that describe words by the same method, with the very same resources in memory, share what they find;
-    tables are freed with the first of the resources.
-    """
+    """`resources.described(segments, use)`, cached: only new segments are computed."""
     return _memory_of(resources).table(segments, use, lambda new: resources.described(new, use))
 
 

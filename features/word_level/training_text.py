@@ -60,7 +60,6 @@ class ContextCounts:
 
     @classmethod
     def fit(cls, contexts: Keys, words: Keys, part: Parts) -> "ContextCounts":
-        """(n,) tokens of the text, and the part of the training segments they belong to."""
         events, first, index = np.unique(paired(contexts, words), return_index=True, return_inverse=True)
         occurrences = _outside(index, part, len(events))
         distinct, of_event = np.unique(contexts[first], return_inverse=True)
@@ -73,10 +72,10 @@ class ContextCounts:
         return cls(distinct, times, highest, events, occurrences)
 
     def columns(self, contexts: Keys, words: Keys, part: Parts | None = None) -> Floats:
-        """(n, 3) scores of words in contexts. log of 1 + times the context was seen; share of the word in it;
-        share of the best word less that.
+        """Scores (n, 3) of words in contexts, without the text's own `part`.
 
-        part  (n,) of tokens of the training segments, whose own part counts for nothing
+        They are log of 1 + times the context was seen, share of the word in it, share of the best word less
+        that.
         """
         column = np.zeros(len(contexts), np.int64) if part is None else part + 1
         there, known = places(self.contexts, contexts)
@@ -131,11 +130,9 @@ _FOLDER: Final = "text"
 
 @dataclass(frozen=True, eq=False)
 class TrainingText:
-    """Counts of words in their contexts, in translations of the training segments. A context is made of a
-    word's neighbours, its source word and the neighbours of that; see `contexts`. While learning, a segment
-    is looked up in the texts of the other parts of the training segments: never in its own.
+    """Counts of words in contexts (`contexts`) of translations of the training segments.
 
-    counts  context -> its words
+    While learning, a segment is looked up in the texts of the other parts of the training segments.
     """
 
     counts: Mapping[str, ContextCounts]
@@ -172,9 +169,6 @@ class TrainingText:
 
 
 def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> TokenTable:
-    """The table with the text's columns of its words and gaps. `is_training`: the text belongs to these very
-    segments.
-    """
     n = len(table.offsets) - 1
     part = part_of(row_index(table.offsets), n) if is_training else None
     gap_part = part_of(row_index(table.gap_offsets), n) if is_training else None
@@ -184,11 +178,7 @@ def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> To
 
 
 def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
-    """name -> (n_tokens,) keys of each word's neighbours, and of the source words that it translates.
-
-    keys  `before` and `after`: its neighbours; `source`: the word it is aligned with; `source_before`,
-          `source_after`: that with its neighbours in the source
-    """
+    """name -> (n_tokens,) keys of each word's neighbours, its source word and that word's neighbours."""
     before, after, source = keys["before"], keys["after"], keys["source"]
     around = paired(before, after)
     return {
@@ -281,8 +271,9 @@ _PREDICTORS: Final = "text_predictor"
 
 @dataclass(frozen=True, eq=False)
 class TextPredictor:
-    """Two predictors, each learned from the texts of one half of the training segments. A training segment is
-    predicted by that of the other half; a new one has the mean of both.
+    """Two predictors, each learned from one half of the training segments, and applied to the other half.
+
+    A new segment has the mean of both.
     """
 
     predictors: tuple[Predictor, ...]
@@ -306,7 +297,6 @@ class TextPredictor:
     def extended(
         self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
     ) -> TokenTable:
-        """The table with the predictions of its words; `is_training`: these are the segments learned from."""
         if is_training:
             values = self._training_predictions(segments, aligner)
         else:
@@ -364,7 +354,7 @@ def load_used(path: Path) -> frozenset[str]:
 class Extras:
     """Settings of an extension.
 
-    texts    labels that hold translations, which words are looked up in
+    texts    labels that hold translations, in which words are looked up
     predict  whether networks learn from them, too
     triples  whether words have keys of three words for target encodings
     """
@@ -401,7 +391,7 @@ class Extension:
     def extended(
         self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
     ) -> TokenTable:
-        """The table with more; `is_training`: these are the segments that were learned from."""
+        """The table with more columns; `is_training`: the segments are those learned from."""
         if self.triples:
             keys = {**table.word_keys, **triple_keys(table.word_keys, table.offsets)}
             table = replace(table, word_keys=keys)

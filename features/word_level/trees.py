@@ -28,11 +28,10 @@ class TreeWalks:
 
     roots       (trees,) the first node of each tree
     depths      (trees,) splits above its deepest leaf
-    column      (nodes,) the feature that a node asks for
+    column      (nodes,) feature of the split
     threshold   (nodes,) rows with at most that go to the first child; +inf of leaves
     nan_second  (nodes,) whether a row without a value goes to the second child
     value       (nodes,) of leaves; 0 of others
-    width       features that a row has
     """
 
     roots: Ints
@@ -46,9 +45,7 @@ class TreeWalks:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """From LightGBM's text, which `check_trees` has seen. Raises Damaged for trees that are not walked
-        here: of another objective than P(BAD), with linear leaves, with zeros for missing values.
-        """
+        """From LightGBM's text, checked by `check_trees`; raises Damaged for trees of other kinds."""
         head, *parts = text.partition("\nend of trees\n")[0].split("\nTree=")
         if dict(_entries(head)).get("objective") not in _OBJECTIVES or "average_output" in head.split("\n"):
             raise Damaged(f"the trees' objective is not {' or '.join(map(repr, _OBJECTIVES))}")
@@ -71,7 +68,7 @@ class TreeWalks:
         )
 
     def sums(self, rows: Matrix) -> Floats:
-        """(n,) sums of the leaves that each of the (n, width) rows comes to, NaN without a value."""
+        """Sums (n,) of the leaves of each of the (n, width) rows, NaN without a value."""
         if rows.dtype != np.float32 or rows.shape[1:] != (self.width,):
             raise ValueError(f"rows of {self.width} single-precision numbers are needed")
         result = np.zeros(len(rows))
@@ -185,7 +182,7 @@ def fit_trees(
 
 
 def load_trees(text: str) -> TreeWalks:
-    """From LightGBM's text. Raises InputError if it is none of `fit_trees`."""
+    """From LightGBM's text; raises InputError if it is none of `fit_trees`."""
     try:
         return TreeWalks.from_text(text)
     except (Damaged, KeyError, ValueError, IndexError) as error:

@@ -100,10 +100,8 @@ class SourceTable:
 
     names, columns  (n_tokens, k) NaN: undefined
     keys            name -> (n_tokens,) keys for target encodings
-    rows            (n_tokens, 4) rows of word vectors: the word, the one before, the one after (source), the
-                    linked one (target)
-    links           (n_links,) ends of the links, numbered through the batch: source token, target token; None
-                    for a table put together of several
+    rows            (n_tokens, 4) rows of word vectors: the word, its neighbours, the linked target word
+    links           (n_links,) source token, target token, numbered through the batch; or None
     offsets         (n + 1,) tokens
     """
 
@@ -128,9 +126,7 @@ class SourceTable:
 def describe_sources(
     segments: Segments, links: TokenLinks, target: TokenTable, resources: TokenResources
 ) -> SourceTable:
-    """The source table of a batch; `target` is the table of its target tokens. Its columns are seen through
-    links.
-    """
+    """The source table of a batch, seen through links from the table of its target tokens."""
     source = segments.source_tokens
     ends = link_ends(links, segments)
     best = linked_target(links, *ends, len(source.ids))
@@ -177,9 +173,6 @@ def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys
 
 
 def linked_target(links: TokenLinks, source: Longs, target: Longs, size: int) -> Longs:
-    """(n_source_tokens,) most probable linked target token; -1: none. Tokens are numbered through the
-    batch.
-    """
     mutual = links.best[target] == source
     score = mutual + np.nan_to_num(links.posterior["posterior"][target])
     order = np.lexsort((score, source))
@@ -189,12 +182,10 @@ def linked_target(links: TokenLinks, source: Longs, target: Longs, size: int) ->
 
 
 def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
-    """(n_source_tokens,) BAD if a linked target token is BAD. Probabilities are those of the most probable of
-    them. A token without links is OK: so are 87 % (en-de) and 66 % (ro-en) of those in the source tags of
-    MLQE-PE dev.
+    """BAD (n_source_tokens,) if a linked target token is BAD, or the highest probability of them.
 
-    >>> projected(np.array([True, False]), (np.array([0, 0, 1]), np.array([0, 1, 1])), 3).tolist()
-    [True, False, False]
+    A token without links is OK: so are 87 % (en-de) and 66 % (ro-en) of those in the source tags of MLQE-PE
+    dev.
     """
     source, target = links
     result: NDArray[Any] = np.zeros(size, bad.dtype)
@@ -257,7 +248,7 @@ def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
 
 
 def link_ends(links: TokenLinks, segments: Segments) -> tuple[Longs, Longs]:
-    """(n_links,) the two tokens of every link, numbered through the batch."""
+    """Both tokens (n_links,) of every link, numbered through the batch."""
     source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
     segment = row_index(links.links.offsets)
     return (
@@ -271,9 +262,7 @@ LABELS = ("post_edit", "word_tags", "source_tags")
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The tokens of one side of n segments: inputs of a model, column names, offsets. Offsets are (n +
-    1,).
-    """
+    """The tokens of one side of n segments: inputs of a model, column names, offsets (n + 1,)."""
 
     inputs: Inputs
     offsets: Longs
@@ -286,9 +275,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both sides, and the links between them, unless rows were looked up apart. A link is (source token,
-    target token), numbered through the batch.
-    """
+    """Both sides, and links (source token, target token) numbered through the batch, if known."""
 
     source: Side
     target: Side
@@ -297,9 +284,10 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class TwoSides(Knowing, ResourceLookup):
-    """Resources, and the tokens of both sides seen with them. Log-probabilities of the decoder, second
-    translations and annotations are used if the training segments have them, and are then required in
-    scoring.
+    """Resources, and the tokens of both sides seen with them.
+
+    Log-probabilities of the decoder, second translations and annotations are used if the training segments
+    have them, and are then required in scoring.
     """
 
     name: ClassVar[str]  # of the family
@@ -421,9 +409,7 @@ _BATCH = 500  # texts scored at a time: memory stays small
 
 @dataclass(frozen=True, eq=False)
 class TextModel:
-    """Mean of networks over columns, target encodings and word vectors of the tokens. Columns are
-    standardised.
-    """
+    """Mean of networks over standardised columns, target encodings and word vectors of the tokens."""
 
     encodings: Mapping[str, Encoding]
     mean: Matrix
@@ -444,9 +430,9 @@ class TextModel:
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """Fits networks to labels `bad` (n_tokens,), outcomes (n, m) and weights (n,). `bad` is whether
-        tokens are BAD, or how probably. Texts without tokens are passed over. Networks begin at `beginnings`
-        in turn, if there are any.
+        """Fits networks to labels or probabilities `bad` (n_tokens,), outcomes (n, m) and weights (n,).
+
+        Texts without tokens are ignored. Networks begin at `beginnings` in turn, if there are any.
         """
         columns = _columns(side.inputs, out_of_fold(side.inputs.keys, bad, side.segment))
         mean, deviation = moments(columns)
