@@ -25,8 +25,6 @@ _OWN = "UPC at WMT12, section 2.1, word by word"
 
 @dataclass(frozen=True)
 class Compared:
-    """Scores of a batch of texts by a model of human text and one of machine translations."""
-
     tokens: Tokens
     human: LMScores
     machine: LMScores

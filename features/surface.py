@@ -243,6 +243,11 @@ def has_digit(token: str) -> bool:
 
 
 def counted(noun: str, side: Side) -> str:
+    """A count in the words of translators.
+
+    >>> counted("full stops", "target")
+    'full stops in the translation {}'
+    """
     return f"{noun.replace('token', 'word')} in the {TEXTS[side]} {VALUE}"
 
 

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """The distinct of some integers (n,), in ascending order."""
+    """The distinct of some integers (n,), in ascending order.
+
+    >>> distinct(np.array([3, 1, 3, 2])).tolist(), distinct(np.empty(0, np.int64)).tolist()
+    ([1, 2, 3], [])
+    """
     ordered = np.sort(values, axis=None)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

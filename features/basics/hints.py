@@ -183,6 +183,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     >>> twice("a", n="3")
     Traceback (most recent call last):
     features.basics.errors.InputError: twice: `n` must be a whole number, but got '3'
+    >>> twice("a", times=3)
+    Traceback (most recent call last):
+    features.basics.errors.InputError: twice: unknown argument 'times'; known: text, n
 
     It raises InputError for an unknown name, and for a value of another type, with names of parameters.
     """

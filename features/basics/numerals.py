@@ -41,6 +41,8 @@ def is_finite(text: str) -> bool:
 def integer(text: str) -> int:
     """Number by `int`, of ASCII digits without underscores; else, or with thousands of digits, ValueError.
 
+    >>> integer("-7")
+    -7
     >>> integer("\u0663")
     Traceback (most recent call last):
     ValueError: not a whole number: '\u0663'

@@ -30,7 +30,11 @@ def installed() -> dict[str, str]:
 
 
 def install(extra: str) -> str:
-    """The command that installs an extra, such as `pip install 'mtqe[spark]'`."""
+    """The command that installs an extra, such as `pip install 'mtqe[spark]'`.
+
+    >>> install("spark")
+    "pip install 'mtqe[spark]'"
+    """
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 

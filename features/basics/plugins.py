@@ -22,7 +22,6 @@ _OWN = "mtqe"
 
 
 def is_foreign(name: object) -> bool:
-    """Whether a name belongs to another distribution."""
     return isinstance(name, str) and SEPARATOR in name
 
 
@@ -59,7 +58,6 @@ def package_of(entry: "EntryPoint") -> str:
 
 
 def not_installed(noun: str, entry: "EntryPoint") -> InputError:
-    """The error for a name whose plugin package was removed."""
     return InputError(
         f"the {noun} '{entry.name}' is part of the package {package_of(entry)}, which is not installed",
         remedy=f"pip install --force-reinstall {_OWN}",
@@ -106,7 +104,6 @@ def versions_of(names: Iterable[str]) -> dict[str, str]:
 
 
 def kinds_in(value: Any) -> Iterator[str]:
-    """The kinds that settings name, at any depth."""
     if isinstance(value, Mapping):
         yield from (kind for key, kind in value.items() if key == "kind" and isinstance(kind, str))
         value = list(value.values())

@@ -14,8 +14,6 @@ def silent(stage: str, count: int, total: int | None) -> None:
 
 
 def prefixed(progress: Progress, prefix: str) -> Progress:
-    """The same report, with a prefix before every stage."""
-
     def report(stage: str, count: int, total: int | None, /) -> None:
         progress(f"{prefix}: {stage}", count, total)
 

@@ -9,12 +9,20 @@ Longs = NDArray[np.int64]
 
 
 def offsets_of(lengths: Any) -> Longs:
-    """Offsets (n + 1,) of n texts with the given lengths."""
+    """Offsets (n + 1,) of n texts with the given lengths.
+
+    >>> offsets_of([2, 0, 1]).tolist()
+    [0, 2, 2, 3]
+    """
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
 def row_index(offsets: Longs) -> Longs:
-    """The text of every item."""
+    """The text of every item.
+
+    >>> row_index(np.array([0, 2, 2, 3])).tolist()
+    [0, 0, 2]
+    """
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 

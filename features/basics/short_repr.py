@@ -10,14 +10,22 @@ _VALUE = 60  # characters of a value
 
 
 def short_repr(kind: C) -> C:
-    """A decorator for a dataclass, above `@dataclass`: its `repr` is short."""
+    """A decorator for a dataclass, above `@dataclass`: its `repr` is short.
+
+    >>> @short_repr
+    ... @dataclasses.dataclass
+    ... class Texts: lines: list[str]; language: str
+    >>> Texts(["a", "b", "c"], "en")
+    Texts
+      lines     3 entries
+      language  'en'
+    """
     changed: Any = kind
     changed.__repr__ = _short
     return kind
 
 
 def fields_of(value: Any) -> list[tuple[str, str]]:
-    """Name and shown value of every public field of a dataclass that is not None."""
     names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
     known = [(name, getattr(value, name)) for name in names]
     return [(name, in_short(one)) for name, one in known if one is not None]

@@ -58,7 +58,6 @@ def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> It
 
 
 def apply_to_each(function: Callable[..., object], *columns: Sequence[Any]) -> None:
-    """`side_by_side` for what the function does, not what it returns."""
     deque(side_by_side(function, *columns), maxlen=0)
 
 

@@ -45,8 +45,6 @@ class MatchedSide:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What a phrase table says of n texts and their translations, at the level of its words."""
-
     table: PhraseTable
     source: Tokens
     target: Tokens

@@ -78,7 +78,6 @@ def leaving_out(names: Collection[str]) -> Iterator[None]:
 
 
 def wanted(names: Iterable[str]) -> bool:
-    """Whether any feature with the given names is to be computed."""
     left_out = _OMITTED.get()
     return not left_out or any(name not in left_out for name in names)
 

@@ -195,7 +195,6 @@ def resources_in(instance: Any) -> list[Resource]:
 
 
 def type_errors(value: Any, hint: Any, name: str, location: str) -> Iterator[InputError]:
-    """Mistakes in the type or range of a setting."""
     for place, label in mistakes(value, hint, name):
         yield InputError(f"'{place}' {label}", location=location)
 

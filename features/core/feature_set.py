@@ -136,7 +136,6 @@ def _right(config: Mapping[str, Any]) -> Configured:
 
 
 def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
-    """All mistakes in the settings of one extractor: names, types, ranges, missing entries."""
     try:
         extractor = configured(config)
     except InputError as error:
@@ -365,7 +364,6 @@ def _members(name: str, excluded: list[str]) -> list[dict[str, Any]]:
 
 
 def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> str:
-    """Identifies one extractor: kind, parameters, columns, resources."""
     resources = [resource.fingerprint for resource in resources_in(extractor)]
     settings = sorted((k, repr(v)) for k, v in config.items() if k != "only")
     return digest(settings, extractor.feature_names, resources, extractor.content_fingerprint())

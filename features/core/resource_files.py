@@ -39,7 +39,6 @@ class Recorded(dict[str, Any]):
 
 
 def save_fields(path: Path, thing: Any) -> None:
-    """Writes the fields of a dataclass into the directory `path`."""
     meta, arrays = dict[str, Any](), dict[str, NDArray[Any]]()
     _write(path, thing, meta, arrays)
     save_arrays(path, meta, **arrays)
@@ -64,7 +63,6 @@ def _write(path: Path, thing: Any, meta: dict[str, Any], arrays: dict[str, NDArr
 
 
 def load_fields(path: Path, kind: type[T]) -> T:
-    """Loads a dataclass that `save_fields` wrote."""
     return _read(path, kind, *load_arrays(path))
 
 

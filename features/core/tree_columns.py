@@ -96,14 +96,12 @@ def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> "pd.DataFrame
 
 
 def tree_names(table: "pd.DataFrame") -> list[str]:
-    """The columns of a feature table that hold trees, in order."""
     from pandas.api.types import is_object_dtype
 
     return [str(name) for name, kind in table.dtypes.items() if is_object_dtype(kind)]
 
 
 def without_trees(table: "pd.DataFrame") -> "pd.DataFrame":
-    """The features of a table alone; the table itself if it has no trees."""
     trees = tree_names(table)
     return table.drop(columns=trees) if trees else table
 

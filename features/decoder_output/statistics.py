@@ -24,7 +24,6 @@ def deviation(values: FloatArray, offsets: Longs) -> FloatArray:
 
 
 def ascending(values: FloatArray, offsets: Longs) -> FloatArray:
-    """Values (n_tokens,) of each text in rising order."""
     text = row_index(offsets)
     return np.asarray(values[np.lexsort((values, text))])
 

@@ -93,7 +93,6 @@ class DecoderTokens:
 
     @cached_property
     def word_log_probability(self) -> FloatArray:
-        """Sums (n_words,) over the subwords of each word."""
         return segment_sum(self.log_probability, self.word_offsets)
 
     def token_index(self, tokens: Tokens) -> Longs:
@@ -180,13 +179,11 @@ class SubwordMeans:
         return decoder.log_probability - self._expected(decoder, leave_one_out)
 
     def log_counts(self, decoder: DecoderTokens) -> FloatArray:
-        """Natural logarithm (n_subwords,) of 1 + training occurrences of the type."""
         _, counts = self._type_statistics(decoder)
         return np.log1p(counts)
 
     @cached_property
     def mean(self) -> float:
-        """Mean over all training subwords; 0 without any."""
         total = float(self.counts.sum())
         return float(self.sums.sum()) / total if total else 0.0
 

@@ -32,7 +32,6 @@ def matched_ngrams(
 
 
 def ngram_counts(lengths: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-    """Number (n, order) of n-grams in texts of the given lengths."""
     counts: NDArray[np.int64] = np.maximum(lengths[:, None] - np.arange(order), 0)
     return counts
 

@@ -54,7 +54,11 @@ def encoder_path(model: str | Path) -> Path:
 
 
 def is_path(model: str | Path) -> bool:
-    """Whether a model is given as a path, with a `/`."""
+    """Whether a model is given as a path, with a `/`.
+
+    >>> is_path("labse"), is_path("./labse"), is_path(Path("labse"))
+    (False, True, True)
+    """
     return isinstance(model, Path) or "/" in model
 
 
@@ -245,7 +249,6 @@ _SHARED: WeakValueDictionary[tuple[Path, str, int], WordStates] = WeakValueDicti
 
 
 def word_states(folder: Path, prompt: str | None, threads: int) -> WordStates:
-    """The states by the encoder in a folder, shared; raises as `EncoderFolder.load`."""
     place = EncoderFolder(folder)
     key = folder.resolve(), place.prompt if prompt is None else prompt, threads
     states = _SHARED.get(key)

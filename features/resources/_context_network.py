@@ -64,7 +64,6 @@ def _rate(completed: int, steps: int) -> float:
 
 
 def inputs_of(target: Singles, source: Singles, contexts: Ints, target_slots: int) -> Singles:
-    """Vectors (n, slots * d) of the words of each context, one after the other."""
     left, right = target[contexts[:, :target_slots]], source[contexts[:, target_slots:]]
     return np.concatenate([left, right], axis=1).reshape(len(contexts), -1)
 

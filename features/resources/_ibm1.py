@@ -32,7 +32,6 @@ class SparseTable(NamedTuple):
     values: Floats
 
     def pruned(self, minimum: float) -> "SparseTable":
-        """Without the entries below `minimum`; what is left is not renormalised."""
         kept = self.values >= minimum
         before = offsets_of(kept)
         return SparseTable(before[self.offsets], self.columns[kept], self.values[kept])

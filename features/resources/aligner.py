@@ -179,7 +179,6 @@ class Aligner(Resource):
         *,
         progress: Progress = silent,
     ) -> Links:
-        """Links of any segment pairs (see `Posteriors.links`), in batches of `batch` pairs."""
         encoded = self._encode(source, target)
         edges = [*range(0, len(source), batch), len(source)]
 

@@ -107,7 +107,6 @@ class Morphemes(Resource):
         return _traced(word, start)
 
     def units(self, tokens: Tokens) -> Tokens:
-        """The morphemes of every text, lower-cased, in order."""
         lowered = tokens.lower()
         return expanded(lowered, [self.segment(word) for word in lowered.types])
 
@@ -123,7 +122,6 @@ def frequent_words(tokens: Tokens, limit: int) -> list[str]:
 
 
 def expanded(tokens: Tokens, parts: Sequence[tuple[str, ...]]) -> Tokens:
-    """Texts whose tokens of type i are replaced by the tokens `parts[i]`."""
     index: dict[str, int] = {}
     flat = np.array([index.setdefault(part, len(index)) for group in parts for part in group], np.int32)
     sizes = np.array([len(group) for group in parts], np.int64)

@@ -224,8 +224,6 @@ _BLOCKS = 64  # of sentences, dealt out to the threads
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """The phrase pairs of one partition, in any order."""
-
     keys: Keys
     totals: Ints
     rows: Ints

@@ -67,6 +67,5 @@ class QuartileNgrams(NgramCounts):
 
 
 def literalness(pairs: ParallelCorpus, lexicon: Lexicon) -> FloatArray:
-    """Mean (n,) over target words of the log10 of their best translation probability."""
     scores = lexicon.score(pairs.source, pairs.target)
     return segment_mean(np.log10(scores.maximum), scores.offsets)

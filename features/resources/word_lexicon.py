@@ -129,7 +129,6 @@ class WordLexicon(Resource):
 
 
 def plain(tokens: Tokens) -> Tokens:
-    """Lower-cased, every token with a digit replaced by NUMBER."""
     return tokens.with_types(NUMBER if any(map(str.isdigit, t)) else t.lower() for t in tokens.types)
 
 

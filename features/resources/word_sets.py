@@ -35,7 +35,11 @@ class WordSets:
 
 
 def segments_with(tokens: Tokens) -> NDArray[np.int64]:
-    """(types,) the number of texts that have each word."""
+    """(types,) the number of texts that have each word.
+
+    >>> segments_with(Tokens.from_lists([["a", "b", "a"], ["a"]]))
+    array([2, 1])
+    """
     counts: NDArray[np.int64] = _count(np.asarray(tokens.ids), np.asarray(tokens.offsets), len(tokens.types))
     return counts
 

@@ -56,7 +56,14 @@ def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
 
 
 def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> float:
-    """The number in an array without axes; raises Damaged for another array, or as `finite`."""
+    """The number in an array without axes; raises Damaged for another array, or as `finite`.
+
+    >>> number("share", np.array(0.25), 0, 1)
+    0.25
+    >>> number("share", np.array(np.inf))
+    Traceback (most recent call last):
+    features.storage.damage.Damaged: `share` must hold numbers from -inf to inf, but has inf
+    """
     typed(name, array, np.float64)
     finite(name, array.reshape(1), low, high)
     return float(array)

@@ -242,7 +242,6 @@ def _take(stored: Any, places: Any, result: Any) -> None:
 
 
 def unpacked(stored: Stored, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-    """The numbers start:stop, unpacked."""
     stop = length(stored) if stop is None else stop
     if stored.dtype == np.uint16:
         codes, values = readable(stored)
@@ -267,7 +266,6 @@ def _unpack(stored: Any, start: int, result: Any) -> None:
 
 
 def decoded(stored: Stored) -> NDArray[np.float32]:
-    """All decimals, unpacked."""
     return np.asarray(unpacked(stored), np.float32)
 
 

@@ -395,7 +395,6 @@ def long_line(path: Path, number: int) -> InputError:
 
 
 def write_words(path: Path, words: Iterable[str]) -> None:
-    """One word per line; no word holds a line feed."""
     path.write_text("".join(f"{word}\n" for word in words), "utf-8", newline="")
 
 

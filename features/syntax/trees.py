@@ -175,7 +175,6 @@ class Trees:
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
-        """Hashes (n,) of the trees."""
         names = [label.encode("utf-8", "surrogatepass") + b"\x00" for label in self.types]
         labels, bounds = self.labels.tolist(), self.offsets.tolist()
         keys = []
@@ -234,7 +233,6 @@ class Tree:
 
 
 def column(trees: Trees) -> NDArray[np.object_]:
-    """Trees (n,) of a batch one by one, as in a table."""
     values = np.empty(len(trees), object)
     for i in range(len(trees)):
         values[i] = Tree(trees, i)

@@ -190,7 +190,6 @@ class Annotated:
 
 
 def words_of(block: str, location: str, number: int) -> Iterator[list[str]]:
-    """The rows of the words of the block of segment `number`: ten columns each."""
     if block.lstrip().startswith("("):
         yield from _leaves(block)
         return
@@ -373,7 +372,6 @@ def word_class(word: str, part_of_speech: str) -> str:
 
 
 def word_class_tokens(words: Tokens, parts_of_speech: Tokens) -> Tokens:
-    """The texts with classes instead of words."""
     if words.offsets.tolist() != parts_of_speech.offsets.tolist():
         raise ValueError("every word must have one part of speech")
     pairs = words.ids.astype(np.int64) * max(len(parts_of_speech.types), 1) + parts_of_speech.ids

@@ -82,7 +82,6 @@ class Links:
 
     @classmethod
     def concatenate(cls, batches: Sequence["Links"]) -> "Links":
-        """The links of several batches, one batch after the other."""
         counts = np.concatenate([np.empty(0, np.int64), *(np.diff(batch.offsets) for batch in batches)])
         sides = (
             np.concatenate([np.empty(0, np.int32), *(getattr(batch, side) for batch in batches)])
@@ -95,6 +94,11 @@ class Links:
         return Links(offsets, self.source[index], self.target[index])
 
     def swapped(self) -> "Links":
+        """The same links with source and target exchanged.
+
+        >>> list(Links.from_pharaoh(["0-1 1-0 2-0", "0-3"]).swapped().pharaoh())
+        ['0-1 0-2 1-0', '3-0']
+        """
         order = np.lexsort((self.source, self.target, row_index(self.offsets)))
         return Links(self.offsets, self.target[order], self.source[order])
 

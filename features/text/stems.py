@@ -32,7 +32,11 @@ def stemmed(tokens: Tokens, language: str) -> Tokens:
 
 
 def stems(words: Iterable[str], language: str) -> list[str]:
-    """The stem of each word, as by `stemmed`."""
+    """The stem of each word, as `stemmed` has it.
+
+    >>> stems(["casas", "convierte"], "es"), stems(["sanasta"], "mt")
+    (['cas', 'conviert'], ['sanas'])
+    """
     return list(map(_stemmer(language), words))
 
 
@@ -79,7 +83,11 @@ def base_forms(words: Iterable[str], language: str) -> list[str]:
 
 
 def has_base_forms(language: str) -> bool:
-    """Whether `base_forms` knows a language."""
+    """Whether `base_forms` knows a language.
+
+    >>> has_base_forms("es"), has_base_forms("zh"), has_base_forms("gu")
+    (True, True, False)
+    """
     return without_blanks(language) or language in _languages()
 
 
@@ -103,5 +111,4 @@ def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
 
 
 def base_form_tokens(tokens: Tokens, language: str) -> Tokens:
-    """The same texts with every token replaced by its base form."""
     return tokens.with_types(base_forms(tokens.types, language))

@@ -68,7 +68,6 @@ class Tokens:
         return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]].tolist()]
 
     def lower(self) -> "Tokens":
-        """The same tokens lower-cased (computed once)."""
         return self._lower
 
     @cached_property

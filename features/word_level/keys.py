@@ -238,7 +238,6 @@ _NEIGHBOURHOODS: tuple[Layer, ...] = ("upos", "xpos")  # few enough tags for thr
 def annotation_keys(
     segments: Segments, links: TokenLinks, use: frozenset[str]
 ) -> tuple[dict[str, Keys], dict[str, Keys]]:
-    """Keys of words and of gaps for target encodings, of the sides annotated in `use`."""
     words: dict[str, Keys] = {}
     gaps: dict[str, Keys] = {}
     for layer in LAYERS:

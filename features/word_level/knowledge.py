@@ -28,8 +28,6 @@ from features.word_level.tokens import COLUMNS_VERSION, TokenResources, TokenTab
 
 @dataclass(frozen=True, eq=False)
 class DescribedSegments:
-    """Segments whose words are described; `aligner` links their words."""
-
     segments: Segments
     aligner: Aligner
     is_training: bool = False
@@ -165,7 +163,11 @@ class Knowing(TokenResources):
 
 
 def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
-    """Prefix of a family's columns: its name, and the kinds of knowledge in their order."""
+    """Prefix of a family's columns: its name, and the kinds of knowledge in their order.
+
+    >>> stem("word_quality", [])
+    'word_quality'
+    """
     return "_".join([name, *(item.kind for item in knowledge)])
 
 

@@ -104,7 +104,6 @@ def _bad_tags(line: str, length: int, expected: int, location: str, side: str, i
 
 
 def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
-    """Labels for learning: `word_probabilities` of words and gaps, else their tags."""
     if PROBABILITIES in labels:
         return tag_probabilities(labels[PROBABILITIES], target)
     return tag_labels(labels["word_tags"], target)

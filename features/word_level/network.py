@@ -224,7 +224,6 @@ def _epoch(
 
 @njit(cache=True, nogil=True)
 def batch_gradients(inputs: Matrix, bad: Matrix, layers: Layers, slopes: Layers) -> None:
-    """Into `slopes`: of the mean cross-entropy, and of the penalty of the weights of inputs."""
     kind = inputs.dtype.type
     hidden = np.dot(inputs, layers.weights)
     rectify(hidden, layers.bias)

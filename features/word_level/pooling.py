@@ -45,7 +45,6 @@ class Texts:
         return Texts(self.inputs[tokens], offsets)
 
     def places(self, rows: Longs) -> tuple[Longs, Longs]:
-        """Offsets of the requested texts on their own, and the numbers of their tokens here."""
         return rows_of(self.offsets, rows)
 
 
@@ -325,7 +324,6 @@ def fit_network(
 
 
 def random_beginning(rng: np.random.Generator, width: int, outcomes: int) -> Parameters:
-    """Parameters of a network of `width` inputs of tokens: small random numbers, biases of 0."""
     t, s = _TOKEN_UNITS, _TEXT_UNITS
     parameters = {
         "token": rng.normal(0, np.sqrt(2 / width), (width, t)),

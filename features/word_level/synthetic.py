@@ -75,6 +75,8 @@ def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 
     >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital", "place"))
     ('lm', 'backward')
+    >>> shared_columns(("target_place", "target_decoder_equal", "target_lm"))  # seen from a source word
+    ('target_lm',)
     """
     places = {*PLACES, *(f"target_{name}" for name in PLACES)}
     return tuple(n for n in names if n not in places and not any(other in n for other in _OTHER))

@@ -163,7 +163,6 @@ _SETTINGS: dict[str, Any] = {
 def fit_trees(
     features: Matrix, bad: Bad, rounds: int, seed: int, *, leaves: int = 31, rate: float = 0.06
 ) -> str:
-    """The model as LightGBM text: by the cross-entropy with tags, or with probabilities."""
     import lightgbm  # slow to import
 
     data = lightgbm.Dataset(

@@ -248,7 +248,6 @@ def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
 
 
 def link_ends(links: TokenLinks, segments: Segments) -> tuple[Longs, Longs]:
-    """Both tokens (n_links,) of every link, numbered through the batch."""
     source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
     segment = row_index(links.links.offsets)
     return (

@@ -52,7 +52,6 @@ def least_cost_ranks(preferences: FloatArray) -> IntArray:
 
 
 def cost_of(order: IntArray, preferences: FloatArray) -> float:
-    """The total weight of the (k, k) preferences that an order violates."""
     return float(np.tril(preferences[np.ix_(order, order)], -1).sum())
 
 

@@ -71,7 +71,6 @@ class NaiveBayes:
         return cls(data.vocabulary, data.edges, *counts, quartiles), np.array(grid, np.float64)[best]
 
     def confidences(self, words: Tokens, evidence: FloatArray, smoothing: FloatArray) -> FloatArray:
-        """P(right | word, evidence) (criteria, n)."""
         binned = _binned(evidence, self.edges)
         return _confidences(words.ids_in(self.words), binned, self.occurrences, self.evidence, smoothing)
 

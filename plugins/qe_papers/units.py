@@ -20,7 +20,6 @@ class Modelled:
 
     @property
     def log10(self) -> FloatArray:
-        """log10 probability (n,), end included."""
         total = segment_sum(self.scores.log10, self.scores.offsets)
         return np.where(self.units.lengths > 0, total, np.nan)
 
@@ -52,7 +51,6 @@ class Translated:
 
     @property
     def log10(self) -> FloatArray:
-        """log10 p(units | units of the other side) (n,)."""
         defined = (np.diff(self.direct.offsets) > 0) & (np.diff(self.inverse.offsets) > 0)
         return np.where(defined, self.direct.log10(), np.nan)
 

@@ -171,7 +171,6 @@ def parse_settings(task: str, arguments: Sequence[str]) -> dict[str, int]:
 
 
 def annotated(texts: Sequence[Sequence[str]], language: str, annotators: Sequence[Annotator]) -> Batch:
-    """Texts with the layers of all `annotators`, run in order."""
     batch = Batch(Tokens.from_lists(texts), language)
     for annotator in annotators:
         annotator.annotate(batch)

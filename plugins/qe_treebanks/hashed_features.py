@@ -150,7 +150,6 @@ def update(model: Linear, cells: Longs, right: int, guess: int, step: int) -> No
 
 @njit(cache=True, nogil=True)
 def best_of(cells: Longs, weights: Floats, candidates: Ids) -> int:
-    """The label with the highest sum of weights; ties go to the first."""
     best, top = int(candidates[0]), np.float32(-np.inf)
     if len(candidates) == 1:
         return best

@@ -105,7 +105,6 @@ def _in_order(sections: Sequence[TreebankSection]) -> list[tuple[str, TreebankSe
 
 
 def mistakes(experiment: Experiment) -> Iterator[str]:
-    """Yields errors in the treebanks of an experiment, one line each."""
     yield from projection_mistakes(experiment)
     for side, by in experiment.annotations.items():
         if not isinstance(by, str):

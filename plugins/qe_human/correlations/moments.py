@@ -16,8 +16,6 @@ _CONSTANT = 1e-20  # variances below this share of the mean square are rounding
 
 
 class MomentProblem(Problem):
-    """Pearson's or Spearman's correlation of the cells with a human score, by group; see `Pearson`."""
-
     def __init__(self, human: Human, defined: BoolArray, group: Group, ranks: bool) -> None:
         super().__init__(human)
         if human.scores is None:

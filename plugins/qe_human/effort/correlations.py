@@ -25,8 +25,6 @@ from qe.statistics.result import CountArray, check_samples, p_value, rounding
 
 @dataclass(frozen=True)
 class Association:
-    """A rank correlation with its bootstrap interval, two-sided p-value and number of observations."""
-
     rho: float
     ci: tuple[float, float]
     p: float
@@ -138,8 +136,6 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Draws:
-    """How intervals and p-values are drawn, and how p-values are corrected."""
-
     samples: int = 1000
     permutations: int = 10_000
     seed: int = 0

@@ -30,7 +30,6 @@ def overall(report: EffortReport) -> list[tuple[Correlation, ...]]:
 
 
 def strongest(correlations: Sequence[Correlation], count: int) -> list[Correlation]:
-    """The correlations of single word classes that differ most from 0."""
     known = [c for c in correlations if c.word_class != ALL and c.association.rho == c.association.rho]
     return sorted(known, key=lambda c: -abs(c.association.rho))[:count]
 
@@ -63,7 +62,6 @@ def correlations_table(report: EffortReport) -> Table:
 
 
 def strongest_table(name: str, correlations: Sequence[Correlation], count: int) -> Table:
-    """The strongest correlations by word class of one population."""
     rows = [
         (f"{c.word_class}, {category_title(c.category)}", correlation_cell(c))
         for c in strongest(correlations, count)
@@ -72,6 +70,5 @@ def strongest_table(name: str, correlations: Sequence[Correlation], count: int) 
 
 
 def correlation_cell(correlation: Correlation) -> NumberText:
-    """Spearman's rho with its interval, marked where it is significant after correction."""
     found = correlation.association
     return starred(estimate(found.rho, found.ci, 2), correlation.p_corrected, LEVEL)

@@ -202,7 +202,6 @@ def _range(report: EffortReport, pair: int) -> str:
 
 
 def correlation_forest(report: EffortReport) -> Figure:
-    """Correlations of all categories with the effort score, over all words, with 95 % intervals."""
     figure = new_figure(12.4, 5.0)
     panels = figure.subplots(1, len(report.correlations), sharey=True, sharex=True)
     for axes, (name, correlations) in zip(panels, report.correlations.items(), strict=True):

@@ -105,8 +105,6 @@ def _largest(ter: FloatArray, matched: Rows, right: Rows) -> float:
 
 @dataclass(frozen=True)
 class MarkedWord:
-    """A word, its edit (one of EDITS), partner, distance moved, and whether it moved with others."""
-
     text: str
     edit: str
     word_class: str
@@ -141,7 +139,6 @@ def discrepancies(effort: FloatArray, ter: FloatArray) -> FloatArray:
 
 
 def most_telling(discrepancy: FloatArray, rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Up to `count` of the rows, those whose effort and edits differ most first."""
     defined = rows[np.isfinite(discrepancy[rows])]
     order = np.argsort(-np.abs(discrepancy[defined]), kind="stable")
     return np.asarray(defined[order[:count]])

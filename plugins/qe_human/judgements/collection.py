@@ -110,7 +110,12 @@ class JudgedPair:
 
 
 class Codes:
-    """Texts as numbers, in the order of first appearance."""
+    """Texts as numbers, in the order of first appearance.
+
+    >>> codes = Codes()
+    >>> codes.codes(["b", "a", "b"]).tolist(), codes.texts
+    ([0, 1, 0], ['b', 'a'])
+    """
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -224,5 +229,4 @@ def _from_counts(name: str, counter: Counter[tuple[str, str, str]]) -> JudgedPai
 
 
 def name_of(path: Path) -> str:
-    """The language pair of a file without language columns, by its name."""
     return path.name.removesuffix(".gz")

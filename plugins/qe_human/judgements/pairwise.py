@@ -44,7 +44,6 @@ class PairwiseCounts:
         return np.asarray(np.maximum(self.wins - self.wins.T, 0))
 
     def select(self, systems: Sequence[int]) -> "PairwiseCounts":
-        """The counts among some systems, by index."""
         index = np.asarray(systems, np.int64)
         cells = np.ix_(index, index)
         names = tuple(self.systems[i] for i in systems)
@@ -87,7 +86,6 @@ class Circle:
 
     @property
     def weakest(self) -> int:
-        """The smallest margin."""
         return min(self.margins)
 
 

@@ -89,7 +89,6 @@ def mark_legends(report: RankingReport) -> list[str]:
 
 
 def decisive_level(report: RankingReport) -> str:
-    """The level of the sign tests that decide, and how these are corrected."""
     recipe = report.recipe
     corrected = f" corrected ({recipe['correct']})" if recipe["correct"] else ""
     return f"p <= {recipe['level']:g}{corrected}"
@@ -179,7 +178,6 @@ def leading(report: RankingReport) -> str:
 
 
 def range_text(bounds: tuple[int, int]) -> str:
-    """`3-5`, or `3` where both are the same."""
     low, high = bounds
     return str(low) if low == high else f"{low}-{high}"
 

@@ -57,7 +57,6 @@ def rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def first_line_of(path: Path) -> str:
-    """The first line; empty for an empty file."""
     return next(read_lines(path), "")
 
 
@@ -89,7 +88,6 @@ def rank_of(text: str, location: str) -> int:
 
 
 def delimiter_of(first_line: str) -> str:
-    """Tab if there is one, otherwise comma."""
     return "\t" if "\t" in first_line else ","
 
 

@@ -75,7 +75,6 @@ def joint_p(difference: float, nulls: Sequence[FloatArray], units: Sequence[int]
 def rescored_null(
     exchanged: Exchanged, rows: int, groups: Groups | None, samples: int, seed: int
 ) -> FloatArray:
-    """(samples,) differences of scores after random exchanges of single rows or groups."""
     index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
     ranges = sample_blocks(samples, 2 * rows, samples)
     return np.concatenate([exchanged(coin_rows(units, seed, *ends)[index]) for ends in ranges])
@@ -135,11 +134,9 @@ class Settings:
         Rule("metric", self.correct, self.level)
 
     def for_few_systems(self) -> "Settings":
-        """The default units of few systems: segments."""
         return replace(self, resample=self.resample or "segments", exchange=self.exchange or "segment")
 
     def for_many_systems(self) -> "Settings":
-        """The default units of many systems: segments and systems."""
         return replace(self, resample=self.resample or "both")
 
     @property
@@ -149,8 +146,6 @@ class Settings:
 
 @dataclass(frozen=True)
 class MetricResult:
-    """Score of a metric by one correlation, percentile interval (NaN without one), and details."""
-
     name: str
     score: float
     ci: tuple[float, float]
@@ -191,7 +186,6 @@ class CorrelationResult:
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
 
     def worse_than(self, metric: str, level: float) -> list[str]:
-        """The metrics that this one is significantly better than."""
         self._check_metric(metric)
         return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
 

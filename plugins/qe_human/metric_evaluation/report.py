@@ -242,7 +242,6 @@ def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
 
 
 def averages_table(name: str, averages: Sequence[Average]) -> Table:
-    """The metrics by one correlation: each language pair, the average, rank> and rank>=."""
     pairs = list(averages[0].scores)
     columns = [Column("metric"), *(Column(pair, drop=i) for i, pair in enumerate(pairs, start=1))]
     columns += [Column("average"), Column("rank>"), Column("rank>=")]
@@ -270,7 +269,6 @@ def all_tables(report: MetaReport) -> list[Table]:
 
 
 def overview(report: MetaReport) -> Table:
-    """Metrics by correlations; in brackets the rank of the cluster."""
     cells = {
         (name, metric.name): _ranked(metric.score, result.cluster_of(metric.name))
         for name, result in report.results.items()
@@ -285,7 +283,6 @@ def overview(report: MetaReport) -> Table:
 
 
 def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
-    """The metrics by one correlation, best first."""
     details = sorted({key for metric in result.metrics for key in metric.details})
     confidence = f"{100 * report.settings.confidence:g} % interval"
     columns = [

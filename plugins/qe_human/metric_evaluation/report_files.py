@@ -18,7 +18,6 @@ _COLUMNS = 3  # panels side by side
 
 
 def correlations_plot(report: MetaReport) -> Figure:
-    """Every metric's correlations with their intervals, a panel per correlation, clusters apart."""
     results = list(report.results.values())
     columns = min(_COLUMNS, len(results))
     rows = -(-len(results) // columns)
@@ -63,7 +62,6 @@ def correlations_plot(report: MetaReport) -> Figure:
 
 
 def significance_plot(report: MetaReport, result: CorrelationResult) -> Figure:
-    """Corrected p-values of all pairs of metrics; the row's metric has the higher correlation."""
     names = [metric.name for metric in result.metrics if not np.isnan(metric.score)]
     k = len(names)
     p_values = np.full((k, k), np.nan)

@@ -16,13 +16,11 @@ def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> Float
 
 
 def share(part: FloatArray, totals: FloatArray) -> FloatArray:
-    """part / whole, NaN if the whole is 0."""
     undefined = np.full(np.shape(totals), np.nan)
     return np.asarray(np.divide(part, totals, out=undefined, where=totals > 0))
 
 
 def losses(wins: FloatArray) -> FloatArray:
-    """(..., k, k) how often a was judged worse than b."""
     return np.swapaxes(wins, -1, -2)
 
 

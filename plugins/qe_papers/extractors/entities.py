@@ -23,8 +23,6 @@ TYPES: Final = ("person", "organisation", "location", OTHER)
 
 @dataclass(frozen=True)
 class Entity:
-    """Type, one of `TYPES`, and lower-cased words."""
-
     type: str
     words: tuple[str, ...]
 

@@ -33,7 +33,6 @@ ORDERS = 2, 3, 4, 5
 
 
 def ngrams(words: Words) -> set[Pattern]:
-    """The 2-5-grams of a text."""
     return {tuple(words[i : i + n]) for n in ORDERS for i in range(len(words) - n + 1)}
 
 

@@ -41,8 +41,6 @@ class Lanes(NamedTuple):
 
 
 class LabelledRows(NamedTuple):
-    """Training rows: inputs (n, k), labels (n,), weights (n,)."""
-
     inputs: Array
     labels: Array
     weights: Array
@@ -55,8 +53,6 @@ def initial_state(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
 
 
 class Schedule(NamedTuple):
-    """Schedule of Adam: batch size, and (steps,) learning rates and weight shrinkage."""
-
     batch: int
     rates: FloatArray
     shrinks: FloatArray
@@ -79,7 +75,6 @@ def epoch(
 
 @numba.njit(**_FAST)
 def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
-    """Writes the gradients of half each network's weighted mean squared error to `slopes`."""
     n, width = len(rows.labels), len(lanes.output)
     units = np.empty((n, width), rows.inputs.dtype)
     errors = np.empty((n, len(lanes.bias)), rows.inputs.dtype)

@@ -112,12 +112,10 @@ class Padded:
 
     @cached_property
     def text(self) -> NDArray[np.int64]:
-        """Text (n_places,) of each place."""
         return np.repeat(np.arange(len(self.lengths)), np.diff(self.offsets))
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """Position (n_places,) in the padded text."""
         return np.arange(len(self.text)) - self.offsets[:-1][self.text]
 
     def ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:

@@ -103,7 +103,6 @@ def _logistic(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def distance(predicted: FloatArray, target: Sets) -> FloatArray:
-    """Euclidean distance (n,) of predicted and actual vectors."""
     squares = (predicted**2).sum(axis=1)
     there = target.multiply(1 - 2 * predicted).sum(axis=1)  # (1 - p)^2 - p^2 = 1 - 2 p
     return np.asarray(np.sqrt(np.maximum(squares + np.asarray(there).ravel(), 0.0)))

@@ -151,7 +151,6 @@ class StandardisedChooser(Chooser):
         """A fitted copy; inputs are standardised already."""
 
     def values(self, outputs: Outputs) -> FloatArray:
-        """Standardised features (S, n, k)."""
         if self.scale is None:
             raise ValueError("fit first")
         return np.stack([np.asarray(self.scale.transform(table), np.float64) for table in outputs.features])

@@ -17,13 +17,11 @@ from qe_papers.selection.selection import By, Preferences, Selection, Translatio
 
 
 def selection_tables(selection: Selection, metrics: Sequence[str]) -> list[Table]:
-    """Tables of scores and shares, of tests against the best system, and of documents if ranked."""
     tables = [scores_table(selection, metrics), _tests(selection)]
     return [*tables, _documents(selection)] if selection.documents else tables
 
 
 def scores_table(selection: Selection, metrics: Sequence[str] | None = None) -> Table:
-    """Scores of every choice by the given metrics (default: all), and the shares of the systems."""
     metrics = list(next(iter(selection.scores.values()))) if metrics is None else metrics
     names = selection.translations.names
     columns = [Column("translations", "choice"), *(Column(title_of(metric), metric) for metric in metrics)]

@@ -177,7 +177,6 @@ def category(label: str) -> str:
 
 
 def transformed(node: Node, leaf: Callable[[Node], Iterable[Node]]) -> Node:
-    """The tree with every word replaced by the nodes that `leaf` returns for it."""
     children: list[Node] = []
     for child in node.children:
         children += leaf(child) if child.word else [transformed(child, leaf)]

@@ -15,7 +15,6 @@ _REMEDY = "train the annotator again"
 
 
 def save(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
-    """Writes `meta.json` and an .npy file per array."""
     (path / "meta.json").write_text(json.dumps(dict(meta), ensure_ascii=False), "utf-8")
     for name, array in arrays.items():
         np.save(path / f"{name}.npy", array, allow_pickle=False)
