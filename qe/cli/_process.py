@@ -70,8 +70,7 @@ def standard_streams() -> Iterator[None]:
 
     Control characters and overrides of direction are spelled out in messages on stderr, and on stdout if it
     is a terminal. A character that stdout's encoding lacks is written as JSON would escape it. Raises
-    InputError if stdout cannot be written (a full disk, closed), BrokenPipeError if nobody reads it (`qe ...
-    | head`).
+    InputError if stdout cannot be written (a full disk, closed), BrokenPipeError if nobody reads it.
     """
     with _open_streams():
         codecs.register_error("qe-escape", _escaped)

@@ -56,8 +56,7 @@ def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], st
 
     Left out are whole documents, control items, tutorials, documents that fill up a batch (`#incomplete`,
     `#duplicate`), and earlier answers of an annotator to the same item: the latest counts. `pair` is needed
-    if there are several. Raises InputError, with file and line, for lines of another form, and for an unknown
-    pair.
+    if there are several. Raises InputError, with file and line, for lines of another form.
     """
     every = list(_rows(path))
     counts = Counter(_exclusion(row) for row in every)

@@ -48,7 +48,7 @@ class Judges:
                     numbers only; None if undefined
     deviation       largest distance between the label and the (weighted) mean of the judges
     alpha           level (ordinal, interval) -> Krippendorff's alpha of all judges; None if undefined
-    far_apart       segments whose judges differ by more than 1; None for one judge and on wide scales
+    far_apart       segments whose judges differ by more than 1; None for one judge and on open or wide scales
     """
 
     summaries: tuple[ValueSummary, ...]

@@ -174,8 +174,7 @@ def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERE
 
 
 def judge_weights(judges: FloatArray) -> FloatArray:
-    """(j,) weights of judges from (n, j) scores: ranks of their standard deviations, over the sum of the
-    ranks.
+    """(j,) weights of judges from (n, j) scores: ranks of standard deviations, over the sum of ranks.
 
     Judges with equal deviations share their weights; NaN is left out. Source: findings of WMT12, 6.1.
     """

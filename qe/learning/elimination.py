@@ -20,8 +20,7 @@ def fit_by_elimination(
     Returns the remaining attributes, their coefficients and the intercept. First, while a standardised
     coefficient exceeds 1.5, the attribute with the largest one is dropped as collinear. Then the attribute
     with the smallest is dropped as long as that lowers Akaike's criterion, RSS / RSS_full (n - p) + 2 q, with
-    p parameters before and q after. Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9, the
-    oracle.
+    p parameters before and q after. Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9.
     """
     n, labels = len(rows), y[rows]
     centre = labels.mean()

@@ -81,8 +81,7 @@ def make_companions(
 ) -> Companions:
     """Creates companions from training rows with (n, k) features and (n,) out-of-fold predictions.
 
-    With `calibration`, difficulty is fitted to the training rows, and interval widths to the calibration
-    rows.
+    With `calibration`, difficulty is fitted to the training rows, interval widths to the calibration rows.
     """
     assert training.scores is not None  # checked by training_split
     table = numbers(features)

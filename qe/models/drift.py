@@ -117,7 +117,7 @@ class Profile(Artifact):
 
     @classmethod
     def make(cls, segments: Segments, features: FloatArray, names: Sequence[str], seed: int = 0) -> Self:
-        """Creates the profile from segments and (n, k) features; signs are two-fold cross-fitted."""
+        """Creates the profile from segments and (n, k) features; held-out counts are cross-fitted."""
         values = np.column_stack([features, _lengths(segments)])
         edges = tuple(_edges(column) for column in values.T)
         bins = _binned(values, edges)

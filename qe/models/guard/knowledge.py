@@ -28,8 +28,7 @@ _BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
 class WordOrder:
     """A bigram model of word classes: frequent words have their own, others are classed by ending.
 
-    `keys` are ascending `before * len(classes) + class` of observed pairs; class 0 is the beginning, 1 the
-    end.
+    `keys` are ascending `before * len(classes) + class` of observed pairs; class 0 begins a text, 1 ends it.
     """
 
     classes: tuple[str, ...]

@@ -50,8 +50,7 @@ def fetch_encoder(
 
     `name` is one of `KNOWN`, or a repository OWNER/NAME; `revision` a branch, tag or commit. A fetch that was
     stopped continues with the first incomplete file. Raises InputError for a folder that holds anything else,
-    a hub that cannot be reached, a repository without an encoder, and files that differ from those of the
-    commit.
+    a hub that cannot be reached, a repository without an encoder, and files that differ from the commit's.
     """
     repository = KNOWN.get(name, name)
     if not _REPOSITORY.fullmatch(repository):

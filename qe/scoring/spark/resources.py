@@ -147,7 +147,7 @@ def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
 def count(
     session: Any, tokens: Tokens, *, order: int, case: Case = "lower", fingerprint: str | None = None
 ) -> NgramCounts:
-    """The same counts, in the same files, as `NgramCounts.from_tokens`; at most 2^31 of them."""
+    """The same counts, in the same files, as `NgramCounts.from_tokens`; fewer than 2^31 of them."""
     vocabulary, ids = encode(cased(tokens, case))
     size = len(vocabulary)
     # Order 1 lists the whole vocabulary; its counts came with the encoding.

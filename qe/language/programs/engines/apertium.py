@@ -31,8 +31,7 @@ class Apertium(Engine):
     Lines are normalised (`features.text.tokenizer.normalise`) and stripped of whitespace at the ends and
     special characters of Apertium's stream format. Unknown words stay unchanged, without a mark. Each line is
     a separate paragraph, and is tagged alone if the tagger meets new ambiguities in it, so that its
-    translation does not depend on the batch. Raises InputError if program or language pair are not installed,
-    or it fails.
+    translation does not depend on the batch. Raises InputError if it is not installed, or fails.
     """
 
     source_language: str
