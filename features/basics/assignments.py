@@ -14,10 +14,7 @@ T = TypeVar("T")
 
 
 def assigned(text: str, form: str, location: object, *, empty: bool = False) -> tuple[str, str]:
-    """Name and value of a text such as `NAME=VALUE`; the value may be empty only if `empty` is set.
-
-    Raises InputError for a text of another form.
-    """
+    """Name and value of a text such as `NAME=VALUE`; raises InputError for a text of another form."""
     name, equals, value = text.partition("=")
     if not (name and equals and (value or empty)):
         raise InputError(f"expected {form}, but got '{text}'", location=location)
@@ -32,10 +29,7 @@ def assignments(texts: Iterable[str], form: str, location: object, *, empty: boo
 def numbers(
     texts: Iterable[str], form: str, location: object, *, above: float = -math.inf
 ) -> dict[str, float]:
-    """Name -> number, finite and above a bound.
-
-    Raises InputError for a text of another form, other numbers, and a name that is given twice.
-    """
+    """Name -> number, finite and above a bound; raises InputError for other texts, and repeated names."""
     return once((_number(text, form, location, above) for text in texts), location)
 
 
@@ -78,7 +72,7 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
-    """The strategy that `text` names; `defaults` are for options that it has and `text` leaves open.
+    """The strategy that `text` names; `defaults` are for the options that `text` leaves open.
 
     Raises InputError for unknown names, options or values, with the known ones.
     """

@@ -1,7 +1,4 @@
-"""Distinct integers by sorting, and distinct chunks of texts by one pass over their bytes.
-
-Sorting is several times as fast as NumPy's `unique`, which hashes, if most integers differ.
-"""
+"""Distinct integers by sorting, and distinct chunks of texts by one pass over their bytes."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,10 +1,4 @@
-"""Plugins: strategies of packages next to the core, found by entry points.
-
-The groups are `mtqe.extractor`, `mtqe.resource`, `mtqe.learner`, `mtqe.selector`, `mtqe.metric`, `mtqe.verb`
-and so on: one for each catalogue (`Catalogue.group`). Entry points of this project's own distribution
-(`plugins/`) have plain names; those of other distributions are named `DISTRIBUTION:NAME`. Nothing of a plugin
-is imported before an experiment, a model or a command names it.
-"""
+"""Plugins: strategies of packages next to the core, found by entry points and imported on first use."""
 
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
@@ -75,10 +69,7 @@ def load_own(group: str, name: str) -> Any:
 
 
 def entry_point(noun: str, group: str, name: str) -> "EntryPoint":
-    """The entry point `DISTRIBUTION:NAME` of another distribution; nothing of it is imported.
-
-    Raises InputError if there is none, and for parameters in the name.
-    """
+    """The entry point `DISTRIBUTION:NAME`, not imported; raises InputError if there is none."""
     home, _, own = name.partition(SEPARATOR)
     if "=" in own:
         remedy = f"give the name alone, {home}, and its parameters as `params`, or by --set {own}"

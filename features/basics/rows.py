@@ -20,10 +20,7 @@ _COLUMN_STEP = 8
 def row_products(
     matrix: NDArray[Any], right: NDArray[Any], result: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Product (n, m) of (n, k) and (k, m) in double precision; a row's result is the same in every batch.
-
-    result  (n, m) array for the result; None: a new one
-    """
+    """Product (n, m) of (n, k) and (k, m) in double precision; a row's result is the same in every batch."""
     right = np.ascontiguousarray(right, np.float64)
     if (columns := right.shape[1]) > _COLUMN_STEP and columns % _COLUMN_STEP:
         filled = np.pad(right, ((0, 0), (0, -columns % _COLUMN_STEP)))
@@ -45,10 +42,7 @@ def row_products(
 
 
 def single_row_products(matrix: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
-    """Product (n, m) of (n, k) and (k, m), k <= 256, in single precision, the same in every batch.
-
-    It takes half the time of `row_products` if the processor rounds a row alike at every place.
-    """
+    """Product (n, m) of (n, k) and (k, m), k <= 256, in single precision, the same in every batch."""
     if len(right) > _COLUMNS or not _alike(*right.shape, right.flags.c_contiguous):
         return row_products(matrix, right).astype(np.float32)
     right = np.asarray(right, np.float32)

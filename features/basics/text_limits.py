@@ -1,8 +1,4 @@
-"""The longest text that is processed.
-
-Alignment, edit rates and kernels compare every word with every other one: ten times the words take a hundred
-times the work and memory.
-"""
+"""The longest text that is processed: alignment and edit rates compare every word with every other one."""
 
 import re
 from collections.abc import Iterable

@@ -1,8 +1,4 @@
-"""Worker processes that end with the process that started them, however that ends.
-
-Each is a new interpreter, not a fork: after a fork, threads of libraries (OpenMP's, Arrow's) are gone, and
-waiting for them does not end.
-"""
+"""Worker processes that end with their parent; a fork would lose the threads of libraries."""
 
 import multiprocessing as mp
 import os

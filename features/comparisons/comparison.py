@@ -202,12 +202,7 @@ PENALISED: Final = Column[TextComparison]("bleu_penalised",
 
 @dataclass(frozen=True)
 class SecondTranslation(Extractor):
-    """Compares one side of the segments with the column named like the extractor, lower-cased.
-
-    brevity_penalty  whether to add BLEU with brevity penalty
-
-    Everything is NaN if one of the two texts is empty.
-    """
+    """Compares one side with the column named like the extractor, lower-cased; NaN if a text is empty."""
 
     column: ClassVar[str]
     compared: ClassVar[str]  # what is compared with what, for the descriptions

@@ -1,8 +1,7 @@
 """Classes with settings: mistakes in settings, the parts they need, making objects.
 
-Such a class is a dataclass. A field annotated with a Resource class is filled with a part of a bundle. A
-field `Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its
-settings, and is filled with objects that are made in the same way.
+A field of such a dataclass that is annotated with a Resource class is filled with a part of a bundle, a field
+`Annotated[Sequence[X], CATALOGUE]` with objects made from names or mappings with a `kind` and its settings.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,10 +81,7 @@ class Configured:
         return unmade
 
     def make(self, bundle: Bundle | None) -> Any:
-        """The object, with parts from the bundle, by valid settings.
-
-        Raises InputError if parts are needed and there is no bundle, or one with other kinds of resources.
-        """
+        """The object, with parts from the bundle; raises InputError if the bundle lacks them."""
         arguments = {**self.settings, **{name: self._loaded(name, bundle) for name in self._resources}}
         for name in self.lists.keys() & self.settings.keys():
             arguments[name] = tuple(inner.make(bundle) for inner in self.inner(name))

@@ -169,10 +169,7 @@ TEXTS = {"source": "source", "target": "translation"}  # how translators call th
 
 
 def phrase(feature: Feature, family: str) -> str:
-    """The topic of a feature: its own phrase, else its family's, else its description with the value.
-
-    family  `Extractor.plain`: `{text}` becomes the text that the feature's name has
-    """
+    """The topic of a feature: its own phrase, else its family's, else its description with the value."""
     return feature.plain or (in_words(feature.name, family) if family else f"{feature.description} {VALUE}")
 
 

@@ -41,10 +41,7 @@ EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor",
 
 
 def configured(config: Mapping[str, Any]) -> Configured:
-    """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings.
-
-    Raises InputError for an unknown kind, and for settings that exclude each other.
-    """
+    """The class of extractors for `{kind: NAME, parameter: value, ...}`; raises InputError if unknown."""
     kind, what = EXTRACTORS.get(config["kind"]), f"extractor '{config['kind']}'"
     settings: dict[str, Any] = {}
     for key, value in config.items():
@@ -120,11 +117,7 @@ def completed(configs: Sequence[Mapping[str, Any]], segments: Segments) -> list[
 
 
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
-    """One extractor from `{kind: NAME, parameter: value, ...}`, with resources from the bundle.
-
-    Raises InputError for an unknown kind or parameter, a value of another type, or resources that are not
-    there.
-    """
+    """One extractor from `{kind: NAME, ...}`; raises InputError for bad settings or missing resources."""
     made: Extractor = _right(config).make(bundle)
     return made
 

@@ -32,10 +32,7 @@ Computed = TypeVar("Computed", bound=Table)
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Divides the rows whose texts are in the resources into `count` parts, equal sources in the same one.
-
-    rows  (id, source, target) -> part
-    """
+    """Divides rows by (id, source, target) into `count` parts, equal sources in the same one."""
 
     count: int
     rows: Mapping[Row, int]

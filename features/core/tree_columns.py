@@ -64,10 +64,7 @@ TREES: Catalogue[TreeColumn] = Catalogue("", TreeColumn, "kind of trees", group=
 
 
 def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
-    """Columns of trees from `{kind: NAME, side: source, ...}`.
-
-    Raises InputError for an unknown kind or key, a value of another type, or two columns of the same name.
-    """
+    """Columns of trees from `{kind: NAME, side: source, ...}`; raises InputError for bad or repeated ones."""
     made = tuple(_make_tree(config) for config in configs)
     names = [tree.name for tree in made]
     for name in names:

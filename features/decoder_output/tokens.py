@@ -41,11 +41,7 @@ class DecoderTokens:
 
     @classmethod
     def from_segments(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
-        """From the columns `subwords` and `token_log_probabilities`.
-
-        Raises InputError if a line has not one number more than subwords (or neither), or numbers that are
-        not finite.
-        """
+        """From the columns `subwords` and `token_log_probabilities`; raises InputError if they do not fit."""
         subwords = Tokens.from_lists(text.split() for text in segments.require("subwords"))
         lines = [text.split() for text in segments.require("token_log_probabilities")]
         lengths = np.array([len(line) for line in lines], np.int64)

@@ -44,6 +44,11 @@ def edit_alignment(
     Case does not count. Raises ValueError for sides of different length. Source: Koponen 2012, "Comparing
     human perceptions of post-editing effort with post-editing operations", section 3 (there aligned by
     humans, with the source).
+
+    >>> words = Tokens.from_lists(["la casa blanca".split()]), Tokens.from_lists(["las casas azules".split()])
+    >>> lemmas = Tokens.from_lists(["el casa blanco".split()]), Tokens.from_lists(["el casa azul".split()])
+    >>> edit_alignment(words, lemmas).tolist()
+    [0, 1, 2]
     """
     words, lemmas = (words[0].lower(), words[1].lower()), (lemmas[0].lower(), lemmas[1].lower())
     layers = (words, lemmas) if classes is None else (words, lemmas, classes)
@@ -178,11 +183,7 @@ def _best_pairs(shorter: Any, longer: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class WordOrder:
-    """Columns (n_words,) int32 for the words of the left side; 0 for words without a partner.
-
-    distances    how many places the word moved; 0: it kept its place
-    group_sizes  how many words moved together with it, itself included; 0: it kept its place
-    """
+    """Places moved by each left word (n_words,), and size of its group; 0: not moved, or no partner."""
 
     distances: Positions
     group_sizes: Positions

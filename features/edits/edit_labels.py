@@ -72,12 +72,6 @@ def edit_labels(
 
     Source: Koponen 2012, section 3.
 
-    >>> words = Tokens.from_lists([["una", "casa", "roja"]]), Tokens.from_lists([["casas", "rojas", "hoy"]])
-    >>> lemmas = Tokens.from_lists([["uno", "casa", "rojo"]]), Tokens.from_lists([["casa", "rojo", "hoy"]])
-    >>> labels = edit_labels(words, lemmas)
-    >>> [EDITS[i] for i in labels.target], [EDITS[i] for i in labels.post_edit]
-    (['deleted', 'form_changed', 'form_changed'], ['form_changed', 'form_changed', 'inserted'])
-
     Raises ValueError for sides of different length.
     """
     partners = edit_alignment(words, lemmas, classes)

@@ -52,11 +52,7 @@ def meteor(hypothesis: Words, reference: Words) -> float:
 
 
 def statistics(hypothesis: Words, reference: Words) -> tuple[float, ...]:
-    """Statistics of a score, which can be summed over segments; see `score_of`.
-
-    Weights of matched and of all words of the hypothesis, the same of the reference; chunks, matches, words
-    of the hypothesis and of the reference.
-    """
+    """Statistics of `score_of`: matched and all weights of both sides, chunks, matches, both lengths."""
     pairs = aligned(hypothesis, reference)
     chunks = bool(pairs) + sum(a[0] + 1 != b[0] or a[1] + 1 != b[1] for a, b in pairwise(pairs))
     precise = sum(hypothesis.weight(i) * weight for i, _, weight in pairs), hypothesis.total

@@ -32,13 +32,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @dataclass(frozen=True, eq=False)
 class TerEdits:
-    """Edits that turn each hypothesis into its reference; all arrays (n,) int64.
-
-    edits              shifts + insertions + deletions + substitutions
-    insertions         hypothesis words that the reference lacks
-    deletions          reference words that the hypothesis lacks
-    reference_lengths  words of the reference
-    """
+    """Edits (n,) from each hypothesis to its reference; insertions are words that the reference lacks."""
 
     shifts: Counts
     insertions: Counts
@@ -69,12 +63,6 @@ def common_ids(*columns: Tokens) -> list[Ids]:
 def ter(hypothesis: Tokens, reference: Tokens, **limits: int) -> TerEdits:
     """Edits of n pairs of texts; `limits` as in `ter_edits`. Case counts: lower-case the texts for tercom's
     default.
-
-    >>> hypothesis = Tokens.from_lists(["this week the saudis denied information".split()])
-    >>> reference = Tokens.from_lists(["saudi arabia denied this week information".split()])
-    >>> rates = ter(hypothesis, reference)
-    >>> rates.edits.tolist(), rates.shifts.tolist(), rates.substitutions.tolist()
-    ([3], [1], [2])
     """
     left, right = common_ids(hypothesis, reference)
     return ter_edits(left, hypothesis.offsets, right, reference.offsets, **limits)
@@ -155,11 +143,7 @@ def _score_pair(original: Any, ref: Any, limits: Any, counts: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def shifted(original: Any, ref: Any, limits: Any) -> Any:
-    """The greedy search: (shifts made, order, back), the path of the edit distance after them.
-
-    order  (H,) which word of `original` is at each position after the shifts
-    back   (R + 1, H + 1) how each cell was reached, see `_beam_distance`
-    """
+    """The greedy search: (shifts made, order (H,) of the words, path `back` (R + 1, H + 1))."""
     hyp, best = original.copy(), original.copy()
     # order[p]: which original word is at p; its row of `masks` marks the equal reference words.
     order, best_order = np.arange(len(hyp)), np.arange(len(hyp))

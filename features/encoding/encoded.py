@@ -104,12 +104,7 @@ Prompted = tuple[str, str]  # a prompt, and the text behind it
 
 @dataclass(frozen=True, eq=False)
 class EncodedPairs:
-    """Vectors of n pairs of texts, and matches of their tokens.
-
-    first, second  (n, d) float64 vectors; NaN if undefined
-    matches        (n, 7) as `Match` names them
-    layers         the vectors of both by each requested inner layer
-    """
+    """Vectors (n, d) of n pairs of texts, NaN if undefined, and matches (n, 7) of their tokens."""
 
     first: FloatArray
     second: FloatArray

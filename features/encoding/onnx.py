@@ -74,10 +74,7 @@ _DEEPEST: Final = 100  # messages within each other, as protobuf itself has it
 
 
 def external_files(weights: Path) -> tuple[str, ...]:
-    """Relative paths of the files with external tensors of a model of ONNX, each once.
-
-    Raises InputError if a name leads elsewhere, to a link or to no file, or if the model is damaged.
-    """
+    """Relative paths of a model's files of external tensors; raises InputError for unsafe or damaged ones."""
     with damage_reported("the encoder", weights, REMEDY), weights.open("rb") as stream:
         if not weights.stat().st_size:
             raise Damaged("the file is empty")
@@ -194,11 +191,9 @@ class OnnxEncoder:
     Texts of equally many tokens are read together, and none is padded: no text changes another's vector. An
     encoder with dynamic quantization has one scale for all that it reads at once: it reads text by text.
 
-    input_names  names of its inputs
     tokens       the output with vectors of tokens; None if there is none
     text_output  the output with vectors of texts; None to pool those of tokens
     layers       values after inner layers that are pooled, too
-    batch        texts that are read together at most
     """
 
     session: Any
@@ -368,10 +363,7 @@ TABLES: Final = ("embeddings", "embedding.weight")  # of model2vec, and of sente
 
 @dataclass(frozen=True, eq=False)
 class StaticEncoder:
-    """The mean of the vectors of a text's tokens; tokens that the vocabulary lacks are left out.
-
-    vectors  (v, d) one for each token of the vocabulary, its weight multiplied in
-    """
+    """The mean of the vectors (v, d), multiplied by their weights, of a text's known tokens."""
 
     vectors: Floats
     tokenizer: Any

@@ -41,10 +41,7 @@ _TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticWordQualityBuilder(Builder):
-    """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts. The
-    resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made. The aligner
-    and the lexicons are those of the whole corpus: building them again would take a third of the time.
-    """
+    """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts."""
 
     aligner: Aligner
     lexicon_source_to_target: Lexicon

@@ -59,10 +59,7 @@ _LEAST = 50  # pairs
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatedCorpusBuilder(Builder):
-    """Translates at most `pairs` sentences, each by resources of the other groups' pairs. The phrase tables
-    and language models live in a folder of `scratch` (None: of TMPDIR) while the group is translated. Links
-    are those of the whole corpus's aligner.
-    """
+    """Translates at most `pairs` sentences, each by resources of the other groups' pairs."""
 
     aligner: Aligner
     pairs: Count = 150_000

@@ -1,7 +1,5 @@
 """HMM word alignment of one sentence pair, in both directions.
 
-Forward-backward, and expected counts.
-
 The model is that of Vogel, Ney and Tillmann (1996) with the NULL states of Och and Ney (2003): target
 word j comes from source position i with probability p(i | i') t(word_j | word_i), i' being the position
 of the word before; a word of NULL keeps i'. p(i | i') = c(i - i') / sum over the positions of the sentence,

@@ -217,10 +217,7 @@ class PairTable:
         return replace(self, offsets=before[self.offsets], **entries)
 
     def cells(self, source: Encoded, target: Encoded) -> tuple[Ints, Longs]:
-        """Entry numbers of all word pairs, -1: not in the table, and (n + 1,) offsets of the sentence pairs.
-
-        Each sentence pair is an (l, m) matrix, row by row.
-        """
+        """Entry numbers (-1: absent from the table) of (l, m) word pairs, row by row; their offsets."""
         sizes = np.diff(source.offsets) * np.diff(target.offsets)
         offsets = offsets_of(sizes)
         cells = np.empty(offsets[-1], np.int32)

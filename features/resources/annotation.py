@@ -63,12 +63,6 @@ class Annotation(Resource):
     """The annotation of one side of the corpus, in step with its tokens. Other parts are built from its
     layers. What it `holds` is `tags` (base forms and parts of speech), `dependencies` (heads and relations)
     or `entities` (`B-PER`, `I-PER`, `O`).
-
-    >>> from features.text.annotation import block_of
-    >>> corpus = ParallelCorpus.from_lines([("a house", "una casa")])
-    >>> block = block_of([("una", "uno", "DET", "det"), ("casa", "casa", "NOUN", "n")])
-    >>> Annotation.from_blocks(corpus, "target", [block], {"by": "hand"}).layer("upos").words(0)
-    ['DET', 'NOUN']
     """
 
     parts: ClassVar[Parts] = {

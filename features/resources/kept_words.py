@@ -38,10 +38,6 @@ class KeptWords(Resource):
     words  lower-cased, those with digits one word; by falling number of segments
 
     Source: WMT12 UEdin, section 3.5, which keeps the words of the segments to be judged.
-
-    >>> corpus = ParallelCorpus.from_lines([("a", "La casa de 5"), ("b", "la 7 de .")])
-    >>> KeptWords.build(corpus, side="target", max_words=3).words
-    ('la', 'de', '$number')
     """
 
     parts: ClassVar[Parts] = {

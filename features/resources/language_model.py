@@ -90,10 +90,7 @@ class LMScores:
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelBuilder(SideBuilder):
-    """From one side of a parallel corpus; the settings are those of `LanguageModel.from_tokens`.
-
-    arpa  saving writes `model.arpa.gz` too (for other tools; nothing here reads it)
-    """
+    """From one side of a parallel corpus; `arpa` writes `model.arpa.gz` too, for other tools."""
 
     order: Count
     direction: Direction = "forward"
@@ -244,10 +241,7 @@ class LanguageModel(Resource):
     def read_kenlm(
         cls, path: Path, *, direction: Direction = "forward", case: Case = "lower"
     ) -> "LanguageModel":
-        """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed.
-
-        Raises InputError if the optional package kenlm is absent, or cannot read the file.
-        """
+        """From a KenLM binary, for scoring only; raises InputError if kenlm cannot read it, or is absent."""
         _check_direction(direction)
         model = _open_kenlm(path)
         settings = {"order": model.order, "direction": direction, "case": case, "kenlm": True}

@@ -60,10 +60,6 @@ class Morphemes(Resource):
     morphemes  the lexicon
     counts     (morphemes,) how often each occurs in the words that it was learned from
     words      number of words that it was learned from
-
-    >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, settings={}, corpus_fingerprint="")
-    >>> model.segment("casas"), model.segment("1990")
-    (('casa', 's'), ('1990',))
     """
 
     parts: ClassVar[Parts] = {"source_morphemes": {"side": "source"}, "target_morphemes": {"side": "target"}}

@@ -53,11 +53,6 @@ class NgramCounts(Resource):
     """Occurrences of all n-grams to the order built. N-grams stay within a sentence, without markers.
     `source_pos_ngrams` and `target_pos_ngrams` are of detailed tags (`xpos`), to DCU's order (Rubino et al.
     2012, section 3.2).
-
-    >>> from features.text.tokens import Tokens
-    >>> counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b", "a", "b"]]), order=2)
-    >>> counts.counts(Tokens.from_lists([["B", "a", "b"], ["x"]]), 2)
-    (array([1, 2]), array([0, 2, 2]))
     """
 
     parts: ClassVar[Parts] = {
@@ -119,10 +114,7 @@ class NgramCounts(Resource):
         return self.trie.order
 
     def counts(self, tokens: Tokens, order: int) -> tuple[NDArray[np.int64], Offsets]:
-        """Corpus counts of the max(m - order + 1, 0) n-grams of each text, in order; the texts' offsets.
-
-        Raises InputError for an order that was not counted.
-        """
+        """Corpus counts of each text's n-grams, and offsets; raises InputError for an uncounted order."""
         self._check(order)
         nodes, offsets = self._known_ids(tokens), np.asarray(tokens.offsets)
         return self._counts(self.trie.ending(nodes, offsets, order), offsets, order)
@@ -158,11 +150,7 @@ class NgramCounts(Resource):
         return counts[counts > 0] if order == 1 else counts  # order 1 lists the markers too
 
     def quartile_cutoffs(self, order: int, minimum: int = QUEST_MINIMUM) -> tuple[int, int, int]:
-        """Cut-offs between quarters of the counts of n-gram types seen at least `minimum` times.
-
-        The default is QuEst's rule; 1 takes all types. Raises InputError for an order that was not counted,
-        or without such types.
-        """
+        """Cut-offs between quarters of the counts of n-gram types seen `minimum` times (default: QuEst's)."""
         if (order, minimum) not in self._cutoffs:
             counts = self.types(order)
             self._cutoffs[order, minimum] = quartiles(counts[counts >= minimum])

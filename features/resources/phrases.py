@@ -245,10 +245,7 @@ class TargetPhrases:
 def count_phrases(
     text: AlignedText, longest: int, minimum: int, progress: Progress
 ) -> tuple[list[Entries], Keys, TargetPhrases]:
-    """The phrase pairs extracted `minimum` times or more, and their target phrases' keys.
-
-    Partitions by the source phrase's key are counted in separate hash tables, so that memory is bounded.
-    """
+    """The phrase pairs extracted `minimum` times or more, and their target phrases' keys."""
     entries = _counted(text, longest, minimum, progress)
     targets = np.unique(np.concatenate([np.unique(part.targets) for part in entries]))
     return entries, targets, _target_phrases(text.turned(), longest, targets, progress)

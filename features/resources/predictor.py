@@ -30,13 +30,10 @@ _LARGEST: Final = 1e6  # weight: sums of products of three stay far below the la
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What is predicted of each of n target tokens; (n,) natural logarithms, units (n, h).
+    """Predictions of n target tokens; (n,) natural logarithms, units (n, h).
 
-    log_probability  of the word
-    rank             log of 1 + words that are more probable
-    margin           log-probability of the most probable word less that of the word
-    entropy          of the distribution
-    units            hidden units of the network
+    rank    log of 1 + words that are more probable
+    margin  log-probability of the most probable word less that of the word
     """
 
     log_probability: FloatArray
@@ -48,13 +45,7 @@ class Predictions:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictorBuilder(Builder):
-    """From a parallel corpus and its word alignment.
-
-    words       vocabulary size of each side: the most frequent words
-    minimum     occurrences of a word in the vocabulary
-    dimensions  of the vectors of words
-    units       of the hidden layer
-    """
+    """From a parallel corpus and its alignment; `words` and `minimum` limit each side's vocabulary."""
 
     aligner: Aligner
     words: Count = 20_000

@@ -46,10 +46,6 @@ class StopWords(Resource):
     `resources`.
 
     words  lower-cased, ascending
-
-    >>> corpus = ParallelCorpus.from_lines([("a", "la casa de la"), ("b", "de la .")])
-    >>> StopWords.build(corpus, side="target", max_words=2).words
-    ('de', 'la')
     """
 
     parts: ClassVar[Parts] = {

@@ -123,10 +123,7 @@ class TupleLM(Resource):
         provenance: Mapping[str, Any] | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """From links made elsewhere (`Links.read`); `provenance` joins the settings.
-
-        Raises InputError if the links are of another number of pairs, or point outside a sentence.
-        """
+        """From links made elsewhere (`Links.read`); raises InputError if they do not fit the corpus."""
         if len(links) != len(corpus):
             raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
         links.check(corpus.source.lengths, corpus.target.lengths, "links")

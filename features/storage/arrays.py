@@ -100,12 +100,7 @@ def rows(
     width: int,
     **values: tuple[NDArray[Any], DTypeLike],
 ) -> None:
-    """Checks a sparse table: row r has the entries offsets[r]:offsets[r + 1] of `columns`, below `width`.
-
-    values  name -> (array, type), one per entry
-
-    Raises Damaged if an index is outside of an array.
-    """
+    """Raises Damaged unless rows offsets[r]:offsets[r + 1] are a table with columns below `width`."""
     typed("offsets", offsets, np.int64, size + 1)
     typed("columns", columns, np.int32, None)
     rising("offsets", offsets, 0, len(columns))

@@ -27,10 +27,7 @@ def check_outside(output: Path, folder: Path) -> None:
 
 
 def check_no_overlap(output: Path, inputs: Iterable[Path]) -> None:
-    """Raises InputError if writing `output` would replace an input, or a part of one.
-
-    Files are compared by device and inode, not by name.
-    """
+    """Raises InputError if `output` is an input, or part of one, by device and inode."""
     for given in inputs:
         if _is_same_file(output, given):
             raise InputError("is an input too", location=output, remedy=_REMEDY)

@@ -65,11 +65,7 @@ for _name, _make in (("map", _mapping), ("str", _text), ("merge", _text)):
 
 
 def parse(text: str, location: object) -> Any:
-    """The value of a YAML text of at most 256 KiB.
-
-    Raises InputError, naming the line, for what is not YAML, has a key twice, or holds other than plain
-    values.
-    """
+    """The plain values of a YAML text; raises InputError, with the line, for others and repeated keys."""
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         raise InputError(f"settings of more than {MAX_BYTES:,} bytes", location=location)
     try:

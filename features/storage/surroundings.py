@@ -132,10 +132,7 @@ _HOME = Path(__file__).resolve().parents[2]  # of this project
 
 
 def leave_out_working_directory() -> None:
-    """Takes the working directory out of `sys.path`, unless it holds this project.
-
-    Empty and relative entries of PYTHONPATH put it there: its files would be imported.
-    """
+    """Removes the working directory (from PYTHONPATH) from `sys.path`, unless it holds this project."""
     with suppress(FileNotFoundError):  # one that is gone holds no modules
         here = Path.cwd().resolve()
         if here != _HOME:

@@ -90,12 +90,7 @@ ENTITIES: Final = tuple(f"<{name}>" for name in TYPES)
 
 
 def in_units(tokens: Tokens, units: Units, language: str, tags: Tokens | None = None) -> Labelled:
-    """Texts in these units.
-
-    tags  the entity tag of every word (`B-PER`, `I-PER`, `O`), for `entity`
-
-    Raises InputError for `lemma` in a language without base forms.
-    """
+    """Texts in these units (`tags` for `entity`); raises InputError for `lemma` without base forms."""
     match units:
         case "name":
             return with_names(tokens)

@@ -23,14 +23,7 @@ Substitution = tuple[re.Pattern[str], str]
 
 @dataclass(frozen=True)
 class MosesRules:
-    """Rules of one language: substitutions in order, full stops, then the line's end.
-
-    pad             `line` works on the text between blanks (Perl: `$text = " $text "`)
-    opening         substitutions before the commas: blanks around all other signs
-    multidots       marks runs of full stops, `restore` turns the marks back
-    commas, quotes  substitutions that only text with a comma / an apostrophe can need
-    ending          the substitution at the end of the line
-    """
+    """Rules of one language: substitutions in order, full stops, then the line's end."""
 
     pad: bool
     opening: tuple[Substitution, ...]
@@ -177,10 +170,9 @@ Longs = NDArray[np.int64]
 class ChunkTokenizer:
     """Moses tokens of whole batches, equal to `split` of every line.
 
-    Every rule looks at one chunk and the blanks around it; chunks that begin or end with a comma, apostrophe
-    or full stop also depend on their place in the line, so that a chunk has at most 8 variants. An apostrophe
-    or comma that ends a chunk before one that begins with the same, and a chunk of control characters only,
-    are left to `split`.
+    Every rule looks at one chunk and the blanks around it, some also at its place in the line, so that a
+    chunk has at most 8 variants. An apostrophe or comma that ends a chunk before one that begins with the
+    same, and a chunk of control characters only, are left to `split`.
     """
 
     rules: MosesRules

@@ -1,9 +1,4 @@
-"""Annotation: tags, base forms, dependencies, trees and entities of the tokens of a batch.
-
-A text's annotation is a CoNLL-U block or a bracketed parse. In a block, entities are in MISC (`NER=B-PER`, or
-`ner=S-PER` as Stanza writes it), the constituents in a comment: `# constituency = (S (NP ...) (VP ...))`;
-further comments hold numbers (`# tree_log_probability = -81.2`).
-"""
+"""Annotation of the tokens of a batch, from CoNLL-U blocks or bracketed parses (docs/annotation.md)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -101,10 +101,7 @@ class ParallelCorpus:
         total: int | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """Tokenizes and encodes a stream of pairs, with 4 bytes of memory per token.
-
-        Raises InputError if no pair is left, and for a pair that is too long.
-        """
+        """Tokenizes and encodes a stream of pairs; raises InputError if none is left or one is too long."""
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
         source, target = TokensBuilder(), TokensBuilder()
@@ -283,10 +280,7 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
 
 
 def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows, Rows]:
-    """(rows left, rows held out): the pairs at these lines of the corpus's files, from 1, are held out.
-
-    Rows left share neither source nor target (letters alike) with a held-out pair.
-    """
+    """(rows left, rows held out) by lines, from 1; rows left share no side with held-out pairs."""
     lines = 1 + (np.arange(len(corpus)) if corpus.lines is None else np.asarray(corpus.lines))
     inside = (lines >= first) & (lines <= last)
     left, held_out = np.flatnonzero(~inside), np.flatnonzero(inside)

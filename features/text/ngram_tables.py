@@ -1,8 +1,4 @@
-"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie.
-
-Places where an n-gram ends are adjacent; those of the next order are the same places one word on, each group
-sorted by that word: linear in the length of the text.
-"""
+"""N-gram tables: n-grams of an encoded text, counted and numbered by order, and a trie."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -284,10 +280,7 @@ class Trie:
         return slice(int(self.begins[order - 1]), int(self.begins[order]))
 
     def extend(self, contexts: Ints, ids: Ints, offsets: Offsets) -> Ints:
-        """Nodes of the n-grams contexts[i - 1] followed by ids[i]; -1 if there is none.
-
-        contexts  (n_tokens,) node of an n-gram that ends at each token of the batch, or -1
-        """
+        """Nodes of the n-grams contexts[i - 1] (n_tokens,) followed by ids[i]; -1 if there is none."""
         return np.asarray(_extend(contexts, ids, offsets, self.words, self.first), np.int32)
 
     def ending(self, ids: Ints, offsets: Offsets, order: int) -> Ints:

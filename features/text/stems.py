@@ -24,10 +24,7 @@ SNOWBALL: Final[Mapping[str, str]] = MappingProxyType({
 
 
 def stemmed(tokens: Tokens, language: str) -> Tokens:
-    """The texts with each token replaced by its stem, lower-cased; truncated without a stemmer.
-
-    Source: Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
-    """
+    """The texts with stems (Snowball, Porter 2001) as tokens; truncated tokens without a stemmer."""
     return tokens.with_types(map(_stemmer(language), tokens.types))
 
 
@@ -41,11 +38,7 @@ def stems(words: Iterable[str], language: str) -> list[str]:
 
 
 def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
-    """The same texts with every token replaced by its first letters, lower-cased.
-
-    Source: McNamee, Nicholas and Mayfield 2009, Addressing morphological variation in alphabetic languages
-    (trunc-5).
-    """
+    """The texts with the first letters of every token (McNamee, Nicholas and Mayfield 2009, trunc-5)."""
     return tokens.with_types(_stem(word.lower(), letters) for word in tokens.types)
 
 

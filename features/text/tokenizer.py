@@ -17,11 +17,7 @@ from features.text.tokens import Tokens, TokensBuilder
 
 
 class Segmenter(ABC):
-    """A program that splits text into words; subclasses are files of `features/text/segmenters`.
-
-    package    what pip installs
-    languages  what it splits
-    """
+    """A program that splits text of `languages` into words, and the `package` that pip installs."""
 
     package: ClassVar[str]
     languages: ClassVar[tuple[str, ...]]

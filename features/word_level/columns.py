@@ -55,7 +55,11 @@ def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
 
 
 def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The places of the columns `wanted` among `names`; raises InputError for an absent one."""
+    """The places of the columns `wanted` among `names`; raises InputError for an absent one.
+
+    >>> columns_in(("lm", "place"), ("place",))
+    [1]
+    """
     absent = [name for name in wanted if name not in names]
     if absent:
         raise InputError(f"a model of words is damaged: there is no column '{absent[0]}'", remedy=REBUILD)

@@ -110,10 +110,7 @@ def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | T
 
 
 def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:
-    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens.
-
-    Raises InputError, with the number of the segment, for another number of them, or other values.
-    """
+    """From P(BAD) of gap, word, ..., gap: 2 n + 1 numbers for n tokens; raises InputError for others."""
     words, gaps = [np.empty(0)], [np.empty(0)]
     for i, (line, length) in enumerate(zip(lines, target.lengths.tolist(), strict=True), start=1):
         location = f"{PROBABILITIES}, segment {i}"

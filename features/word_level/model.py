@@ -61,11 +61,7 @@ class TokenModel:
         rate: float = 0.06,
         networks: int = 2,
     ) -> "TokenModel":
-        """Fits the model to (n_tokens,) `bad`: whether tokens are BAD, or how probably.
-
-        segment       (n_tokens,) segment of each token, ascending
-        leaves, rate  of the trees
-        """
+        """Fits the model to (n_tokens,) `bad`, flags or probabilities; `segment` of each token ascends."""
         encodings = out_of_fold(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
 

@@ -54,10 +54,7 @@ def falling_rates(first: float, steps: int) -> NDArray[np.float64]:
 # Division as in C: its check for 0 would keep the loop from being vectorised.
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def step(state: State, rate: float, shrink: float) -> None:
-    """Changes the parameters in place.
-
-    shrink  share of themselves that decaying parameters lose (decoupled: Loshchilov and Hutter 2019)
-    """
+    """Changes the parameters in place, with decoupled decay by `shrink` (Loshchilov and Hutter 2019)."""
     kind = state.values.dtype.type
     slow, slower, small, by = kind(0.1), kind(0.001), kind(1e-8), kind(rate)
     kept = kind(1) - kind(shrink)

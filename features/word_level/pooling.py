@@ -300,11 +300,7 @@ def fit_network(
     dropout: float = 0.4,
     beginning: Parameters | None = None,
 ) -> PoolingNetwork:
-    """Fits a network by Adam on squared errors and cross-entropy, with a rate that falls to 0.
-
-    dropout    share of the inputs of tokens that a step leaves out
-    beginning  initial parameters; None: small random numbers
-    """
+    """Fits a network by Adam on squared errors and cross-entropy, with a rate that falls to 0."""
     rng = np.random.default_rng(seed)
     parameters = random_beginning(rng, texts.inputs.shape[1], learned.outcomes.shape[1])
     if beginning is not None:
@@ -344,13 +340,7 @@ _EPOCHS = 6
 
 @dataclass(frozen=True, eq=False)
 class SyntheticExamples:
-    """The tokens of one side of n unlabelled translations.
-
-    names, columns  (n_tokens, k) NaN: undefined
-    bad             (n_tokens,)
-    offsets         (n + 1,)
-    rate            (n,) of BAD words and gaps; NaN for a translation without words
-    """
+    """Tokens of one side of n unlabelled translations: columns (n_tokens, k), labels, rate (n,) of BAD."""
 
     names: tuple[str, ...]
     columns: Matrix

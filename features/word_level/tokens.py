@@ -162,10 +162,7 @@ class TokenTable:
 def describe(
     segments: Segments, resources: TokenResources, use: frozenset[str], *, decoder: bool = True
 ) -> TokenTable:
-    """The table of a batch, on all cores; `use` names the optional columns of Segments that are read.
-
-    decoder  whether to add the columns of agreement with our own decoder
-    """
+    """The table of a batch, on all cores; `use` names the optional columns of Segments that are read."""
     pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
     parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
     return concatenated(list(side_by_side(lambda part: _described(part, resources, use, decoder), parts)))

@@ -72,11 +72,7 @@ class ContextCounts:
         return cls(distinct, times, highest, events, occurrences)
 
     def columns(self, contexts: Keys, words: Keys, part: Parts | None = None) -> Floats:
-        """Scores (n, 3) of words in contexts, without the text's own `part`.
-
-        They are log of 1 + times the context was seen, share of the word in it, share of the best word less
-        that.
-        """
+        """Scores (n, 3): log of 1 + times the context was seen, share of the word, best share less that."""
         column = np.zeros(len(contexts), np.int64) if part is None else part + 1
         there, known = places(self.contexts, contexts)
         times, highest = np.zeros((2, len(contexts)))
@@ -130,10 +126,7 @@ _FOLDER: Final = "text"
 
 @dataclass(frozen=True, eq=False)
 class TrainingText:
-    """Counts of words in contexts (`contexts`) of translations of the training segments.
-
-    While learning, a segment is looked up in the texts of the other parts of the training segments.
-    """
+    """Counts of words in contexts, in translations of the other parts of the training segments."""
 
     counts: Mapping[str, ContextCounts]
 
@@ -271,10 +264,7 @@ _PREDICTORS: Final = "text_predictor"
 
 @dataclass(frozen=True, eq=False)
 class TextPredictor:
-    """Two predictors, each learned from one half of the training segments, and applied to the other half.
-
-    A new segment has the mean of both.
-    """
+    """Two predictors, each of one half of the training segments for the other, or their mean for new ones."""
 
     predictors: tuple[Predictor, ...]
 

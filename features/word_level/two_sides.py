@@ -151,11 +151,7 @@ def describe_sources(
 
 
 def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys) -> dict[str, Keys]:
-    """name -> (n_source_tokens,) keys: word, linked target word, their neighbours.
-
-    best                 (n_source_tokens,) the linked target token, -1: none
-    kinds, target_kinds  (n_source_tokens,) classes of the word and of the linked one
-    """
+    """name -> (n_source_tokens,) keys: word, linked target word, their neighbours."""
     source, target = segments.source_tokens, segments.target_tokens
     word, suffix, translated = hashes(source), hashes(source, _SUFFIX), hashes(target)
     aligned = key_at(translated, best)
@@ -429,10 +425,7 @@ class TextModel:
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """Fits networks to labels or probabilities `bad` (n_tokens,), outcomes (n, m) and weights (n,).
-
-        Texts without tokens are ignored. Networks begin at `beginnings` in turn, if there are any.
-        """
+        """Fits networks to labels or probabilities `bad` (n_tokens,), outcomes (n, m) and weights (n,)."""
         columns = _columns(side.inputs, out_of_fold(side.inputs.keys, bad, side.segment))
         mean, deviation = moments(columns)
         inputs = standardised_inputs(columns, side.inputs.vectors, mean, deviation)

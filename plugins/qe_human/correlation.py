@@ -37,10 +37,7 @@ class Problem(ABC):
 
     @abstractmethod
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
-        """The correlation of (n,) values on the common scale, with weights of segments (s,) and systems (k,).
-
-        NaN if it is undefined. A bootstrap sample is a vector of weights.
-        """
+        """The correlation of (n,) values, weighted by segments (s,) and systems (k,); NaN if undefined."""
 
     def resampled(self, values: FloatArray) -> Resampled:
         """`weighted` for many bootstrap samples."""

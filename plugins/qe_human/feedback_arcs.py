@@ -1,8 +1,7 @@
 """The minimum feedback arc set of a preference graph, exactly: the order of least violated preference.
 
-An order that costs the least keeps all preferences between different circles (strongly connected components),
-so the circles are solved one by one, each by dynamic programming over its subsets (Held and Karp 1962;
-Lopez 2012, Algorithm 1, searches the same space with an agenda).
+Strongly connected components are solved one by one, each by dynamic programming over its subsets (Held and
+Karp 1962; Lopez 2012, Algorithm 1, searches the same space with an agenda).
 """
 
 from typing import Any
@@ -56,9 +55,7 @@ def cost_of(order: IntArray, preferences: FloatArray) -> float:
 
 
 def circles_in_order(preferences: FloatArray) -> IntArray:
-    """(k,) number of each system's circle. Preferences between circles run from lower to higher numbers. A
-    system in no cycle is a component by itself.
-    """
+    """Number (k,) of each system's component; preferences between components run to higher numbers."""
     edges = np.asarray(preferences) > 0
     _, labels = connected_components(edges, directed=True, connection="strong")
     circles = np.full(len(edges), -1, np.int64)

@@ -108,15 +108,7 @@ class ColumnFamily(Extractor):
 
 @dataclass(frozen=True)
 class AnnotationFamily(ColumnFamily):
-    """Measures of annotated texts of each side, with difference and ratio.
-
-    Attributes
-    ----------
-    stem : str
-        Prefix of the column names.
-    measures : sequence of Measure
-        Functions of the output of `read`.
-    """
+    """Measures of annotated texts, the output of `read`, of each side, with difference and ratio."""
 
     stem: ClassVar[str]
     measures: ClassVar[Sequence[Measure[Any]]] = ()

@@ -9,10 +9,7 @@ from qe.learning.learner import Learner
 
 
 class OwnLearner(Learner):
-    """A learner whose estimator is a dataclass of its parameters.
-
-    regressor  class of the estimator, allowed in model files; it receives the seed if it has one
-    """
+    """A learner whose estimator is the dataclass `regressor`, allowed in model files."""
 
     regressor: ClassVar[Any]
 

@@ -111,13 +111,6 @@ class SubsetTreeKernel(TreeKernel):
     decay  lambda, more than 0
 
     Source: Collins and Duffy 2001; node pairs by sorted productions: Moschitti 2006, Section 3.2.
-
-    >>> a, b = "(NP (D a) (N cat))", "(NP (D a) (N dog))"
-    >>> SubsetTreeKernel(0.4).own_values(Trees.from_brackets([a]))
-    array([1.584])
-    >>> SubsetTreeKernel(0.4).gram(Trees.from_brackets([a, b])).round(4)  # K(a, b) = .4 + .4 * 1.4
-    array([[1.    , 0.6061],
-           [0.6061, 1.    ]])
     """
 
     decay: float = 0.4

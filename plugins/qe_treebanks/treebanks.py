@@ -32,8 +32,6 @@ def annotators_for(
 ) -> dict[str, str]:
     """Side -> annotator trained from its treebanks, in the form for `qe.language.programs.taggers.tagger`.
 
-    aligned  returns the corpus with its aligner, for projected entities
-
     Raises InputError, with file and line, for an unusable treebank.
     """
     learned = _Learned(experiment, languages, cache, progress, aligned)

@@ -16,10 +16,7 @@ from qe_human.human import Human
 
 
 class SystemCorrelation(Correlation):
-    """A function of two scores per system, over translations with human judgements and scores of all metrics.
-
-    Scores of systems are given or means of segment scores; human ones can also be made from rankings.
-    """
+    """A function of two scores per system, over translations that humans and all metrics score."""
 
     level: ClassVar[Level] = "system"
     pearson: ClassVar[bool] = False  # whether Williams' test applies

@@ -41,23 +41,10 @@ def spearman_association(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Association:
-    """Spearman's correlation of x and y (n,), or the partial one. The latter holds the ranks of `control`
-    (n,) constant. Raises InputError for columns that differ in length or are not finite.
+    """Spearman's correlation of x and y (n,), or the partial one with the ranks of `control` (n,) constant.
 
+    Raises InputError for columns that differ in length or are not finite.
     Source of the permutation with a control: Kennedy 1995, "Randomization tests in econometrics".
-
-    Parameters
-    ----------
-    samples : int, default=1000
-        Bootstrap samples of observations for the interval.
-    permutations : int, default=10000
-        Of y against x for the p-value; with a control, of what its ranks leave of those of y.
-
-    Examples
-    --------
-    >>> association = spearman_association(np.arange(8.0), np.arange(8.0) ** 2)
-    >>> association.rho, association.p < 0.001
-    (1.0, True)
     """
     check_samples(samples)
     check_samples(permutations)

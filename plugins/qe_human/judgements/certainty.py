@@ -287,11 +287,7 @@ def power(
     repeats: int = 20,
     seed: int = 0,
 ) -> Power:
-    """Test all pairs of systems on parts of the tasks, drawn without replacement, `repeats` times.
-
-    systems    indices of at least two systems
-    fractions  of the tasks, rising, the last one 1
-    """
+    """Test all pairs of systems on parts of the tasks, drawn without replacement, `repeats` times."""
     k = len(judged.systems)
     own = np.ix_(range(len(fractions)), systems, systems)
     above = np.triu_indices(len(systems), 1)

@@ -19,14 +19,12 @@ CodeArray = NDArray[np.int32]
 class Comparisons:
     """m comparisons from n tasks, in each of which one judge ranks the translations of one segment.
 
-    systems        k names, sorted
-    first, second  (m,) indices of the systems compared; first < second
-    outcome        (m,) 1 if the first was judged better, -1 if the second was, 0 for a tie
-    task           (m,) task of each comparison, ascending
-    segment        (n,) code of each task's segment
-    judge          (n,) code of each task's judge
-    with_itself    how often a task compared a system with itself
-    silent         systems that were shown, but compared with no other; they are not among the k
+    first, second   (m,) indices of the systems compared; first < second
+    outcome         (m,) 1 if the first was judged better, -1 if the second was, 0 for a tie
+    task            (m,) task of each comparison, ascending
+    segment, judge  (n,) codes of each task
+    with_itself     how often a task compared a system with itself
+    silent          systems that were shown, but compared with no other; they are not among the k
     """
 
     systems: tuple[str, ...]

@@ -108,14 +108,12 @@ class RankSettings:
 class MethodResult:
     """Result of one method.
 
-    order       the systems it ranks, best first
-    scores      their scores in that order, NaN if undefined; None for a method without scores
-    unique      whether no other order is as good
-    cost        the minimised cost, if the method has one
-    unit        unit of a score; empty without scores
-    violations  preferences that the order violates, the reference aside
-    ranges      system -> lowest and highest rank; None if not requested, or without tasks
-    clusters    groups of systems that rank ranges cannot tell apart, best first
+    order     the systems it ranks, best first
+    scores    their scores in that order, NaN if undefined; None for a method without scores
+    unique    whether no other order is as good
+    cost      the minimised cost, if the method has one
+    ranges    system -> lowest and highest rank; None if not requested, or without tasks
+    clusters  groups of systems that rank ranges cannot tell apart, best first
     """
 
     order: tuple[str, ...]

@@ -136,10 +136,7 @@ def methods_plot(report: RankingReport) -> Figure:
 
 
 def power_plot(reports: Sequence[RankingReport]) -> Figure:
-    """Share of significant pairs by number of judgements (findings of WMT 2012, Figure 2), a line per pair.
-
-    There is one panel per level of the sign test; the band holds 80 % of the drawn parts.
-    """
+    """Share of significant pairs by number of judgements (findings of WMT 2012, Figure 2), for all pairs."""
     known = {report.name: report.power for report in reports if report.power is not None}
     if not known:
         raise ValueError("no report has tasks to draw parts of")

@@ -1,8 +1,4 @@
-"""The pairwise classifier: error frequencies, ranked pairs, training, scores, confusion with people.
-
-The paper counts errors of Addicter and Hjerson; here class error rates (Popovic 2011) replace them, by words
-and by blocks, or with a tagger by words of each general part of speech (section 3.1, GenPoS).
-"""
+"""The pairwise classifier: error frequencies, ranked pairs, training, scores, confusion with people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -131,11 +127,10 @@ def read_texts(outputs: Mapping[str, Path], reference: Path) -> tuple[dict[str, 
 class RankedPairs:
     """p pairs of translations of one segment, of which judges prefer one.
 
-    segment        (p,) code of the segment
-    better, worse  (p,) places of the systems
-    equal          number of pairs left out because all judges found them equal
-    conflicting    number of pairs left out because the votes are tied
-    equals         (3, equal) segment and both systems of the pairs that all judges found equal
+    segment             (p,) code of the segment
+    better, worse       (p,) places of the systems
+    equal, conflicting  number of pairs left out because all judges found them equal, or the votes are tied
+    equals              (3, equal) segment and both systems of the pairs that all judges found equal
     """
 
     systems: tuple[str, ...]
@@ -376,9 +371,7 @@ _BOUNDS = (0.3, 0.6)
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """(3, 7) pairs, each in both directions: by LABELS and DECISIONS. Labels are the first worse, equal,
-    better.
-    """
+    """Pairs (3, 7), each in both directions: LABELS (first worse, equal, better) by DECISIONS."""
 
     counts: NDArray[np.int64]
 
@@ -416,10 +409,7 @@ def confusion(
     frequencies: Frequencies,
     reference: str = "_ref",
 ) -> Confusion:
-    """Ranked and equal pairs with translations by human and predicted preference.
-
-    Raises InputError if no pair is left. Source: the TerrorCat paper, Table 4.
-    """
+    """Ranked and equal pairs by human and predicted preference (Table 4); raises InputError without any."""
     ranked = (pairs.segment, (pairs.better, pairs.worse), LABELS.index(">"))
     equal = (pairs.equals[0], (pairs.equals[1], pairs.equals[2]), LABELS.index("="))
     counts = np.zeros((len(LABELS), len(DECISIONS)), np.int64)

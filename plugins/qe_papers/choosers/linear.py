@@ -130,7 +130,6 @@ def mert(
     """Weights (k,) of (S, n, k) features that maximise the metric of the chosen translations.
 
     statistics  (S, n, c) of the metric; the score of a choice is the aggregate of its sums
-    start       (k,) first weights; `restarts` more are drawn from a normal distribution
 
     Source: Och 2003, "Minimum error rate training in statistical machine translation", section 4.
     """

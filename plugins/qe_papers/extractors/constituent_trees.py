@@ -30,12 +30,7 @@ _WHOLE: Final = frozenset({"CC", "cc", ",", "Fc", "fc", ".", "Fp", "fp"})  # tag
 
 @dataclass(frozen=True)
 class Tree:
-    """The constituents of a text.
-
-    levels   number of nodes at each depth, without words; empty: no tree
-    phrases  labels of nodes above tags
-    tags     labels of nodes above words
-    """
+    """Number of nodes at each depth (none: no tree), labels of nodes above tags, and tags."""
 
     levels: Sequence[int]
     phrases: Sequence[str]

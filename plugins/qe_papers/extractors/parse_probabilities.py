@@ -15,12 +15,7 @@ _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)
 
 @dataclass(frozen=True, eq=False)
 class Parses:
-    """Parses of a text.
-
-    plain  whether only the plain grammar gives a tree; None: no tree
-    log    natural logarithms of the parses' probabilities, best first; empty if not comparable
-    words  number of words
-    """
+    """Parses of a text: log-probabilities, best first (none: not comparable); whether only `plain` parses."""
 
     plain: bool | None
     log: FloatArray

@@ -154,13 +154,6 @@ class NgramDocuments(Resource):
 
     Segments are padded with order - 1 marks at each end, so that every word is in the same number of n-grams
     (TCD at WMT12, section 2.1); n-grams inside a segment are counted as without padding.
-
-    >>> from features.text.tokens import Tokens
-    >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
-    >>> counts = NgramDocuments.from_tokens(corpus, order=2)
-    >>> nodes = counts.look_up(Tokens.from_lists([["a", "b"]])).nodes[1]  # # a, a b, b #
-    >>> counts.documents[nodes[1:]].tolist(), counts.occurrences[nodes[1:]].tolist()
-    ([2, 1, 1], [2, 2, 1])
     """
 
     parts: ClassVar[Parts] = {

@@ -37,12 +37,6 @@ class Truecaser(Resource):
 
     spellings  one for each known word
     shares     (known words,) its share of the counted occurrences of the word
-
-    >>> from features.text.tokens import Tokens
-    >>> text = Tokens.from_lists(["The cat saw Ann .".split(), "Ann saw the cat .".split()])
-    >>> caser = Truecaser.from_tokens(text)
-    >>> caser.truecase(Tokens.from_lists([["Cat", "and", "Ann"], ["SAW"]])).types
-    ('cat', 'and', 'Ann', 'saw')
     """
 
     parts: ClassVar[Parts] = {"source_truecaser": {"side": "source"}, "target_truecaser": {"side": "target"}}

@@ -63,13 +63,7 @@ def write(
     folder: Path, translations: Translations, preferences: Mapping[str, Preferences], granularity: By,
     selection: Selection | None = None,
 ) -> None:  # fmt: skip
-    """Writes the files of a selection to `folder`, each atomically.
-
-    NAME.txt             the chosen translations, line by line
-    NAME.tsv             segment (from 1), document, chosen system, preference for each system
-    NAME.documents.tsv   the same by document (the choice for the whole document)
-    report.json          scores, shares, tests, recipe, if there are references
-    """
+    """Writes translations, preferences by segment and document, and the report to `folder`, atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     systems = translations.names
     for name, preference in preferences.items():

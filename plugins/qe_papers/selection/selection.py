@@ -219,10 +219,7 @@ def make_extraction(
     features: Sequence[Mapping[str, Any]], resources: Path | None, languages: tuple[str, str],
     cache: Path | None, *, seed: int = 0, progress: Progress = silent,
 ) -> tuple[Extraction, Tokenizers]:  # fmt: skip
-    """The feature set on a bundle, with the bundle's tokenizers (Moses' without a bundle).
-
-    Raises InputError if a bundle belongs to other languages, or lacks parts.
-    """
+    """The feature set on a bundle, and its tokenizers; raises InputError for a wrong or incomplete bundle."""
     tokenizers = Tokenizer(languages[0]), Tokenizer(languages[1])
     bundle = None if resources is None else Bundle(resources)
     if bundle is not None:
@@ -368,11 +365,7 @@ def shares(choice: Rows, systems: int) -> FloatArray:
 
 
 def divergence(system_sums: FloatArray, reference: FloatArray) -> float:
-    """Kullback-Leibler divergence D(own || reference) in nats, infinite if `reference` lacks a system.
-
-    >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
-    17.88
-    """
+    """Kullback-Leibler divergence D(own || reference) in nats, infinite if `reference` lacks a system."""
     used = system_sums > 0
     if (reference[used] == 0).any():
         return float("inf")

@@ -168,11 +168,7 @@ def _plain(node: Node) -> Node | None:
 
 
 def category(label: str) -> str:
-    """The label without function, index and alternative.
-
-    >>> [category(label) for label in ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-", "grup.nom.ms", "sn-SUJ")]
-    ['NP', 'NP', 'PRT', '-LRB-', 'grup.nom.ms', 'sn']
-    """
+    """The label without function, index and alternative."""
     return label if label.startswith("-") else re.split("[-=|]", label, maxsplit=1)[0] or label
 
 

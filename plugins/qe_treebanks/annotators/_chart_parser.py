@@ -36,10 +36,7 @@ LONGEST: Final = 250  # maximum words of a text with a tree
 
 @dataclass(frozen=True)
 class Parse:
-    """Trees of a text, best first (none: no tree), with their natural log-probabilities and grammar.
-
-    grammar  `fine`, `plain`, or `none`
-    """
+    """Trees of a text, best first, with natural log-probabilities; grammar `fine`, `plain` or `none`."""
 
     trees: tuple[Node, ...]
     log_probabilities: tuple[float, ...]

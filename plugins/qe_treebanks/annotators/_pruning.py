@@ -75,10 +75,7 @@ def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, acti
 
 @njit(cache=True, nogil=True)
 def chart(words: Emissions, rules: Rules, groups: Grouped, beam: float, ends: Flags) -> tuple[Floats, Floats]:
-    """Best inside scores (spans, S) of bases and of tops; arguments as for `_cky.inside`.
-
-    Spans with the same end are adjacent, so that whole columns of scores are added and compared.
-    """
+    """Best inside scores (spans, S) of bases and of tops; arguments as for `_cky.inside`."""
     n, size = len(words.starts) - 1, len(rules.stay)
     columns = -(-n // _LANES) * _LANES
     made = np.empty((size, columns), np.float32)  # bases of spans with the same end, by beginning

@@ -300,11 +300,7 @@ def parse(words: Words, offsets: Longs, model: Linear, width: int, heads: Ids) -
 
 
 def projective(heads: Sequence[int]) -> list[int]:
-    """Heads of a projective tree, lifting the shortest crossing arc repeatedly (Nivre and Nilsson 2005).
-
-    >>> projective([2, 3, -1, 2])
-    [2, 2, -1, 2]
-    """
+    """Heads of a projective tree, lifting the shortest crossing arc repeatedly (Nivre and Nilsson 2005)."""
     result = list(heads)
     while (word := _shortest_crossing(result)) is not None:
         result[word] = result[result[word]]
