@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from qe.api.models import LoadedModel as LoadedModel
     from qe.api.models import load_model as load_model
     from qe.api.progress import progress_bars as progress_bars
+    from qe.api.training import learning_curve as learning_curve
     from qe.api.training import train as train
     from qe.api.training import train_without_labels as train_without_labels
     from qe.api.transformer import FeatureExtractor as FeatureExtractor

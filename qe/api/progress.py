@@ -29,14 +29,18 @@ def progress_bars() -> Progress:
     except ImportError as error:
         raise InputError("progress bars need tqdm", remedy="pip install 'mtqe[train]'") from error
     bars: dict[str, tqdm] = {}
+    in_notebook = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
 
     def show(stage: str, count: int, total: int | None) -> None:
-        if stage not in bars:
-            bars[stage] = tqdm(desc=stage, total=total)
-        bar = bars[stage]
+        key = stage.partition(" · best ")[0]
+        if key not in bars:
+            bars[key] = tqdm(desc=stage, total=total, leave=in_notebook)
+        bar = bars[key]
         bar.total = total
+        bar.set_description(stage, refresh=False)
         bar.update(count - bar.n)
         if count == total:
-            bars.pop(stage).close()
+            bar.leave = True
+            bars.pop(key).close()
 
     return show

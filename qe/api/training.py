@@ -1,6 +1,6 @@
 """Training from Python, with labels or without."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,8 @@ from qe.data.dataset import Dataset
 from qe.data.frames import AnyTable, as_pandas, cells_of
 from qe.data.table_rows import needed_texts
 from qe.resources.cache import default_cache
+from qe.training.ablation import LearningCurve
+from qe.training.ablation import learning_curve as curve
 from qe.training.check import check
 from qe.training.train import Outcome
 from qe.training.train import train as run
@@ -69,13 +71,7 @@ def train(
     qe.InputError
         For data or settings that cannot be used, before anything is written.
     """
-    if isinstance(experiment, Mapping):
-        experiment = load_experiment(experiment)
-    if dataset is None and experiment.dataset.format == "in_memory":
-        raise InputError(
-            "the experiment names no dataset",
-            remedy="give `dataset=qe.Dataset.from_frame(...)`, or a `dataset` section",
-        )
+    experiment = _with_data(experiment, dataset)
     return run(
         check(experiment, in_memory=dataset is not None),
         Path(output),
@@ -86,6 +82,65 @@ def train(
         workers=workers,
         progress=progress,
     )
+
+
+@checked
+def learning_curve(
+    experiment: Experiment | Mapping[str, Any],
+    sizes: Sequence[int],
+    *,
+    dataset: Dataset | None = None,
+    cache: str | Path | None = None,
+    draws: int = 3,
+    samples: int | None = None,
+    progress: Progress = silent,
+) -> LearningCurve:
+    """Measures models that learn from fewer rows, as `qe ablate --sizes` does.
+
+    Parameters
+    ----------
+    experiment : Experiment or mapping
+        What `qe.load_experiment` returns, or a mapping that it takes.
+    sizes : sequence of int
+        Numbers of training rows; at most those of a fold.
+    dataset : Dataset, default=None
+        Data in memory. None: what the experiment's `dataset` section names.
+    cache : str or Path, default=None
+        Folder of built resources and feature tables. None: the user's cache folder.
+    draws : int, default=3
+        Random draws of rows for each size, by the seed of the experiment's `evaluation`.
+    samples : int, default=None
+        Resamples of intervals. 0: none. None: as many as they need.
+    progress : callable, default=silent
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    LearningCurve
+        `print` shows it, `to_json()` has its figures, `plot()` draws it.
+
+    Raises
+    ------
+    qe.InputError
+        For sizes larger than a fold, data or settings that cannot be used, and resources with post-edits.
+    """
+    experiment = _with_data(experiment, dataset)
+    folder, seed = default_cache() if cache is None else Path(cache), experiment.evaluation.seed
+    return curve(
+        experiment, sizes, cache=folder, draws=draws, samples=samples, seed=seed, progress=progress,
+        dataset=dataset,
+    )  # fmt: skip
+
+
+def _with_data(experiment: Experiment | Mapping[str, Any], dataset: Dataset | None) -> Experiment:
+    if isinstance(experiment, Mapping):
+        experiment = load_experiment(experiment)
+    if dataset is None and experiment.dataset.format == "in_memory":
+        raise InputError(
+            "the experiment names no dataset",
+            remedy="give `dataset=qe.Dataset.from_frame(...)`, or a `dataset` section",
+        )
+    return experiment
 
 
 @checked

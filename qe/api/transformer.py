@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, name_parameters
 from features.core.bundle import Bundle
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet
@@ -18,6 +18,10 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import frame_texts
 from qe.data.frames import AnyFrame, AnyTable, as_pandas, convert_like
+from qe.data.split import Split
+from qe.training.extraction import Extraction
+
+_TEXT_LABELS: Final = ("post_edit", "reference", "word_tags", "source_tags")
 
 
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -31,7 +35,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     features : sequence of str or mapping, default=('surface',)
         Families as in experiments: names, or mappings such as {"kind": "lm", "orders": "all"} or
-        {"set": "baseline17"}. Families that learn from labels need `qe.train`.
+        {"set": "baseline17"}.
     resources : str or Path, default=None
         Folder of a bundle (`qe resources build`), for features that need one.
     source_language, target_language : str, default=None
@@ -69,19 +73,49 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.tokenizer = tokenizer
 
     def fit(self, X: AnyTable, y: Any = None) -> Self:
-        """Loads the resources; `y` is not used."""
+        """Loads the resources; families that learn from labels are fitted. `y`: (n,) labels, for these."""
+        self._learned(as_pandas(X), y)
+        return self
+
+    def fit_transform(self, X: AnyFrame, y: Any = None) -> AnyFrame:
+        """The features of the rows that it is fitted on; families that learn are cross-fitted."""
         table = as_pandas(X)
+        extraction, split = self._learned(table, y)
+        if split is None:
+            return self.transform(X)
+        return convert_like(X, extraction.training_table(split).set_axis(table.index))
+
+    def _learned(self, table: pd.DataFrame, y: Any) -> tuple[Extraction, Split | None]:
         configs = [{"kind": f} if isinstance(f, str) else dict(f) for f in self.features]
         bundle = None if self.resources is None else Bundle(Path(self.resources))
-        feature_set = FeatureSet.make(configs, bundle)
-        if feature_set.fitted:
-            kinds = ", ".join(type(extractor).__name__ for extractor in feature_set.fitted)
-            raise InputError(f"{kinds} learns from labels, inside folds", remedy="use qe.train")
+        try:
+            feature_set = FeatureSet.make(configs, bundle)
+        except InputError as error:
+            name_parameters(error)
+            raise
         self.tokenizers_ = self._own_tokenizers() if bundle is None else bundle.tokenizers
+        extraction, split = Extraction(feature_set, None), None
+        if feature_set.fitted:
+            split = self._split(
+                table, y, {name for each in feature_set.fitted for name in each.labels_used()}
+            )
+            feature_set = extraction.fitted_extractors(split)
         self.feature_set_ = feature_set
         self.n_features_in_ = len(table.columns)
         self.feature_names_in_ = np.asarray(table.columns, dtype=object)
-        return self
+        return extraction, split
+
+    def _split(self, table: pd.DataFrame, y: Any, needed: set[str]) -> Split:
+        if y is None and "scores" in needed:
+            raise InputError("the features learn from labels", location="fit", remedy="give them as `y`")
+        texts = [name for name in _TEXT_LABELS if name in table.columns]
+        if lacking := sorted(needed - {"scores", *texts}):
+            remedy = f"the table has {list(table.columns)}"
+            raise InputError(f"the features learn from '{lacking[0]}'", location="fit", remedy=remedy)
+        columns = frame_texts(table, {name: name for name in texts})
+        labels: dict[str, Any] = {name: tuple(column) for name, column in columns.items()}
+        scores = None if y is None else column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64))
+        return Split(self._segments(table), scores, **labels)
 
     def _own_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         kind: Any = self.tokenizer
@@ -96,6 +130,9 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The (n, k) feature columns as the kind of table that `X` is; a DataFrame has its index."""
         check_is_fitted(self, "feature_set_")
         table = as_pandas(X)
+        return convert_like(X, self.feature_set_.extract(self._segments(table)).set_axis(table.index))
+
+    def _segments(self, table: pd.DataFrame) -> Segments:
         for column in ("source", "target"):
             if column not in table.columns:
                 raise InputError(
@@ -104,8 +141,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         named = self.feature_set_.table_columns
         names = [name for name in (*Segments.column_names(), *named) if name in table.columns]
         texts = frame_texts(table, {name: name for name in names}, named)
-        segments = Segments.from_columns(texts, *self.tokenizers_)
-        return convert_like(X, self.feature_set_.extract(segments).set_axis(table.index))
+        return Segments.from_columns(texts, *self.tokenizers_)
 
     @staticmethod
     def needs() -> pd.DataFrame:
@@ -116,7 +152,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         DataFrame, a row a family
             `resources`: parts that a bundle must have (`qe resources build`); `columns`: of the table,
             besides source and target; `parameters`: settings without a default; `learns`: whether it learns
-            from labels, so that it needs `qe.train`.
+            from labels, so that it needs `y` (or columns such as `post_edit`).
         """
         from qe.getting_started.catalogue.costs import FeatureCosts
         from qe.getting_started.catalogue.features import families

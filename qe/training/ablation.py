@@ -15,6 +15,7 @@ from features.basics.errors import InputError, known_name
 from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
+from qe.data.dataset import Dataset
 from qe.display.drawing import BLUE, ORANGE, canvas, headline
 from qe.display.numbers import count, number, signed
 from qe.display.summary import summarised
@@ -229,6 +230,10 @@ class LearningCurve:
         """Figures by training rows."""
         return curve_table(self, "")
 
+    def plot(self, metric: str = "pearson") -> Figure:
+        """A figure of one metric over training rows."""
+        return learning_curve_plot({ALONE: self}, metric)
+
     def percentage_slope(self, metric: str) -> float:
         """See `percentage_slope`."""
         return percentage_slope(
@@ -282,6 +287,7 @@ def learning_curve(
     samples: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
+    dataset: Dataset | None = None,
 ) -> LearningCurve:
     """Figures of models that learn from `sizes` rows, drawn `draws` times from each fold's training rows.
 
@@ -294,7 +300,8 @@ def learning_curve(
             location="resources.texts",
             remedy="set dataset.rows for each size instead, or leave out `post_edit`",
         )
-    data = prepare(check(experiment), cache, progress)
+    plan = check(experiment, in_memory=dataset is not None)
+    data = prepare(plan, cache, progress, dataset=dataset)
     smallest = min(len(train_rows) for train_rows, _ in data.first_folds)
     if max(sizes) > smallest:
         raise InputError(

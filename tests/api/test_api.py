@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -164,9 +166,21 @@ def test_progress_bars_are_drawn_by_stage(capsys: pytest.CaptureFixture[str]) ->
     progress = qe.progress_bars()
     for done in (1, 2, 2):
         progress("reading", done, 2)
-    progress("building", 5, None)
+    progress("building · best 1", 5, None)
+    progress("building · best 2", 6, None)
     told = capsys.readouterr().err
     assert "reading: 100%" in told and "building" in told
+
+
+def test_outside_a_notebook_no_bar_of_what_is_not_done_stays() -> None:
+    script = (
+        "import qe; progress = qe.progress_bars(); progress('reading', 2, 2);"
+        "progress('search · best 1', 1, 9); progress('search · best 2', 2, 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    *lines, last = done.stderr.decode().split("\n")
+    assert [line.split("\r")[-1].split(":")[0] for line in lines] == ["reading"]
+    assert not last.split("\r")[-1].strip() and not last.split("\r")[-2].strip()
 
 
 class TestFeatureExtractor:
@@ -189,10 +203,35 @@ class TestFeatureExtractor:
         scaled = make_pipeline(extractor, StandardScaler()).fit_transform(TABLE)
         assert scaled.shape[0] == 2 and scaled[0, 0] == pytest.approx(1)
 
+    def test_families_that_learn_are_cross_fitted_in_a_pipeline(self) -> None:
+        rng = np.random.default_rng(0)
+        words = rng.choice(["gut", "schlecht", "haus"], (60, 4))
+        table = pd.DataFrame({"source": "a house", "target": [" ".join(row) for row in words]})
+        labels = (words == "gut").sum(1) + rng.normal(0, 0.1, 60)
+        extractor = qe.FeatureExtractor(["surface", "bag_of_words"], **LANGUAGES)
+        trained = extractor.fit_transform(table, labels)
+        assert trained.columns.tolist() == extractor.get_feature_names_out().tolist()
+        applied = extractor.fit(table, labels).transform(table)
+        learned = [name for name in trained if not np.allclose(trained[name], applied[name], equal_nan=True)]
+        assert max(abs(np.corrcoef(trained[name], labels)[0, 1]) for name in learned) > 0.8
+        changed = labels.copy()
+        changed[0] += 100
+        again = extractor.fit_transform(table, changed)[learned]
+        assert np.allclose(again.iloc[0], trained[learned].iloc[0])  # not from the row's own label
+        assert not np.allclose(again, trained[learned])
+        pipeline = make_pipeline(extractor, SimpleImputer(), Ridge()).fit(table, labels)
+        assert np.corrcoef(pipeline.predict(table), labels)[0, 1] > 0.8
+
     def test_mistakes_are_named(self) -> None:
         with pytest.raises(qe.InputError, match="unknown extractor 'surfaec'"):
             qe.FeatureExtractor(["surfaec"]).fit(TABLE)
-        with pytest.raises(qe.InputError, match="learns from labels"):
-            qe.FeatureExtractor(["bag_of_words"]).fit(TABLE)
+        with pytest.raises(qe.InputError, match="learn from labels; give them as `y`"):
+            qe.FeatureExtractor(["bag_of_words"], **LANGUAGES).fit(TABLE)
+        with pytest.raises(qe.InputError, match="learn from 'reference'; the table has"):
+            qe.FeatureExtractor(["example_precision"], **LANGUAGES).fit(TABLE, [0, 1])
+        with pytest.raises(
+            qe.InputError, match="needs the resource 'source_lm5'; name a bundle by resources;"
+        ):
+            qe.FeatureExtractor(["lm"], **LANGUAGES).fit(TABLE)
         with pytest.raises(qe.InputError, match="need the column 'target'"):
             qe.FeatureExtractor(**LANGUAGES).fit(TABLE).transform(TABLE[["source"]])

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 from sklearn.linear_model import Ridge
 
+import qe
 from features.basics.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
@@ -96,3 +98,19 @@ def test_percentage_slope_by_its_definition() -> None:
     for b in (0.0, -0.2, 0.1):
         assert percentage_slope(rows, 5 * rows**b) == pytest.approx(10 ** (b * np.log10(2) + 2))
     assert np.isnan(percentage_slope([10], [1])) and np.isnan(percentage_slope([1, 2], [0, 1]))
+
+
+@pytest.mark.slow
+def test_a_learning_curve_from_python_takes_data_in_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    texts = ["wort " * n for n in rng.integers(2, 12, 60)]
+    table = pd.DataFrame({"source": texts, "target": texts, "score": [len(text) / 50 for text in texts]})
+    settings = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}, "split": {"folds": 3}}
+    data = qe.Dataset.from_frame(table, source_language="de", target_language="en", higher_is_better=True)
+    curve = qe.learning_curve(settings, [20, 30], dataset=data, cache=tmp_path, draws=2, samples=0)
+    assert [size.rows for size in curve.sizes] == [20, 30] and len(curve.sizes[0].draws) == 2
+    assert curve.plot("mae").axes[0].get_xlabel() == "training rows"
+    with pytest.raises(qe.InputError, match="^sizes: 50 rows cannot be drawn: a fold has 40 training rows"):
+        qe.learning_curve(settings, [50], dataset=data, cache=tmp_path)
+    with pytest.raises(qe.InputError, match="names no dataset; give `dataset="):
+        qe.learning_curve(settings, [50])
