@@ -15,7 +15,6 @@ _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 
 def help_text(context: Any) -> str:
-    """Usage, purpose, examples, arguments, options by panel, and commands below this one."""
     width = line_width()
     panels = panels_of(context)
     if commands := _commands(context):
@@ -30,7 +29,6 @@ def line_width() -> int:
 
 
 def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[str]:
-    """Every panel: its title, then names and help in two columns."""
     names = [len(name) for rows in panels.values() for name, _ in rows]
     column = min(max(names, default=0), _NAMES)
     lines = []

@@ -38,7 +38,6 @@ def summary_of(value: Any) -> Table:
 
 
 def entries(kind: str, name: str, rows: Iterable[tuple[str, str]]) -> Table:
-    """A table of what there is to say of one thing; entries that are empty are left out."""
     return Table("", [Column(kind, "what"), Column(name, "value")], [row for row in rows if row[1]])
 
 

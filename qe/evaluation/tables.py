@@ -158,7 +158,6 @@ def winners(report: Report, metric: str) -> list[str]:
 
 
 def notes(report: Report) -> list[str]:
-    """Notes on the tables: the test, its correction, and the error of uncorrected p-values."""
     rows = next(iter(report.systems.values())).n
     own = "documents" if report.recipe["units"].get("document") == rows else "segments"
     lines = [f"{count(rows)} {own}", *_winner_notes(report)]
@@ -308,7 +307,6 @@ def verdict(item: Dependence, level: float) -> str:
 
 
 def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
-    """One table a part: systems, best first by MCC, then the differences of pairs."""
     tables = []
     for part, report in reports.items():
         tables.append(_word_scores(part, report))

@@ -27,7 +27,6 @@ def check_estimators(root: BaseEstimator) -> None:
 
 
 def check_finite(root: BaseEstimator) -> None:
-    """Raises Damaged if a fitted attribute of an estimator contains NaN or infinity."""
     for estimator in estimators(root):
         for name, value in vars(estimator).items():
             fitted = name.startswith("_") or name.endswith("_")

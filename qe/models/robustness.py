@@ -185,7 +185,6 @@ def _flagged(checked: Checked, originals: Segments, changed: Segments) -> float:
 
 
 def of_one_text(model: Model) -> list[str]:
-    """The user's input columns that are valid for one translation only."""
     return [name for name in model.columns() if name in _OF_ONE_TEXT]
 
 

@@ -56,7 +56,6 @@ AllRuns = Mapping[tuple[str, str], RunDistributions]
 
 
 def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Progress) -> AllRuns:
-    """Bootstrap scores of every run and of all runs together."""
     drawn = {}
     known = 1.0 if levels.smallest > 1 else np.nan
     for name, sums in scored.resampled_runs(levels, samples, seed, progress):
@@ -84,7 +83,6 @@ def system_score(
     comparisons: Comparisons, scored: Additive, bootstrap: RunDistributions, system: str, metric: str,
     dev_scores: FloatArray | None,
 ) -> SystemScore:  # fmt: skip
-    """The mean over runs, with its interval and the spreads over test sets and runs."""
     runs, aggregate = scored.runs(system, metric), scored.measures[metric].aggregate
     summary = replace(from_scores(runs, aggregate, bootstrap.runs, dev_scores), s_sel=bootstrap.s_sel)
     mean: FloatArray = bootstrap.runs.mean(axis=0)

@@ -35,7 +35,6 @@ def blocks(segments: int, size: int = 10) -> tuple[str, ...]:
 
 
 def document_names(documents: Groups) -> list[str]:
-    """The documents in order of first appearance: the order of all results here."""
     return list(dict.fromkeys(map(str, documents)))
 
 

@@ -38,7 +38,6 @@ class Change:
 
 
 def changes(comparison: SystemsComparison, examples: int = _EXAMPLES) -> Iterator[Change]:
-    """The segments that improved and worsened most."""
     for compared in comparison.comparisons:
         better = comparison.metrics[compared.metric].higher_is_better
         if better is None:
@@ -83,7 +82,6 @@ TOLD = 3  # systems that have a sentence each
 
 
 def verdict(comparison: SystemsComparison) -> str:
-    """Whether each system is better or worse than the baseline, metric by metric."""
     baseline = comparison.recipe["baseline"]
     others = [name for name in comparison.scores if name != baseline]
     if len(others) <= TOLD:
@@ -172,7 +170,6 @@ def _cells(comparison: SystemsComparison, system: str, metric: str) -> list[str]
 
 
 def footnotes(comparison: SystemsComparison) -> list[str]:
-    """What the numbers rest on, in words."""
     lines = _numbers_notes(comparison)
     if comparison.comparisons:
         lines += _claims(comparison)
@@ -236,7 +233,6 @@ def _units(comparison: SystemsComparison) -> str:
 
 
 def csv_table(comparison: SystemsComparison) -> str:
-    """Every number of the report with all its digits, one line per metric and system."""
     return csv_of([
         _record(comparison, metric, system) for metric in comparison.metrics for system in comparison.scores
     ])  # fmt: skip
@@ -264,7 +260,6 @@ def _record(comparison: SystemsComparison, metric: str, system: str) -> dict[str
 
 
 def tables(comparison: SystemsComparison) -> list[Table]:
-    """All tables for a paper or a page, each with its title and its notes."""
     baseline, segments = comparison.recipe["baseline"], comparison.recipe["segments"]
     titles = ", ".join(map(title_of, comparison.metrics))
     main = _table(comparison, [*_numbers_notes(comparison), *_signatures(comparison)])
@@ -274,7 +269,6 @@ def tables(comparison: SystemsComparison) -> list[Table]:
 
 
 def further_tables(comparison: SystemsComparison) -> list[Table]:
-    """Tables of power, single runs and buckets, if the comparison has them."""
     power = [needed_table(comparison)] if comparison.power else []
     single = single_runs_tables(comparison.single_runs, comparison.settings.level)
     parted = [] if comparison.buckets is None else bucket_tables(comparison.buckets, 2, title_of)

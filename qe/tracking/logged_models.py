@@ -74,14 +74,12 @@ LARGE = 1 << 20
 
 
 def large_files(folder: Path) -> list[Path]:
-    """The files of LARGE bytes or more, relative to `folder`, in order."""
     paths = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size >= LARGE)
     return sorted(path.relative_to(folder) for path in paths)
 
 
 @contextmanager
 def copy_without(folder: Path, excluded: Sequence[Path]) -> Iterator[Path]:
-    """A temporary copy of `folder` without the files `excluded`; `folder` itself if there are none."""
     if not excluded:
         yield folder
         return

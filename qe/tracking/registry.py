@@ -44,7 +44,6 @@ class Version:
 
 
 def model_names() -> list[str]:
-    """The registered models, by name; none if there is no store yet."""
     return _model_names() if store_is_there() else []
 
 

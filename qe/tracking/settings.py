@@ -23,7 +23,6 @@ class TrackingSettings(Section):
 
 
 def find_settings(start: Path | None = None) -> Path | None:
-    """The nearest mlflow.yaml: in the working directory or above it."""
     here = resolved(start or Path.cwd())
     for folder in (here, *here.parents):
         if (folder / "mlflow.yaml").is_file():

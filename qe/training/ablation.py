@@ -187,7 +187,6 @@ class Size:
     predicted: FloatArray
 
     def mean(self, metric: str) -> float:
-        """The mean over draws. Raises InputError for an unknown metric, as the other methods do."""
         return float(np.mean(self._values(metric)))
 
     def _values(self, metric: str) -> list[float]:

@@ -123,7 +123,6 @@ class AddedRows:
     table: pd.DataFrame
 
     def excluding(self, segments: Segments) -> "AddedRows":
-        """Only the rows with other sources."""
         kept = reading.unrepeated(self.sources, segments.source)
         sources = tuple(self.sources[row] for row in kept.tolist())
         return AddedRows(self.origin, self.rows[kept], sources, self.table.iloc[kept])
@@ -147,7 +146,6 @@ class Rows:
 def join_rows(
     added: Sequence[AddedRows], primary: pd.DataFrame, scores: FloatArray, weights: FloatArray | None
 ) -> Rows:
-    """Rows of the first dataset and the added ones; no weights if all count the same."""
     if not added:
         return Rows(primary, scores, weights, 0)
     tables = [primary, *(each.features(primary) for each in added)]

@@ -74,7 +74,6 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
 
 
 def score_splits(prepared: Prepared, model: Model) -> Scored:
-    """Features and predictions of every split that was not learned from."""
     return {name: _score(prepared, model, split) for name, split in prepared.other_splits.items()}
 
 

@@ -90,7 +90,6 @@ def _history_limits(values: FloatArray, higher: bool) -> tuple[float, float]:
 
 
 def pareto_front(result: SearchResult) -> Figure:
-    """All trials by the first two objectives, with those that no trial beats on every objective."""
     table, front = result.history(), [entry["trial"] for entry in result.front()]
     across, up = result.metrics[:2]
     figure, axes = canvas(6.4, 5.2)

@@ -38,7 +38,6 @@ def best_of(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def model_line(report: Mapping[str, Any]) -> str:
-    """What the model is: learner, selector, number and families of its features."""
     best, features = report["search"]["best"], report["features"]
     kinds = dict.fromkeys(
         str(entry.get("kind", entry.get("set"))) for entry in report["experiment"]["features"]
@@ -109,7 +108,6 @@ def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
 
 
 def verdict(report: Mapping[str, Any]) -> str:
-    """The main figure, its best baseline, whether it is better, and what it is good for."""
     section, figure = _main_part(report)
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
     best = _best_baseline(section, metric)

@@ -87,8 +87,6 @@ def note_element(prefix: str, name: str, attribute: tuple[str, str], label: str,
 
 @dataclass(frozen=True)
 class Edit:
-    """Replaces the bytes from `start` to `end` by a text."""
-
     start: int
     end: int
     text: str
@@ -100,8 +98,6 @@ def removal(element: Element) -> Edit:
 
 @dataclass(frozen=True)
 class Document:
-    """The text of a file as UTF-8, and the codec that its bytes are in."""
-
     path: Path
     content: bytes
     codec: str

@@ -168,7 +168,6 @@ def judge(translation: Translation, dice: Dice) -> tuple[int, ...]:
 
 
 def weighted_mean(scores: tuple[int, ...]) -> float:
-    """The official score: the weighted mean, rounded to one decimal."""
     return round(sum(one.weight * score for one, score in zip(JUDGES, scores, strict=True)) + 1e-9, 1)
 
 

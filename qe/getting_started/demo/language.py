@@ -427,7 +427,6 @@ def text(tokens: list[str]) -> str:
 
 
 def plain_registers() -> tuple[float, ...]:
-    """Cumulative probabilities of the registers in the parallel corpus: mostly plain."""
     return (0.05, 0.15, 0.45, 0.80, 1.0)
 
 

@@ -297,7 +297,6 @@ def _of_user(kind: str, model: str) -> Tagger:
 
 
 def export_annotator(name: str, folder: Path) -> str:
-    """Copies a user's annotator to `folder`, for a model; returns its name there."""
     first, *added = _parts(name)
     kind, _, model = first.partition(":")
     if kind == "udpipe" and model:

@@ -17,7 +17,6 @@ DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def translate_file(source: Path, output: Path, translator: Engine, progress: Progress = silent) -> int:
-    """Translates a file line by line (plain or gzip input); returns the number of lines."""
     total = sum(1 for _ in read_lines(source))
     done = 0
     with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:

@@ -22,7 +22,6 @@ def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
-    """The support, or the feature with the highest score if it is empty."""
     return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
 
 

@@ -83,7 +83,6 @@ class Characters:
         return longest
 
     def capitals_inside(self) -> FloatArray:
-        """Number (n,) of capital letters directly after a lower-case letter."""
         small, capital = self.of_category("Ll"), self.of_category("Lu")
         inside = np.zeros(len(self.ids), np.bool_)
         inside[1:] = small[:-1] & capital[1:] & ~self.begins[1:]

@@ -97,7 +97,6 @@ class Guard(Artifact):
 
     @classmethod
     def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
-        """The guard of training rows, and their cross-fitted log-odds (n,)."""
         rng = np.random.default_rng(seed)
         sample = np.sort(rng.permutation(len(segments))[:_MOST])
         chosen = _with_tokens(segments.take(sample))
