@@ -7,7 +7,9 @@ import pytest
 from qe.data.check import guess_format
 from qe.data.dataset import Dataset
 from qe.data.format import make_format
-from tests.factories import refuses
+from qe.data.repeated import leaks
+from qe.data.splits import make_folds
+from tests.factories import Find, refuses
 
 HEADER = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"
 ROW = '0\tIt "rains.\tEr regnet.\t[41, 60]\t50.5\t[-1.5, -0.5]\t-1.0\t-0.5\n'
@@ -99,6 +101,48 @@ def test_blind_test20_needs_no_labels_of_any_kind(tmp_path: Path) -> None:
 def test_the_layout_is_recognised_and_a_pair_asked_for(tmp_path: Path) -> None:
     assert guess_format(unpacked(tmp_path)) == "mlqe_pe"
     refuses("set `pair` to one of en-de, ro-en", make_format("mlqe_pe", {}).read, tmp_path)
+
+
+LATER = HEADER.replace("\tmodel_scores", "")
+TEXTS = ("It rains", '"A" dog', "It rains")  # the third row repeats the first one, with another score
+
+
+def of_2023(folder: Path, quoted: bool, end: str) -> Path:
+    """Tables of WMT 2023: no decoder, perhaps CRLF, quoted fields and no line end after the last line."""
+    for split in ("train", "dev"):
+        cells = [f'"{text.replace(chr(34), chr(34) * 2)}"' if quoted else text for text in TEXTS]
+        rows = [f"{i}\t{c}\tX{c[1:]}\t[1, {i}]\t{i}\t[-1, {i}]\t{i}.5" for i, c in enumerate(cells)]
+        if quoted:
+            rows = [row.replace("\tX", '\t"X') for row in rows]
+        place = folder / "en-te" / f"{split}.ente.df.short.tsv"
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes((LATER.strip() + end + end.join(rows)).encode())
+    return folder
+
+
+@pytest.mark.parametrize(("quoted", "end"), [(False, "\n"), (True, "\r\n")])
+def test_tables_of_2023(tmp_path: Path, quoted: bool, end: str) -> None:
+    dataset = make_format("mlqe_pe", {"pair": "en-te"}).read(of_2023(tmp_path, quoted, end))
+    train = dataset.splits["train"]
+    assert train.segments.source == TEXTS and train.scores is not None
+    assert train.scores.tolist() == [0.5, 1.5, 2.5] and train.segments.model_score is None
+    assert train.segments.doc_id == ("pair-0", "pair-1", "pair-0")
+    assert any(note.startswith("train: 1 rows repeat the texts of another row") for note in dataset.notes)
+    refuses(
+        "no train.mt and no train.pe",
+        make_format("mlqe_pe", {"pair": "en-te", "label": "hter"}).read,
+        tmp_path,
+    )
+
+
+@pytest.mark.parametrize(("pair", "train", "dev"), [("en-hi", 6238, 984), ("en-te", 6998, 999)])
+def test_repeated_pairs_of_2023_share_a_fold(shared_data: Find, pair: str, train: int, dev: int) -> None:
+    splits = make_format("mlqe_pe", {"pair": pair}).read(shared_data("wmt23-qe")).splits
+    documents = {name: split.segments.doc_id or () for name, split in splits.items()}
+    assert (len({*documents["train"]}), len({*documents["dev"]})) == (train, dev)
+    assert (
+        leaks(splits["train"], {}, make_folds(7000, 5, scheme="document", documents=documents["train"])) == ()
+    )
 
 
 def test_two_tables_of_one_split(tmp_path: Path) -> None:

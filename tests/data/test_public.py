@@ -3,6 +3,7 @@
 import hashlib
 import http.server
 import io
+import re
 import tarfile
 import threading
 import zipfile
@@ -15,6 +16,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data import public
+from qe.data.format import make_format
 from qe.data.public import Download, PublicDataset, fetch
 from tests.factories import Find, refuses
 
@@ -154,7 +156,11 @@ def test_server_errors(server: Server, tmp_path: Path) -> None:
 
 
 def test_unknown_name() -> None:
-    refuses("unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, wmt19", public.dataset, "wmt13")
+    refuses(
+        "unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe, mlqe-pe-test21, wmt19",
+        public.dataset,
+        "wmt13",
+    )
 
 
 def test_the_tables_name_the_shared_files(shared_data: Find) -> None:
@@ -270,10 +276,9 @@ def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
         server.files[f"/{download.url}"] = da_rows(15)
     fetch("wmt23-qe", tmp_path / "da", pairs=["en-gu"], base_url=server.url)
     direct = tmp_path / "da/en-gu/direct-assessments/train/train.engu.df.short.tsv"
-    columns = {"source": "original", "target": "translation", "scores": "z_mean"}
-    languages = {"source_language": "en", "target_language": "gu"}
-    label = {"name": "da", "higher_is_better": True}
-    report = check(direct, "table", {**languages, "label": label, "columns": columns})
+    direct.write_text(re.sub(r"\t[^\t]*$", "", direct.read_text(), flags=re.MULTILINE))  # as published
+    (direct.parents[1] / "dev/dev.engu.df.short.tsv").write_text(direct.read_text())
+    report = check(tmp_path / "da", "mlqe_pe", {"pair": "en-gu"})
     assert report.splits["train"].segments == 15 and not report.unreadable
     header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
     for download in public.dataset("wmt-mqm", ["en-de"]).downloads:
@@ -289,6 +294,30 @@ def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
         "(github.com/google/wmt-mqm-human-evaluation)"
     )
     assert public.terms_of(Path("/")) == ""
+
+
+def test_test21_lands_beside_the_pair_where_the_format_reads_it(
+    other_pair: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"src": "Sajab.", "mt": "It rains.", "tok.src": "Sajab .", "tok.mt": "It rains ."}
+    for download in public.dataset("mlqe-pe-test21", ["et-en"]).downloads:
+        packed_texts = {f"et-en-test21/test21.{end}": f"{text}\n".encode() for end, text in texts.items()}
+        other_pair.files[f"/{download.url}"] = packed(packed_texts)
+    fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)
+    fetch("mlqe-pe-test21", tmp_path, pairs=["et-en"], base_url=other_pair.url)
+    test21 = make_format("mlqe_pe", {"pair": "et-en"}).read(tmp_path).splits["test21"]
+    assert test21.segments.source == ("Sajab.",) and test21.scores is None
+
+
+def test_direct_assessments_of_2024_land_by_pair(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    for download in public.dataset("wmt24-qe").downloads:
+        server.files[f"/{download.url}"] = b"index\toriginal\ttranslation\n0\ta\tb\n"
+    fetch("wmt24-qe", tmp_path, base_url=server.url)
+    pairs = (("en-gu", "engu"), ("en-hi", "enhi"), ("en-ta", "enta"), ("en-te", "ente"))
+    assert [n for n in names(tmp_path) if "wmt24" in n] == [f"{p}/test_wmt24.{c}.da_f" for p, c in pairs]
 
 
 def hter_files(split: str) -> dict[str, bytes]:
@@ -384,7 +413,9 @@ def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
         known = public.dataset(name, [pair])
         urls = [download.url for download in known.downloads]
         assert urls and len({*urls}) == len(urls) and known.terms and known.source
-        assert all("test" not in url or "newstest" in url or "wmt12" in name for url in urls)
+        named = [name for name in ("newstest", "data/test21/", "wmt-qe-2024-data/") if name in urls[0]]
+        assert all("test" not in url or named or "wmt12" in name for url in urls)
+        assert not any("goldlabels" in url for url in urls)
 
 
 def test_an_unknown_pair() -> None:

@@ -10,13 +10,14 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.storage.files import resolved
+from features.storage.files import read_lines, resolved
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import check_tags, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import CsvOptions
 from qe.data.format import Format
 from qe.data.reading import Column, Reading
+from qe.data.repeated import text_key
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
 
@@ -40,6 +41,9 @@ class MlqePe(Format):
     `word-probas` in its folder; `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of
     the pair (`en-de`, `en-de-dev`); `test21.src`, ... in `XX-YY-test21`, with `goldlabels/test21.da` or
     `.hter`. `train` must be there; of test splits, what is absent is left out, labels too.
+
+    Tables of WMT 2023 (en-gu, en-hi, en-ta, en-te) have neither a decoder's scores nor post-edits. Rows that
+    repeat the texts of another row share a document there: `split: {by: document}` keeps them in one fold.
 
     The judges are the individual scores (standardised for `da`), NaN beyond a segment's annotators. With
     `hter`, `direct_assessment` is the mean of the standardised ones.
@@ -94,9 +98,13 @@ class MlqePe(Format):
                 reading, table, split in LABELLED, (tokenizers[0].language, tokenizers[1].language)
             )
             columns |= {"source": direct["original"], "target": direct["translation"]}
-            columns["model_score"] = direct["model_scores"]
             columns |= _side_information(reading, table.parent, split, files.code)
-            columns |= _post_editing(reading, files, split, tokenised)
+            if "model_scores" in direct:
+                columns["model_score"] = direct["model_scores"]
+            elif "doc_id" not in columns:
+                columns |= _repeated_pairs(reading, split, direct)
+            needed = self.label == "hter" or "model_scores" in direct
+            columns |= _post_editing(reading, files, split, tokenised, needed)
             if self.label == "hter" and "z_mean" in direct:
                 columns["direct_assessment"] = direct["z_mean"]
         elif folder is not None:
@@ -195,8 +203,10 @@ class _Files:
 def _direct_assessments(
     reading: Reading, path: Path, labelled: bool, languages: tuple[str, str]
 ) -> dict[str, Column]:
-    table = read_table(reading, path, Layout("tsv", CsvOptions("tab", False, "utf-8"), languages=languages))
-    wanted = ["index", "original", "translation", "model_scores"]
+    # Quotation marks of MLQE-PE are text; later tables, without a decoder's scores, quote fields.
+    quoting = False if "model_scores" in next(read_lines(path), "") else None
+    table = read_table(reading, path, Layout("tsv", CsvOptions("tab", quoting, "utf-8"), languages=languages))
+    wanted = ["index", "original", "translation"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:
         if name not in table:
@@ -225,6 +235,21 @@ def _side_information(reading: Reading, base: Path, split: str, code: str) -> di
     return columns
 
 
+def _repeated_pairs(reading: Reading, split: str, direct: Mapping[str, Column]) -> dict[str, Column]:
+    """Documents of the rows with one pair of texts, if pairs repeat: folds by document keep them together."""
+    source, target = ([text_key(text) for text in direct[name].texts] for name in ("original", "translation"))
+    first: dict[tuple[str, str], int] = {}
+    places = [first.setdefault(pair, row) for row, pair in enumerate(zip(source, target, strict=True))]
+    if repeated := len(places) - len(first):
+        reading.notes.append(
+            f"{split}: {repeated} rows repeat the texts of another row: they share a document, which folds "
+            "by document keep together"
+        )
+    index = direct["index"]
+    documents = [f"pair-{place}" for place in places]
+    return {"doc_id": replace(index, texts=documents)} if repeated else {}
+
+
 def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict[str, Column]:
     paths = [base / "word-probas" / f"{name}.{split}.{code}" for name in ("mt", "word_probas")]
     if not all(path.is_file() for path in paths):
@@ -241,10 +266,12 @@ def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict
     return {"subwords": subwords, "token_log_probabilities": probabilities}
 
 
-def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) -> dict[str, Column]:
+def _post_editing(
+    reading: Reading, files: _Files, split: str, tokenised: bool, needed: bool
+) -> dict[str, Column]:
     base, columns = files.edits(split), dict[str, Column]()
     if base is None:
-        if tokenised or split in LABELLED:
+        if tokenised or (split in LABELLED and needed):
             raise InputError(f"no {split}.mt and no {split}.pe below `post-editing`", location=files.root)
         return columns
     labels, texts = {"post_edit": "pe"}, {"source": "src", "target": "mt", "alignment": "src-mt.alignments"}

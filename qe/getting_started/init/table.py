@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError, combined_error, unknown_name
+from features.core.extractor import TableColumn
 from features.text.languages import language_code
 from qe.data.classes import Pair, classes_of, unknown_pair
+from qe.data.columns import COLUMNS
 from qe.data.dataset import Dataset, Split
 from qe.data.format import make_format
 from qe.data.headers import HEADERS, header_of, higher_is_better, is_rate, key_of
@@ -16,6 +18,7 @@ from qe.data.reading import Column, Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
 from qe.data.translation_files.kinds import translation_kind
+from qe.getting_started.init.columns import column_notes
 from qe.scoring.naming import name_pairs
 
 _OPTION = "--columns"
@@ -167,9 +170,14 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     mistakes.raise_all(path)
     if "classes" in options["label"]:
         notes.append(f"the label is of two classes: {' and '.join(options['label']['classes'])}")
-    dataset = make_format("table", options).read(path)
-    _check(dataset.splits["train"], path)
-    return LabelledTable(path, options, dataset, (*notes, *dataset.notes))
+    free = [name for name in columns if name not in {*roles.values(), *COLUMNS}]
+    dataset = make_format("table", options).read(path, {name: TableColumn(name, False) for name in free})
+    split = dataset.splits["train"]
+    _check(split, path)
+    assert split.scores is not None  # the format refuses tables without
+    notes += column_notes(split.segments, split.scores)
+    split = replace(split, segments=replace(split.segments, further={}))
+    return LabelledTable(path, options, replace(dataset, splits={"train": split}), (*notes, *dataset.notes))
 
 
 def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Column]) -> dict[str, Any]:
