@@ -1,4 +1,4 @@
-"""Columns of a table that may be features: those that tell of the label, and those that are the label."""
+"""Columns of a table that may be features: those that correlate with the label, and those that repeat it."""
 
 from collections.abc import Iterator, Sequence
 
