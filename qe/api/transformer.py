@@ -94,13 +94,13 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             name_parameters(error)
             raise
         self.tokenizers_ = self._own_tokenizers() if bundle is None else bundle.tokenizers
+        self.feature_set_ = feature_set
         extraction, split = Extraction(feature_set, None), None
         if feature_set.fitted:
             split = self._split(
                 table, y, {name for each in feature_set.fitted for name in each.labels_used()}
             )
-            feature_set = extraction.fitted_extractors(split)
-        self.feature_set_ = feature_set
+            self.feature_set_ = extraction.fitted_extractors(split)
         self.n_features_in_ = len(table.columns)
         self.feature_names_in_ = np.asarray(table.columns, dtype=object)
         return extraction, split
