@@ -26,11 +26,7 @@ _MEMORY = "a study in memory ends with the process: name a file or a database"
 
 
 def check_study_storage(address: str, location: object = None) -> None:
-    """Refuses an address that no study can be added to; nothing is written, and no server is asked.
-
-    The address is a database URL, or the path of a journal file. Raises InputError also for connection
-    strings in libpq's form, and for passwords in options, which messages and reports would show.
-    """
+    """Refuses an address that no study can be added to; nothing is written, and no server is asked."""
     if ("://" not in address and _LIBPQ.search(address)) or _PASSWORD.search(address):
         raise InputError("is a connection string with options, not a URL", location=location or "the study's "
                          "storage", remedy=_URL_REMEDY)  # fmt: skip

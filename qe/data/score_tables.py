@@ -138,11 +138,7 @@ def read_metric_tables(
 def read_table_of_scores(
     path: Path, system: str, columns: Sequence[str] | None, pair: str | None = None
 ) -> list[ScoreTable]:
-    """One ScoreTable per column of numbers.
-
-    A table without a column of segments holds scores of whole systems. A file that is no table by its name
-    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores.
-    """
+    """One ScoreTable per column of numbers; without a column of segments, scores of whole systems."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     if ending == "csv" and is_appraise(path):
         return [table for table in read_appraise(path, pair) if columns is None or table.name in columns]

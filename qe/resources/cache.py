@@ -35,11 +35,7 @@ def resources_for(
     progress: Progress,
     programs: Mapping[str, str] | None = None,
 ) -> Bundle | None:
-    """The bundle with the parts that the features need; None if they need none.
-
-    `programs` (side -> annotator) tag the corpus where parts need it and the section names no files. Where
-    the section is `optional` and its corpus is not there, the segments themselves are the corpus.
-    """
+    """The bundle with the parts that the features need; None if they need none."""
     check_section(section, parts)
     if section is None or not parts:
         return None

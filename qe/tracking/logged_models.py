@@ -124,11 +124,7 @@ class Described:
 
 @connected()
 def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: Described) -> str:
-    """The model directory as a pickle-free pyfunc model of a run; its id.
-
-    In a local artifact store its large files are those of the directory, under a second name: they take no
-    space twice, and outlive the directory.
-    """
+    """The model directory as a pickle-free pyfunc model of a run; its id."""
     texts = [column for column in columns if column not in described.table_columns]
     inputs: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, column) for column in texts]
     for name, each in described.table_columns.items():

@@ -51,11 +51,7 @@ def parent_run() -> str | None:
 
 
 def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | None) -> str:
-    """The id of a run's experiment; a name is created on first use.
-
-    It is that of the parent, of MLFLOW_EXPERIMENT_ID (also set by `mlflow.set_experiment`) or
-    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml (`path`).
-    """
+    """The id of a run's experiment: of the parent, of MLflow's variables, or of mlflow.yaml (`path`)."""
     if parent is not None:
         return str(mlflow.get_run(parent).info.experiment_id)
     given = os.environ.get(_ID)

@@ -51,11 +51,7 @@ def tracking_uri(path: Path | None = None) -> str:
 
 
 def artifact_root(path: Path | None = None) -> str:
-    """URI of the artifacts of a database.
-
-    A relative path starts at mlflow.yaml; if MLFLOW_TRACKING_URI names another store, next to its SQLite
-    file, or in the working directory for other databases.
-    """
+    """URI of the artifacts of a database: a path starts at mlflow.yaml, or next to another SQLite file."""
     settings, folder = load_settings(path)
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:

@@ -288,11 +288,7 @@ def learning_curve(
     progress: Progress = silent,
     dataset: Dataset | None = None,
 ) -> LearningCurve:
-    """Figures of models that learn from `sizes` rows, drawn `draws` times from each fold's training rows.
-
-    Families that learn from labels learn from the drawn rows only, rows of other datasets help at every size,
-    and resources may hold the references of all rows. Raises InputError if resources hold post-edits.
-    """
+    """Figures of models that learn from `sizes` rows, drawn `draws` times from each fold's training rows."""
     if experiment.resources is not None and set(experiment.resources.texts) - {"reference"}:
         raise InputError(
             "a learning curve draws labels, but resources would hold the post-edits of all segments",

@@ -18,12 +18,7 @@ Opened = TranslationFile | Sheet
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Options for reading a file.
-
-    tags      `source`, `target` -> the file's tag of that language
-    location  of XLSX: the sheet and the row of the header
-    locked    whether XLIFF segments that are locked or not to be translated get a reason (skip) or a score
-    """
+    """Options for reading a file; `locked` decides whether locked segments get a reason or a score."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
     location: SheetLocation = field(default_factory=SheetLocation)

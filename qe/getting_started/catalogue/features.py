@@ -82,11 +82,7 @@ def sets(costs: FeatureCosts) -> list[Set]:
 
 
 def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set, list[Feature]]:
-    """A family and its features, or a set and its features; a name of both is the family.
-
-    A family's name can have settings behind it, as in `word_quality:knowledge=pretrained+predictor`. A family
-    whose features depend on parameters without a default has none here.
-    """
+    """A family and its features, or a set and its features; a name of both is the family."""
     costs = costs or FeatureCosts.load()
     if name.partition(":")[0] in EXTRACTORS.names or name in EXTRACTORS:
         family = _family(name, costs)

@@ -90,11 +90,7 @@ def _of_words(feature: str | Mapping[str, Any]) -> bool:
 def taught(
     teacher: Model, pool: Pool, source: Path, progress: Progress = silent, *, words: bool = False
 ) -> Dataset:
-    """The pool, read from `source`, as a training split whose labels are the teacher's scores.
-
-    `words` adds P(BAD) of words and gaps, and tags drawn by them. Raises InputError if the pool has fewer
-    than 30 rows or lacks a column that the teacher needs, or the teacher does not score words.
-    """
+    """The pool, read from `source`, as a training split whose labels are the teacher's scores."""
     if len(pool.rows) < _FEWEST:
         raise InputError(
             f"has {len(pool.rows)} segments to teach a model with, but at least {_FEWEST} are needed",

@@ -50,13 +50,7 @@ class Service:
         cls, folder: Path, limits: Limits, *, identity: str | None = None, level: float | None = None,
         triage: Path | None = None, registered: tuple[str, str] | None = None, drift_rows: int = DRIFT_ROWS,
     ) -> Self:  # fmt: skip
-        """The model of a folder.
-
-        level       of intervals that every answer has
-        triage      a file of thresholds
-        registered  name and version in the registry, if the model comes from there
-        drift_rows  most recent segments that are compared with the training data; 0: none
-        """
+        """The model of a folder, with intervals of `level` and drift of the last `drift_rows` segments."""
         # No cache: threads share the scorer.
         scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0), identity=identity)
         model, scale, lacks = plain.model, plain.model.scale, {}
