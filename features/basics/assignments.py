@@ -52,7 +52,7 @@ def named_file(text: str) -> tuple[str, Path]:
 
 
 def named_files(texts: Iterable[str], location: object, name_of: Callable[[Path], str]) -> dict[str, Path]:
-    """Name -> file of `[NAME=]FILE`, named by the function by default; InputError for repeated names."""
+    """Name -> file of `[NAME=]FILE`; `name_of` names the others. Raises InputError for repeated names."""
     pairs = map(named_file, texts)
     return once(((name or name_of(path), path) for name, path in pairs), location, "NAME=FILE")
 

@@ -113,7 +113,7 @@ class Catalogue(Generic[T]):
         return self._listed[1]
 
     def documentation(self, name: str) -> str:
-        """Docstring of the class of a name, read from its file without importing it; raises as `get`."""
+        """Docstring of the class of a name, read from its file without importing it; raises as `get` does."""
         return inspect.cleandoc(ast.get_docstring(self._statement(name)) or "")
 
     def purpose(self, name: str) -> str:

@@ -193,7 +193,7 @@ def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def with_needs(names: Iterable[str], builders: Builders | None = None) -> list[str]:
-    """The named parts and all parts they are built from, in building order; raises as `unknown_part`."""
+    """The named parts and all parts they are built from, in building order; raises `unknown_part`."""
     parts = known_parts(builders)
     order: list[str] = []
 

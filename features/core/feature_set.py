@@ -82,7 +82,7 @@ def _as_text(value: Any) -> str:
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bundle parts that the configured extractors take, in order, each once; raises as `configured`."""
+    """The bundle parts that the configured extractors take, in order, once; raises as `configured` does."""
     needed: dict[str, None] = {}
     for config in expand(configs):
         needed |= dict.fromkeys(_right(config).parts())

@@ -176,7 +176,7 @@ class Segments:
         return self.source_tokenizer.tokens(self.require("back_translation"))
 
     def require(self, name: str) -> Column:
-        """The column `name`; InputError where this batch lacks it."""
+        """The column `name`; raises InputError if this batch lacks it."""
         column = dict(self.columns()).get(name)
         if column is None:
             there = ", ".join(n for n, _ in self.columns())

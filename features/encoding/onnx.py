@@ -124,7 +124,7 @@ _NORMALISATION: Final = b"LayerNormalization"
 
 
 def layer_outputs(weights: Path) -> tuple[str, ...]:
-    """Names of the states after embeddings and each layer, by BERT's and XLM-R's two normalisations each."""
+    """Names of the states after embeddings and after each layer's second normalisation (BERT, XLM-R)."""
     with (
         damage_reported("the encoder", weights, REMEDY),
         weights.open("rb") as stream,

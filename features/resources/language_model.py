@@ -249,7 +249,7 @@ class LanguageModel(Resource):
 
     @classmethod
     def read(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> "LanguageModel":
-        """From an ARPA file or a KenLM binary with any name; raises as `read_arpa` and `read_kenlm`."""
+        """From an ARPA file or a KenLM binary with any name; raises as `read_arpa` and `read_kenlm` do."""
         with open_binary(path) as stream:
             try:
                 binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC

@@ -48,7 +48,7 @@ def identity_of(status: os.stat_result) -> tuple[str, ...]:
 def checksums(
     folder: Path, names: Collection[str] | None = None, *, recompute: bool = False
 ) -> dict[str, str]:
-    """Relative path (with `/`) -> checksum of all, or named, files in a folder; raises as `regular_files`."""
+    """Relative path -> checksum of all, or named, files; raises InputError as `regular_files` does."""
     chosen = sorted(regular_files(folder) if names is None else names)
     digests = side_by_side(partial(checksum, recompute=recompute), [folder / name for name in chosen])
     return dict(zip(chosen, digests, strict=True))
@@ -87,7 +87,7 @@ def verify(
 ) -> None:
     """Compares a folder, without `ignored` files, with its recorded checksums.
 
-    Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
+    Raises Damaged with the names of missing, changed or new files, and InputError as `regular_files` does.
     """
     there = set(regular_files(folder)) - set(ignored)
     actual = checksums(folder, there & recorded.keys(), recompute=recompute)

@@ -335,7 +335,7 @@ def open_binary(path: Path) -> IO[bytes]:
 
 
 def line_form(path: Path) -> tuple[bytes, bytes]:
-    """Byte order mark of a text (or nothing), and end of its first line; raises as `open_binary`."""
+    """Byte order mark of a text (or nothing), and end of its first line; raises as `open_binary` does."""
     with open_binary(path) as stream, suppress(*DAMAGED_GZIP):  # whoever reads the lines tells of damage
         first = stream.readline(MAX_LINE)
         mark = codecs.BOM_UTF8 if first.startswith(codecs.BOM_UTF8) else b""

@@ -85,7 +85,7 @@ def parse(text: str, location: object) -> Any:
 
 
 def read(path: Path, noun: str) -> Any:
-    """The content of a YAML file; `noun` names the kind of file in messages; raises as `parse`."""
+    """The content of a YAML file, called `noun` in messages; raises InputError as `parse` does."""
     try:
         with rewindable(path).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -99,7 +99,7 @@ def read(path: Path, noun: str) -> Any:
 
 
 def read_mapping(path: Path, noun: str) -> dict[str, Any]:
-    """The keys and values of a file; raises as `read`, and if the file is no mapping."""
+    """The keys and values of a file; raises InputError as `read` does, and if the file is no mapping."""
     content = read(path, noun)
     if not isinstance(content, dict):
         raise InputError(f"must be a mapping of keys, as every {noun} is", location=path)

@@ -120,7 +120,7 @@ class Annotated:
 
     @cached_property
     def parses(self) -> tuple[str, ...]:
-        """Trees; only texts without words, or for which none was found, lack one. Else raises InputError."""
+        """Trees of the texts, empty if the parser found none; raises InputError if a text was not parsed."""
         lengths = self.tokens.lengths.tolist()
         for number, (block, tree, length) in enumerate(
             zip(self.blocks, self.trees, lengths, strict=True), start=1

@@ -137,7 +137,7 @@ class ParallelCorpus:
     def of_tokens(
         cls, sides: Sequence[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
     ) -> Self:
-        """The pairs of several texts that have words on both sides; raises as `from_lines`."""
+        """The pairs of several texts that have words on both sides; raises as `from_lines` does."""
         source, target = TokensBuilder(), TokensBuilder()
         full_rows: list[NDArray[np.int64]] = []
         done = 0

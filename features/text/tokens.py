@@ -81,7 +81,7 @@ class Tokens:
         return Tokens(tuple(index), mapping[self.ids] if len(mapping) else self.ids, self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Tokens":
-        """The texts at `rows`, in that order; their types if these are less than half of the tokens."""
+        """The texts at `rows`, in that order; of less than half of the tokens, unused types are dropped."""
         offsets, index = rows_of(self.offsets, rows)
         ids = self.ids[index]
         if 2 * len(ids) >= len(self.ids):

@@ -81,7 +81,7 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
-    """Labels (n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE); raises as `tag_labels`."""
+    """Labels (n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE); raises InputError."""
     rows = [
         _bad_tags(line, length, length, f"source_tags, segment {i}", "source", "other labels")
         for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1)

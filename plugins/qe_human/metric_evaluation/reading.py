@@ -208,7 +208,7 @@ def from_rankings(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Human rankings of one language pair, scored by `method`, and metrics; InputError for several pairs."""
+    """Human rankings of one pair, scored by `method`, and metrics; raises InputError for several pairs."""
     collection = Collection()
     for done, path in enumerate(rankings):
         progress("reading", done, len(rankings))

@@ -108,7 +108,7 @@ def chart(words: Emissions, rules: Rules, groups: Grouped, beam: float, ends: Fl
 def possible(
     words: Emissions, rules: Rules, groups: Grouped, root: int, beam: float, threshold: float, ends: Flags
 ) -> Flags:
-    """Symbols (spans, S) in a tree within `threshold` of the best, without chains; (0, 0): no tree."""
+    """Symbols (spans, S) with two children or a word in a tree near the best; (0, 0): no tree."""
     n = len(words.starts) - 1
     base, top = chart(words, rules, groups, beam, ends)
     best = top[span(0, n), root]
@@ -183,7 +183,7 @@ def by_kind(rules: Rules, kinds: Ints) -> Rules:
 
 @njit(cache=True, nogil=True)
 def usable(tags: Ints, rules: Rules, kinds: Ints, pairs: Flags) -> tuple[Flags, Flags]:
-    """Symbols (S,) that can be base, and top, of a span of words with these `tags`; pairs (0,): all."""
+    """Symbols (S,) that can be base, and top, of a span of words with these `tags`; no `pairs`: all kinds."""
     base = np.zeros(len(rules.stay), np.bool_)
     top = np.zeros(len(rules.stay), np.bool_)
     for tag in tags:
