@@ -15,7 +15,7 @@ from features.basics.hints import Count, Seed
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
 from features.encoding.encoded import EncodedPairs, PairMemory, TextEncoder, as_read
-from features.encoding.folder import EncoderFolder, EncoderSettings, encoder_path
+from features.encoding.folder import EncoderFolder, EncoderSettings, fastest_path
 from features.encoding.projections import Projection, Ridge, fit_pca, fit_pls, fit_ridge
 from features.storage.arrays import finite, typed
 from features.storage.files import digest
@@ -163,21 +163,21 @@ class Encoder(FittedExtractor):
 
     @property
     def _folder(self) -> EncoderFolder:
-        return EncoderFolder(self._copy or encoder_path(self.model))
+        return EncoderFolder(self._copy or fastest_path(self.model))
 
     @property
     def _encoder(self) -> TextEncoder:
         if self._loaded.encoder is None:
             layers = tuple(self.layers)
             settings = EncoderSettings(self.pooling, self.longest, self.threads, self.batch, layers)
-            self._loaded.encoder = self._folder.load(settings)
+            self._loaded.encoder = self._folder.load_cached(settings)
         return self._loaded.encoder
 
     def content_fingerprint(self) -> str:
         return digest(*sorted(self._folder.checksums().values()))
 
     def checksums(self) -> Mapping[str, str]:
-        return self._folder.checksums()
+        return self._folder.named_checksums()
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         compared = self._compared("source", segments)

@@ -4,7 +4,8 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 from weakref import WeakValueDictionary
@@ -13,15 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError, did_you_mean
+from features.encoding.cached import CachedEncoder, TextStore
 from features.encoding.encoded import EncodedText, Floats, TextEncoder, units
-from features.encoding.onnx import OnnxEncoder, Pooling, StaticEncoder, external_files
+from features.encoding.onnx import OnnxEncoder, Pooling, StaticEncoder, external_files, layer_outputs
 from features.encoding.tokenizing import REMEDY, GuardedEncoder, growth_of, guarded
 from features.storage.cache_folder import default_cache
 from features.storage.checksums import checksum
 from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.files import digest
 from features.text.spelling import overlaps
 from features.text.tokens import Tokens
 
+EIGHT_BITS: Final = "-int8"  # after the name of an encoder: the same in eight bits
 HOME: Final = "QE_ENCODERS"  # the environment's variable that names the folder of encoders
 
 
@@ -51,6 +55,15 @@ def encoder_path(model: str | Path) -> Path:
             f"`qe encoders make` or `fetch` brings one, a path has a / (./{model})",
         )
     return encoders_home() / model
+
+
+def fastest_path(model: str | Path) -> Path:
+    """The folder of an encoder: for a name, that of the same encoder in eight bits (`qe encoders quantize`),
+    if it is there. Raises InputError as `encoder_path`.
+    """
+    path = encoder_path(model)
+    quantized = path.with_name(path.name + EIGHT_BITS)
+    return quantized if not is_path(model) and quantized.is_dir() else path
 
 
 def is_path(model: str | Path) -> bool:
@@ -124,6 +137,10 @@ class EncoderFolder:
     def checksums(self) -> dict[str, str]:
         return {name: checksum(self.path / name) for name in self.files()}
 
+    def named_checksums(self) -> dict[str, str]:
+        """Checksums of the files, with the name of the folder: which encoder was read."""
+        return {f"{self.path.name}/{name}": value for name, value in self.checksums().items()}
+
     def copy(self, target: Path) -> None:
         for name in self.files():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -153,6 +170,26 @@ class EncoderFolder:
             with damage_reported("the tokenizer", tokenizer, REMEDY):
                 growth = growth_of(encoder.tokenizer)
             return GuardedEncoder(encoder, growth, self.path)
+
+    def load_cached(self, settings: EncoderSettings) -> CachedEncoder:
+        """The encoder, with its results kept in the user's cache. It reads all inner layers, which costs
+        nothing: whoever reads others of them finds the same results. Raises InputError as `load`.
+        """
+        layers = self._all_layers(settings)
+        encoder = self.load(replace(settings, layers=layers))
+        form = settings.pooling, settings.longest, layers
+        places = tuple(map(layers.index, settings.layers))
+        return CachedEncoder(
+            encoder, TextStore.of_user(digest(sorted(self.checksums().items()), form)), places
+        )
+
+    def _all_layers(self, settings: EncoderSettings) -> tuple[int, ...]:
+        """The inner layers, unless the encoder gives vectors of texts itself, or its layers are not known."""
+        if self.weights.endswith(".onnx") and self._pooling(settings) is not None:
+            with suppress(InputError):
+                layers = tuple(range(1, len(layer_outputs(self.path / self.weights))))
+                return layers if set(settings.layers) <= set(layers) else settings.layers
+        return settings.layers
 
     def _loaded(
         self, weights: Path, tokenizer: Path, settings: EncoderSettings
@@ -253,5 +290,5 @@ def word_states(folder: Path, prompt: str | None, threads: int) -> WordStates:
     key = folder.resolve(), place.prompt if prompt is None else prompt, threads
     states = _SHARED.get(key)
     if states is None:
-        states = _SHARED[key] = WordStates(place.load(EncoderSettings(threads=threads)), key[1])
+        states = _SHARED[key] = WordStates(place.load_cached(EncoderSettings(threads=threads)), key[1])
     return states

@@ -1,6 +1,6 @@
 """Kinds of knowledge: what resources, a decoder and an encoder say of words."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from features.decoder_output.statistics import ascending
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
 from features.encoding.encoded import Floats as Vectors
 from features.encoding.encoded import as_read
-from features.encoding.folder import EncoderFolder, WordStates, encoder_path, word_states
+from features.encoding.folder import EncoderFolder, WordStates, fastest_path, word_states
 from features.encoding.projections import Projection, fit_pca
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.resources.aligner import Aligner
@@ -281,6 +281,9 @@ class EncoderKnowledge(LearnedKnowledge):
     def content_fingerprint(self) -> str:
         return digest(*sorted(self._folder.checksums().values()))
 
+    def checksums(self) -> Mapping[str, str]:
+        return self._folder.named_checksums()
+
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
         step = int(segments.target_tokens.offsets[-1]) // _LEARNED_FROM + 1
         some: dict[str, list[Vectors]] = {kind: [] for kind in _KINDS}
@@ -309,7 +312,7 @@ class EncoderKnowledge(LearnedKnowledge):
 
     @property
     def _folder(self) -> EncoderFolder:
-        return EncoderFolder(self._copy or encoder_path(self.model))
+        return EncoderFolder(self._copy or fastest_path(self.model))
 
     @property
     def _learned(self) -> dict[str, Projection]:

@@ -51,6 +51,10 @@ class Knowledge:
     def content_fingerprint(self) -> str:
         return ""
 
+    def checksums(self) -> Mapping[str, str]:
+        """Names and SHA-256 of these files."""
+        return {}
+
     def identity(self) -> tuple[Hashable, ...]:
         """Kind, settings and content, without resources."""
         settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}  # type: ignore[arg-type]
@@ -141,6 +145,9 @@ class Knowing(TokenResources):
         return digest(
             "token columns", COLUMNS_VERSION, *(item.content_fingerprint() for item in self.knowledge)
         )
+
+    def checksums(self) -> Mapping[str, str]:
+        return {name: value for item in self.knowledge for name, value in item.checksums().items()}
 
     def _knowledge_of(self, segments: Segments) -> tuple[LearnedKnowledge, ...]:
         return tuple(

@@ -16,6 +16,7 @@ from qe.display.table import Column, Table
 KINDS: dict[str, tuple[str, str]] = {
     "resources": ("bundles built from corpora", r"[0-9a-f]{16}"),
     "features": ("columns of features", r"[\w.-]+-[0-9a-f]{16}\.np[yz]"),
+    "encodings": ("vectors of texts by encoders", r"[0-9a-f]{16}\.sqlite"),
     "fitted": ("families fitted on all rows", r"[\w.-]+-[0-9a-f]{16}"),
     "annotations": ("texts that programs annotated", r"[0-9a-f]{16}\.jsonl"),
     "translations": ("texts that programs translated", r"[0-9a-f]{16}\.txt"),

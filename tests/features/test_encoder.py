@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.encoder import Encoder
+from features.encoding.folder import EncoderFolder, EncoderSettings
 from tests.factories import refuses
 from tests.features.encoding.made import (
     BEGIN,
@@ -53,6 +54,13 @@ def fitted(folder: Path | str, **settings: Any) -> Encoder:
     return Encoder(folder, **settings).fit(SEGMENTS, LABELS)
 
 
+def unrounded(folder: Path, **settings: Any) -> Encoder:
+    """With vectors as the encoder gives them; the cache rounds tokens (`encoding/test_cached.py`)."""
+    extractor = Encoder(folder, **settings)
+    extractor._loaded.encoder = EncoderFolder(folder).load(EncoderSettings())
+    return extractor.fit(SEGMENTS, LABELS)
+
+
 def column(extractor: Encoder, name: str, segments: Segments = SEGMENTS) -> np.ndarray:
     return extractor.extract(segments)[:, extractor.names.index(name)]
 
@@ -75,7 +83,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pairs_of_texts_are_compared_as_numpy_does(pair: str, folder: Path) -> None:
-    extractor = fitted(folder, second=["pseudo_reference", "back_translation"])
+    extractor = unrounded(folder, second=["pseudo_reference", "back_translation"])
     names = ["cosine", *(f"match_{name}" for name in ("precision", "recall", "f1", "lowest", *QUANTILES))]
     got = np.column_stack([column(extractor, f"encoder_{pair}_{name}") for name in names])
     first, second = (getattr(SEGMENTS, name) for name in PAIRS[pair])
@@ -243,7 +251,7 @@ def test_a_prompt_goes_before_the_texts_of_a_side(
 ) -> None:
     """It is read with the text, and its tokens are not matched."""
     place = prompted(onnx_folder(tmp_path / "tiny", TINY), content)
-    extractor = fitted(place, prompt=setting)
+    extractor = unrounded(place, prompt=setting)
     cosines = column(extractor, "encoder_source_cosine")
     lowest = column(extractor, "encoder_source_match_lowest")
     first, second = (1 + len(ids_of(prompt)) for prompt in expected)
@@ -323,7 +331,7 @@ def test_the_encoder_is_part_of_the_fingerprint_and_of_the_recipe(folder: Path, 
     other = onnx_folder(tmp_path / "other", Tiny.of_seed(1))
     assert of(folder).fingerprint == of(tmp_path / "copy").fingerprint != of(other).fingerprint
     (entry,) = of(folder).checksums()
-    assert entry["kind"] == "encoder" and set(entry["files"]) == {"model.onnx", "tokenizer.json"}
+    assert entry["kind"] == "encoder" and set(entry["files"]) == {"tiny/model.onnx", "tiny/tokenizer.json"}
     assert entry["files"] != of(other).checksums()[0]["files"]
 
 
@@ -357,3 +365,15 @@ def test_an_absent_package_is_one_message(absent: str, folder: Path, monkeypatch
 
     monkeypatch.setattr(importlib, "import_module", without)
     refuses(f"needs the package {absent}", fitted, folder)
+
+
+def test_the_report_says_which_encoder_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
+    onnx_folder(tmp_path / "tiny", TINY)
+    full = Encoder("tiny")
+    assert set(full.checksums()) == {"tiny/model.onnx", "tiny/tokenizer.json"}
+    before = full.content_fingerprint()
+    onnx_folder(tmp_path / "tiny-int8", Tiny.of_seed(1))
+    assert set(Encoder("tiny").checksums()) == {"tiny-int8/model.onnx", "tiny-int8/tokenizer.json"}
+    assert Encoder("tiny").content_fingerprint() != before
+    assert Encoder(tmp_path / "tiny").content_fingerprint() == before

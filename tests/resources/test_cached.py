@@ -16,7 +16,7 @@ OLD, NEW, COLUMN = KEY, KEY[::-1], f"lm-{KEY}.npy"
 FOREIGN = (
     f"features/.lm-{KEY}.npy.1.tmp", "features/mine.py", "features/lm.npy", "resources/corpus/en.txt",
     "fitted/model", "annotations/gold.jsonl", "translations/novel.txt", "checked/list", "numba/notes",
-    "encoders/e5/model.onnx", "notes",
+    "encoders/e5/model.onnx", "encodings/e5.sqlite", "notes",
 )  # fmt: skip
 
 
