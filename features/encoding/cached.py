@@ -35,7 +35,7 @@ class CachedEncoder:
     """An encoder whose results are kept by prompt and text: vectors of tokens and layers in 16 bits.
 
     They are rounded whether they were kept or not, so that no figure depends on the cache. A text with
-    numbers beyond 16 bits is encoded anew each time, and is not rounded.
+    numbers beyond 16 bits is encoded each time, and is not rounded.
 
     store   None: nothing is kept
     layers  the inner layers that are given, counted from 0 among those that the encoder gives
@@ -87,7 +87,7 @@ def _packed(encoded: EncodedText) -> bytes | None:
     return _HEAD.pack(zlib.crc32(body), len(vector), len(encoded.layers), *encoded.tokens.shape) + body
 
 
-def _is_whole(record: Any) -> bool:
+def _is_record(record: Any) -> bool:
     if not isinstance(record, bytes) or len(record) < _HEAD.size:
         return False
     checksum, width, layers, tokens, dimensions = _HEAD.unpack_from(record)
@@ -135,7 +135,7 @@ class TextStore:
             return found
 
         unread: dict[bytes, bytes] = {}
-        return {key: record for key, record in self._run(rows, unread).items() if _is_whole(record)}
+        return {key: record for key, record in self._run(rows, unread).items() if _is_record(record)}
 
     def write(self, records: Mapping[bytes, bytes]) -> None:
         def insert(database: sqlite3.Connection) -> None:

@@ -52,7 +52,7 @@ class Knowledge:
         return ""
 
     def checksums(self) -> Mapping[str, str]:
-        """Names and SHA-256 of these files."""
+        """Name -> SHA-256 of the files that it reads itself."""
         return {}
 
     def identity(self) -> tuple[Hashable, ...]:
