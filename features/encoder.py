@@ -190,14 +190,16 @@ class Encoder(FittedExtractor):
                 location=self._folder.path,
                 remedy="take an encoder of both languages",
             )
-        rows, projections, predictors = joint[defined], {}, list[_Predictor]()
+        rows, projections, predictors = joint if defined.all() else joint[defined], {}, list[_Predictor]()
         if self.pca:
             projections["pca"] = fit_pca(rows, self.pca, self.seed)
         if self.labels_used():
             scores = np.asarray(labels["scores"], np.float64)[defined]
             projections |= {"pls": fit_pls(rows, scores, self.pls)} if self.pls else {}
-            layers = compared.by_layer() if self.prediction else []
-            predictors = [_Predictor.fitted(layer, scores, defined) for layer in layers]
+            if self.prediction:
+                predictors = [_Predictor(centres, fit_ridge(rows, scores))]
+                inner = compared.by_layer()[1:]
+                predictors += [_Predictor.fitted(layer, scores, defined) for layer in inner]
         return self.with_learned(_learned=_Learned(centres, projections, predictors))
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -211,8 +213,9 @@ class Encoder(FittedExtractor):
             columns += [*pairs.matches.T]
         joint = _joint(of_source, learned.centres)
         if learned.predictors:
-            layers = zip(learned.predictors, of_source.by_layer(), strict=True)
-            columns += [np.mean([predictor.predict(layer) for predictor, layer in layers], axis=0)]
+            inner = zip(learned.predictors[1:], of_source.by_layer()[1:], strict=True)
+            predicted = [predictor.predict(layer) for predictor, layer in inner]
+            columns += [np.mean([learned.predictors[0].ridge.predict(joint), *predicted], axis=0)]
         projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
 

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import FloatArray
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged
+
+_single_threaded = threadpool_limits.wrap(limits=1, user_api="blas")  # threads mostly wait for each other
 
 _NOTHING = 1e-10  # share below which a component is rounding
 
@@ -48,6 +52,7 @@ class Projection:
         return cls(mean, directions, width)
 
 
+@_single_threaded
 def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
     """Directions of largest variance of (n, d) rows without NaN, the largest entry of each positive."""
     from sklearn.utils.extmath import randomized_svd
@@ -62,6 +67,7 @@ def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
     return Projection(mean, np.ascontiguousarray((right * np.sign(largest)).T), components)
 
 
+@_single_threaded
 def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection:
     """Partial least squares of (n, d) rows without NaN, by NIPALS without deflation (Wold et al. 1984)."""
     mean = _mean(rows)
@@ -136,6 +142,7 @@ class Ridge:
         return cls(values[:-1], float(values[-1]))
 
 
+@_single_threaded
 def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
     """Ridge regression of (n,) labels on standardised (n, d) rows; the penalty minimises leave-one-out error.
 
@@ -145,11 +152,12 @@ def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
     scales = np.where(deviations > _CONSTANT, deviations, np.inf)
     standard, centred = (rows - means) / scales, labels - labels.mean()
     values, vectors = _axes(standard)
-    turned = standard @ vectors
-    moment = turned.T @ centred
+    moment = vectors.T @ (standard.T @ centred)
     penalties = len(rows) * np.array(_PENALTIES)
-    errors = [_press(turned, centred, moment, values, penalty) for penalty in penalties]
-    best = penalties[int(np.argmin(errors))]
+    turned = standard.astype(np.float32) @ vectors.astype(
+        np.float32
+    )  # single precision tells penalties apart
+    best = penalties[int(np.argmin(_press(turned, centred, moment, values, penalties)))]
     slopes = vectors @ (moment / (values + best)) / scales
     return Ridge(slopes, float(labels.mean() - means @ slopes))
 
@@ -164,9 +172,14 @@ def _axes(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _press(
-    turned: FloatArray, labels: FloatArray, moment: FloatArray, values: FloatArray, penalty: float
-) -> float:
-    shrunk = values + penalty
-    residuals = labels - turned @ (moment / shrunk)
-    leverage = np.square(turned) @ (1 / shrunk) + 1 / len(labels)
-    return float(np.mean(np.square(residuals / np.maximum(1 - leverage, _CONSTANT))))
+    turned: NDArray[np.float32],
+    labels: FloatArray,
+    moment: FloatArray,
+    values: FloatArray,
+    penalties: FloatArray,
+) -> FloatArray:
+    inverses = 1 / (values[:, np.newaxis] + penalties)
+    slopes = (moment[:, np.newaxis] * inverses).astype(np.float32)
+    leverage = np.square(turned) @ inverses.astype(np.float32) + 1 / len(labels)
+    residuals = labels[:, np.newaxis] - turned @ slopes
+    return np.asarray(np.square(residuals / np.maximum(1 - leverage, _CONSTANT)).mean(axis=0), np.float64)
