@@ -82,7 +82,7 @@ class Encoder(FittedExtractor):
     normalise  typographic quotes are made plain, letters composed; blanks are removed before a full stop, at
                the end, or if doubled, so that none of them moves a score
     prefix     goes before every name, for two encoders in one experiment
-    seed       of the search for principal components
+    seed       has no effect: principal components are exact
 
     Everything about a text without a token that the encoder knows is NaN. Cosines are reported twice: as they
     are, and of vectors centred: less the mean of the training texts of their language. A saved model holds a
@@ -192,14 +192,12 @@ class Encoder(FittedExtractor):
             )
         rows, projections, predictors = joint if defined.all() else joint[defined], {}, list[_Predictor]()
         if self.pca:
-            projections["pca"] = fit_pca(rows, self.pca, self.seed)
+            projections["pca"] = fit_pca(rows, self.pca)
         if self.labels_used():
             scores = np.asarray(labels["scores"], np.float64)[defined]
             projections |= {"pls": fit_pls(rows, scores, self.pls)} if self.pls else {}
-            if self.prediction:
-                predictors = [_Predictor(centres, fit_ridge(rows, scores))]
-                inner = compared.by_layer()[1:]
-                predictors += [_Predictor.fitted(layer, scores, defined) for layer in inner]
+            layers = compared.by_layer() if self.prediction else []
+            predictors = [_Predictor.fitted(layer, scores, defined) for layer in layers]
         return self.with_learned(_learned=_Learned(centres, projections, predictors))
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -213,9 +211,8 @@ class Encoder(FittedExtractor):
             columns += [*pairs.matches.T]
         joint = _joint(of_source, learned.centres)
         if learned.predictors:
-            inner = zip(learned.predictors[1:], of_source.by_layer()[1:], strict=True)
-            predicted = [predictor.predict(layer) for predictor, layer in inner]
-            columns += [np.mean([learned.predictors[0].ridge.predict(joint), *predicted], axis=0)]
+            layers = zip(learned.predictors, of_source.by_layer(), strict=True)
+            columns += [np.mean([predictor.predict(layer) for predictor, layer in layers], axis=0)]
         projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
 

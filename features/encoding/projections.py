@@ -53,16 +53,15 @@ class Projection:
 
 
 @_single_threaded
-def fit_pca(rows: FloatArray, components: int, seed: int) -> Projection:
+def fit_pca(rows: FloatArray, components: int) -> Projection:
     """Directions of largest variance of (n, d) rows without NaN, the largest entry of each positive."""
-    from sklearn.utils.extmath import randomized_svd
-
     mean = _mean(rows)
     kept = min(components, _rank_limit(rows))
     if not kept:
         return Projection(mean, np.empty((rows.shape[1], 0)), components)
-    _, values, right = randomized_svd(rows - mean, kept, n_iter=7, random_state=seed)
-    right = right[values > _NOTHING * max(1.0, float(values[0]))]
+    squares, directions = _axes(rows - mean)
+    right = directions.T[::-1][:kept]
+    right = right[squares[::-1][:kept] > _CONSTANT * max(1.0, squares.max(initial=0.0))]
     largest = np.take_along_axis(right, np.abs(right).argmax(axis=1)[:, np.newaxis], axis=1)
     return Projection(mean, np.ascontiguousarray((right * np.sign(largest)).T), components)
 

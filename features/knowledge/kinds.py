@@ -292,7 +292,7 @@ class EncoderKnowledge(LearnedKnowledge):
             for kind, rows in states.by_kind().items():
                 some[kind].append(rows[first::step])
             first = (first - len(states.target)) % step
-        learned = {kind: fit_pca(_defined(rows), self.components, 0) for kind, rows in some.items()}
+        learned = {kind: fit_pca(_defined(rows), self.components) for kind, rows in some.items()}
         return self._changed(_projections=learned)
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
@@ -355,8 +355,8 @@ class _States:
     offsets: NDArray[np.int64]
     target: Vectors
     partner: Vectors
-    best: NDArray[np.float64]
-    free: NDArray[np.float64]
+    source: Vectors
+    source_offsets: NDArray[np.int64]
 
     @classmethod
     def blocks(cls, words: _OfWords, segments: Segments, aligner: Aligner) -> Iterator["_States"]:
@@ -372,20 +372,19 @@ class _States:
             own = links[first : first + len(target)]
             partner = np.full_like(target, np.nan)
             partner[own >= 0] = source[own[own >= 0] - segments.source_tokens.offsets[begin]]
-            yield cls(targets.offsets, target, partner, *_best(target, source, targets, sources))
+            yield cls(targets.offsets, target, partner, source, sources.offsets)
 
     def by_kind(self) -> dict[str, Vectors]:
         return {"state": self.target, "difference": self.target - self.partner}
 
 
-def _best(
-    target: Vectors, source: Vectors, targets: Tokens, sources: Tokens
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    best, free = np.full(len(target), np.nan), np.full(len(targets), np.nan)
-    for i in range(len(targets)):
-        a, b = targets.offsets[i : i + 2].tolist()
-        c, d = sources.offsets[i : i + 2].tolist()
-        cosines = target[a:b] @ source[c:d].T
+def _best(states: _States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    count = len(states.offsets) - 1
+    best, free = np.full(len(states.target), np.nan), np.full(count, np.nan)
+    for i in range(count):
+        a, b = states.offsets[i : i + 2].tolist()
+        c, d = states.source_offsets[i : i + 2].tolist()
+        cosines = states.target[a:b] @ states.source[c:d].T
         known = np.where(np.isnan(cosines), -np.inf, cosines)
         if known.size:
             best[a:b], lowest = known.max(axis=1), known.max(axis=0)
@@ -401,13 +400,14 @@ def _defined(parts: list[Vectors]) -> NDArray[np.float64]:
 
 def _cosines(states: _States) -> Columns:
     partner = np.einsum("nd,nd->n", states.target, states.partner).astype(np.float64)
-    columns: Columns = {"encoder_best": states.best, "encoder_partner": partner}
+    best, free = _best(states)
+    columns: Columns = {"encoder_best": best, "encoder_partner": partner}
     for by in (-1, 1):
-        columns[f"encoder_best_{by:+d}"] = shifted(states.best, states.offsets, by)
+        columns[f"encoder_best_{by:+d}"] = shifted(best, states.offsets, by)
         columns[f"encoder_partner_{by:+d}"] = shifted(partner, states.offsets, by)
-    columns["encoder_text_best"] = spread(_text_mean(states.best, states.offsets), states.offsets)
-    columns["encoder_text_free"] = spread(states.free, states.offsets)
-    columns["encoder_contrast"] = states.best - columns["encoder_text_best"]
+    columns["encoder_text_best"] = spread(_text_mean(best, states.offsets), states.offsets)
+    columns["encoder_text_free"] = spread(free, states.offsets)
+    columns["encoder_contrast"] = best - columns["encoder_text_best"]
     return columns
 
 

@@ -36,7 +36,7 @@ def robustness(
       -i, --input FILE  Translations that the model was not trained on.
 
     options:
-      --rows N  Rows to perturb. (default: as many as ten seconds allow, at least 30)
+      --rows N  Rows to perturb. (default: as many as 20 CPU seconds allow, from 30 to 100)
       --kinds NAME...  Perturbations. (default: all)
 
     output:

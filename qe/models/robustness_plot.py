@@ -17,6 +17,8 @@ def robustness_plot(robustness: Robustness) -> Figure:
     axes.barh(
         places, [answer.below for answer in answers], color=BLUE, height=0.34, label="below the original"
     )
+    ends = np.array([answer.below_interval for answer in answers]).reshape(-1, 2).T
+    axes.hlines(places, *ends, color=INK, linewidth=0.8)
     axes.plot(
         [answer.marked for answer in answers], places, "D", color=ORANGE, markersize=5, label="marked",
         clip_on=False,
@@ -36,6 +38,6 @@ def robustness_plot(robustness: Robustness) -> Figure:
     headline(
         axes,
         "Perturbed translations",
-        f"{robustness.rows:,} rows; destroyed ones should score below their original",
+        f"{robustness.rows:,} rows; destroyed ones should score below their original (95 % intervals)",
     )
     return figure

@@ -26,7 +26,9 @@ def title_of(name: str) -> str:
 
 def _row(answer: Answer) -> Row:
     shares = (percent(value) for value in (answer.best, answer.unseen, answer.marked, answer.flagged))
-    moves = (percent(answer.below), signed(-answer.drop), number(answer.moved))
+    low, high = answer.below_interval
+    below = f"{percent(answer.below)} [{percent(low)}, {percent(high)}]"
+    moves = (below, signed(-answer.drop), number(answer.moved))
     return (answer.effect, title_of(answer.name), count(answer.n), *moves, *shares)
 
 
@@ -39,17 +41,19 @@ def _notes(robustness: Robustness) -> list[str]:
         ]
     mean, least, kind = robustness.below
     notes = [
-        "below: rows that score below their original; drop: change of the score, in label units; best "
-        "quarter: rows that land among the best quarter of the originals, and those of them without a mark; "
+        "below: rows that score below their original, with a 95 % interval; drop: change of the score, in "
+        "label units; best quarter: rows that land among the best quarter of the originals, and those of "
+        "them without a mark; "
         "flagged: rows in which `--flags` finds more than in the original",
         f"{rows}, of which those in the lowest tenth are left out; "
         f"{percent(robustness.marked)} of the originals are marked as outside",
     ]
     if kind:
+        low, high = next(a.below_interval for a in robustness.answers if a.name == kind)
         notes.insert(
             0,
             f"destroyed translations score below their original in {percent(mean)} of rows, "
-            f"least ({title_of(kind)}) in {percent(least)}",
+            f"least ({title_of(kind)}) in {percent(least)} [{percent(low)}, {percent(high)}]",
         )
     return notes
 

@@ -18,7 +18,7 @@ from qe.data.perturbation import PERTURBATIONS, names
 from qe.language.programs.made_columns import with_made_columns
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
-from qe.models.robustness import judge_of, robustness_of
+from qe.models.robustness import Answer, judge_of, robustness_of
 from qe.models.robustness_table import destruction_note, robustness_table
 from tests.factories import refuses
 
@@ -161,3 +161,29 @@ def test_a_run_without(demo_run: Any, tmp_path: Path) -> None:
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     made = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache")
     assert made.report["robustness"] is None and not (made.output / "plots" / "robustness.png").exists()
+
+
+def test_slow_models_are_asked_for_few_rows_and_no_model_for_more_than_a_hundred() -> None:
+    """By the time of changed translations: those of the originals may be known."""
+    clock = 0.0
+    many = Segments(SEGMENTS.source * 3, SEGMENTS.target * 3, Tokenizer("en"), Tokenizer("es"))
+
+    def slow(segments: Segments) -> tuple[FloatArray, Any]:
+        nonlocal clock
+        clock += len(segments) if len(segments) < len(many) else 0
+        return by_length(segments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.process_time", lambda: clock)
+        assert robustness_of(slow, many, SCALE).rows == 30
+        patch.setattr("time.process_time", lambda: 0.0)
+        assert robustness_of(by_length, many, SCALE).rows == 100
+
+
+def test_shares_of_rows_have_wilson_intervals() -> None:
+    """Against SciPy: `binomtest(8, 10).proportion_ci(method="wilson")`."""
+    answer = Answer("case", "destroying", 10, 0.8, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert answer.below_interval == pytest.approx((0.490162, 0.943318), abs=1e-6)
+    found = robustness_of(by_length, SEGMENTS, SCALE, rows=30)
+    assert all(entry["below_interval"][0] <= entry["below"] for entry in found.to_json()["perturbations"])
+    assert "[" in destruction_note(found)

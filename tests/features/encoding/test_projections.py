@@ -18,7 +18,7 @@ LABELS = ROWS[:, 0] - 0.3 * ROWS[:, 5] + GENERATOR.normal(size=60)
 
 def test_principal_components_are_those_of_scikit_learn() -> None:
     theirs = PCA(3, svd_solver="full").fit(ROWS)
-    ours = fit_pca(ROWS, 3, seed=0).apply(ROWS)
+    ours = fit_pca(ROWS, 3).apply(ROWS)
     signs = np.sign(np.diag(ours.T @ theirs.transform(ROWS)))
     np.testing.assert_allclose(ours, theirs.transform(ROWS) * signs, atol=1e-9)
 
@@ -35,14 +35,14 @@ def test_components_of_pls_are_those_of_scikit_learn() -> None:
 def test_rows_with_nan_get_nan() -> None:
     rows = ROWS.copy()
     rows[3, 2] = np.nan
-    projected = fit_pca(ROWS, 2, seed=0).apply(rows)
+    projected = fit_pca(ROWS, 2).apply(rows)
     assert np.isnan(projected[3]).all() and np.isfinite(np.delete(projected, 3, axis=0)).all()
 
 
 @pytest.mark.parametrize("rows", [ROWS[:3], np.ones((20, 4)), np.column_stack([ROWS[:, 0], 2 * ROWS[:, 0]])])
 def test_components_that_the_rows_do_not_have_are_nan(rows: np.ndarray) -> None:
     rank = np.linalg.matrix_rank(rows - rows.mean(axis=0))
-    for projection in (fit_pca(rows, 5, seed=0), fit_pls(rows, LABELS[: len(rows)], 5)):
+    for projection in (fit_pca(rows, 5), fit_pls(rows, LABELS[: len(rows)], 5)):
         projected = projection.apply(rows)
         assert projected.shape == (len(rows), 5)
         assert np.isfinite(projected).all(axis=0).sum() == rank
@@ -55,3 +55,7 @@ def test_what_was_fitted_comes_back_unless_it_is_damaged(tmp_path: Path) -> None
     refuses("3 components", Projection.load, tmp_path / "pls", 2, error=Damaged)
     np.save(tmp_path / "pls" / "mean.npy", np.zeros(4))
     refuses("directions", Projection.load, tmp_path / "pls", 3, error=Damaged)
+
+
+def test_few_rows_that_are_all_alike_have_no_components() -> None:
+    assert np.isnan(fit_pca(np.ones((3, 9)), 2).apply(np.ones((3, 9)))).all()
