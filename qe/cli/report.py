@@ -22,6 +22,7 @@ def report(
     drift: Path | None = None,
     triage: Path | None = None,
     summary: Path | None = None,
+    worst: Annotated[int | None, typer.Option(min=1, max=10_000)] = None,
     require_signature: Path | None = None,
     quiet: bool = False,
 ) -> None:
@@ -39,6 +40,8 @@ def report(
 
         qe report kept.jsonl --model output/demo/model --drift drift.json --triage costs.yaml -o page.html
 
+        qe report kept.jsonl --model output/demo/model --worst 100
+
     arguments:
       target  Output folder of `qe train` or `qe demo`, or a file that `qe score` wrote.
 
@@ -47,6 +50,7 @@ def report(
       --drift FILE  For a scored file: drift report of `qe score --drift`.
       --triage FILE  For a scored file: cost table or thresholds, as in `qe score`.
       --summary FILE  For a scored file: summary of the same job. (default: the one next to the scores)
+      --worst N  For a scored file: number of segments shown, of the worst scores. (default: 20)
 
     output:
       -o, --output FILE  The page. (default: report.html in the run, or the name of the scores with .html)
@@ -61,7 +65,7 @@ def report(
     check_output(place, read if is_run else [target, *read])
     if is_run:
         given = {"--model": model, "--drift": drift, "--triage": triage, "--summary": summary}
-        for name, value in given.items():
+        for name, value in (*given.items(), ("--worst", worst)):
             if value is not None:
                 raise InputError(
                     f"{name} is for scored files", location=target, remedy="leave it out for a run"
@@ -77,7 +81,9 @@ def report(
         from qe.reports.scored import scored_page
 
         folder, identity = model_folder(model, require_signature)
-        page = scored_page(target, folder, identity=identity, drift=drift, costs=triage, summary=summary)
+        page = scored_page(
+            target, folder, identity=identity, drift=drift, costs=triage, summary=summary, worst=worst
+        )
     with atomic_file(place) as temporary:
         temporary.write_text(page, "utf-8")
     if not quiet:

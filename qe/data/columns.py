@@ -210,6 +210,8 @@ def frame_columns(
                 f"lacks the column '{side}'", location=place, remedy=f"it has {', '.join(headers)}"
             )
     wanted = {*roles.values(), *filter(says_languages, headers)}
+    unread = [header for header in headers if header not in wanted]
+    reading.note(place, len(unread), f"columns that are not read: {', '.join(unread)}")
     columns = {
         header: Column.of_values(values, place, "row ")
         for header, values in cells.items()

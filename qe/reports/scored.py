@@ -50,14 +50,18 @@ def scored_page(
     drift: Path | None = None,
     costs: Path | None = None,
     summary: Path | None = None,
+    worst: int | None = None,
 ) -> str:
-    """The page of an output of `qe score` with that model, with drift, actions by costs, and summary."""
+    """The page of an output of `qe score` with that model, with drift, actions by costs, and summary.
+
+    worst  number of segments shown, of the worst scores; None: 20
+    """
     with description.one_model(model, identity) as fingerprint:
         record = record_of(scored) if summary is None else summary_of(summary, scored, fingerprint)
         if record is not None:
             check_model(record, scored, fingerprint)
         report = _drift(drift) if drift is not None else record and record.get("drift")
-        return _page(scored, model, report, costs, _provenance(record))
+        return _page(scored, model, report, costs, _provenance(record), worst or SHOWN)
 
 
 def _verdict(
@@ -90,8 +94,9 @@ def _provenance(summary: Mapping[str, Any] | None) -> str:
 
 
 def _page(
-    scored: Path, model: Path, drifted: Mapping[str, Any] | None, costs: Path | None, provenance: str
-) -> str:
+    scored: Path, model: Path, drifted: Mapping[str, Any] | None, costs: Path | None, provenance: str,
+    worst: int,
+) -> str:  # fmt: skip
     rows = _rows(scored)
     described = description.read(model)
     scale = described.scale
@@ -102,7 +107,7 @@ def _page(
     scorer = Scorer.load(model, Options(drift=False))
     _check_model(scorer, good, scored)
     training = HeldOutPredictions.load(model).predicted if HeldOutPredictions.exists(model) else None
-    order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
+    order = np.argsort(scale.sign * scores, kind="stable")[:worst]
     segments = [_segment(good[i]) for i in order]
     bands = (
         None
@@ -249,9 +254,14 @@ def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided:
         n, mean = actions.count(action), means.get(action)
         cost = [] if table is None else [number(None if mean is None else n * mean, 1)]
         lines.append([action, count(n), percent(n / len(rows)), rules[action], *cost])
-    return Table(
-        "Cheapest actions; costs are those of held-out rows of such scores", columns, lines, decided.notes
+    if table is None:
+        return Table("Actions by the thresholds", columns, lines, decided.notes)
+    named = ", ".join(f"{name} {general(value)}" for name, value in table.model_dump().items())
+    title, note = (
+        "Cheapest actions; costs are those of held-out rows of such scores",
+        f"Costs of a segment: {named}",
     )
+    return Table(title, columns, lines, [note, *decided.notes])
 
 
 def _mean_costs(data: HeldOutPredictions, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:

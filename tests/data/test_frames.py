@@ -64,6 +64,15 @@ def test_rows_of_a_table_in_memory_are_numbered_and_texts_must_be_there() -> Non
         qe.Dataset.from_frame(table.assign(target=["a", "b", None]), **told)
 
 
+def test_a_dataset_says_which_columns_it_does_not_read() -> None:
+    told = {"source_language": "en", "target_language": "de", "higher_is_better": True}
+    table = pd.DataFrame(
+        {**TEXTS, "score": [1.0, 2.0, 3.5], "id": ["a", "b", "c"], "hter": 1, "comment": "x"}
+    )
+    data = qe.Dataset.from_frame(table, **told)
+    assert data.notes == ("the table of 'train': columns that are not read: hter, comment",)
+
+
 def test_systems_of_a_table_are_evaluated() -> None:
     systems = {"a": [1.0, 2.0, 3.0, 4.0], "b": [4.0, 3.0, 2.0, 1.0]}
     gold = pa.table({"da": [1.0, 2.0, 3.0, 5.0]})["da"]

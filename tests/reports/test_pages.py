@@ -24,7 +24,7 @@ from qe.reports.scored import scored_page
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT
-from tests.factories import refuses
+from tests.factories import exit_code, qe, refuses
 from tests.patience import PATIENCE
 
 COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
@@ -168,6 +168,21 @@ def test_the_scored_page(scored_html: str, scored: tuple[Path, Path, Path], demo
         assert f"{action} {sum(row['action'] == action for row in good):,}" in text
     assert worst["because"] in text and worst["action"] in text
     assert "<script>" not in scored_html and "onerror=y>" not in scored_html
+
+
+def test_the_scored_page_has_costs_as_many_segments_as_wanted_and_text_of_any_direction(
+    scored: tuple[Path, Path, Path], demo_model: Path, tmp_path: Path
+) -> None:
+    output, drift, costs = scored
+    page = tmp_path / "page.html"
+    options = ("--model", str(demo_model), "--drift", str(drift), "--triage", str(costs), "--worst", "3")
+    assert exit_code("report", output, *options, "-o", page, "--quiet") == 0
+    read = Page(page.read_text("utf-8"))
+    assert len(read.all("article")) == 3
+    assert "Costs of a segment: good 4, publish_good 0, publish_bad 10, post_edit 1" in read.text
+    texts = [attributes for attributes in read.all("span") if "lang" in attributes]
+    assert len(texts) >= 6 and all(attributes.get("dir") == "auto" for attributes in texts)
+    assert qe("report", demo_model.parent, "--worst", "3").code == 2
 
 
 def score_of(model: Path, source: str, target: str) -> float:
