@@ -216,6 +216,10 @@ class Encoder(FittedExtractor):
         projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
 
+    def pairs(self, segments: Segments) -> EncodedPairs:
+        """Targets (first) and sources (second)."""
+        return self._compared("source", segments)
+
     def _compared(self, pair: str, segments: Segments) -> EncodedPairs:
         (first, second), sides, _ = _PAIRS[pair]
         if pair not in self._loaded.memories:
@@ -236,7 +240,15 @@ class Encoder(FittedExtractor):
 
     def save(self, path: Path) -> None:
         self.learned(self._learned).save(path)
+        self.copy_encoder(path)
+
+    def copy_encoder(self, path: Path) -> None:
+        """Writes the encoder into the folder of what a model has learned."""
         self._folder.copy(path / _FOLDER)
+
+    def reading_copy(self, path: Path) -> Self:
+        """This family with the encoder that `copy_encoder` has written."""
+        return self.with_learned(_loaded=_Loaded(), _copy=path / _FOLDER)
 
     def restore(self, path: Path) -> Self:
         learned = _Learned.load(path, self._widths, 1 + len(self.layers) if self.prediction else 0)

@@ -129,8 +129,11 @@ class Extractor(ABC):
 class FittedExtractor(Extractor):
     """An extractor that learns from labels.
 
-    It is fitted inside each fold, and cross-fitted on the training rows.
+    It is fitted inside each fold, and cross-fitted on the training rows; with `cross_fitted` False, these get
+    values by the fit on all of them, which must not depend on a row's own label.
     """
+
+    cross_fitted: ClassVar[bool] = True
 
     @abstractmethod
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:

@@ -49,8 +49,8 @@ class Segments:
     (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each; `subwords` /
     `token_log_probabilities` are space-separated system output and natural logarithms (the latter with one
     more entry: end of sentence); `model_score` a number per segment as text; `nbest` one JSON list per
-    segment. `further` holds columns of the user's table that features read by name; a value that is
-    missing is an empty text.
+    segment; `language_pair` such as `en-de`, of data in several languages (tokenizers of `mul`). `further`
+    holds columns of the user's table that features read by name; a value that is missing is an empty text.
 
     Raises InputError if columns differ in length or ids repeat.
     """
@@ -72,6 +72,7 @@ class Segments:
     token_log_probabilities: Column | None = None
     model_score: Column | None = None
     nbest: Column | None = None
+    language_pair: Column | None = None
     further: Mapping[str, Column] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from features.basics.errors import InputError
 # Codes that dictionaries and programs use though the standard prefers others (fil, sr-Latn).
 _IN_USE: Final = frozenset({"tl", "sh", "hbs"})
 _TAG: Final = re.compile("[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+MULTIPLE: Final = "mul"  # several languages (ISO 639-2): of models that score any pair
 _SAME: Final = 4  # of `tag_distance`, in hundredths: no and nb (1); hr and bs have 8, da and nb 12
 
 
@@ -48,13 +49,16 @@ def speaks(tag: str, wanted: str) -> bool:
     """Whether text with a language tag is in the wanted language (with script or region if these matter).
 
     Codes of the same language are equal (ISO 639-1, 639-2 and 639-3, withdrawn ones, `cmn` and `zh`). A tag
-    without a script has the usual one, a tag without a region fits any.
+    without a script has the usual one, a tag without a region fits any. Every language
+    is one of several (`mul`).
 
     >>> speaks("en_US", "en"), speaks("eng", "en"), speaks("zh-TW", "zh-Hant"), speaks("es-MX", "es-ES")
     (True, True, True, False)
     """
     if not (is_language_tag(tag) and is_language_tag(wanted)):
         return tag == wanted
+    if wanted == MULTIPLE:
+        return True
     text, asked = Language.get(tag), Language.get(wanted)
     if tag_distance(str(text.language), str(asked.language)) > _SAME:
         return False

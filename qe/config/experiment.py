@@ -231,7 +231,9 @@ class SplitSection(Section):
     test: str | None = None
     folds: int = Field(5, ge=2)
     seed: Seed = 0
-    fold_by: Literal["random", "block", "document", "contiguous"] = Field("random", alias="by")
+    fold_by: Literal["random", "block", "document", "contiguous", "language_pair"] = Field(
+        "random", alias="by"
+    )
     block: int = Field(31, ge=1)
     outer: int | None = Field(None, ge=2)
     repeats: int = Field(1, ge=1)

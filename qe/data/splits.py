@@ -1,6 +1,6 @@
-"""Folds of the training rows: shuffled, contiguous, of blocks, or of documents."""
+"""Folds of the training rows: shuffled, contiguous, of blocks, of documents, or of language pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,10 +9,20 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.segments import Segments
 
 Rows = NDArray[np.int64]
 Fold = tuple[Rows, Rows]  # (training rows, held-out rows)
-Scheme = Literal["random", "block", "document", "contiguous"]
+Scheme = Literal["random", "block", "document", "contiguous", "language_pair"]
+GROUPED: Mapping[str, tuple[str, str]] = {  # scheme -> what its groups are, what the segments must have
+    "document": ("documents", "document ids"),
+    "language_pair": ("language pairs", "language pairs"),
+}
+
+
+def groups_of(segments: Segments, scheme: Scheme) -> Sequence[str] | None:
+    """(n,) the language pair of each row, or its document; None if the segments do not say."""
+    return segments.language_pair if scheme == "language_pair" else segments.doc_id
 
 
 def make_folds(
@@ -32,15 +42,15 @@ def make_folds(
 
     Parameters
     ----------
-    scheme : {'random', 'block', 'document', 'contiguous'}, default='random'
+    scheme : {'random', 'block', 'document', 'contiguous', 'language_pair'}, default='random'
         `random`: as scikit-learn's KFold(shuffle=True, random_state=seed); `block`: contiguous blocks,
         distributed to the folds at random, so that neighbours (the same document) stay together; `document`:
-        all rows of a document together; `contiguous`: one stretch of neighbours for each fold, as
-        scikit-learn's KFold without shuffling, for every seed.
+        all rows of a document together; `language_pair`: all rows of a pair; `contiguous`: one stretch of
+        neighbours for each fold, as scikit-learn's KFold without shuffling, for every seed.
     block : int, default=31
         Rows of a block.
     documents : sequence of str or None, default=None
-        (n,) the document of each row.
+        (n,) the document, or with `language_pair` the pair, of each row: `groups_of`.
     classes : array of float or None, default=None
         (n,) labels of two classes, which every fold then has in their shares, as far as documents allow
         (not of blocks).
@@ -52,13 +62,13 @@ def make_folds(
     """
     if folds < 2:
         raise InputError(f"at least 2 folds are needed, but got {folds}", location="split.folds")
-    if scheme == "document":
+    if scheme in GROUPED:
+        noun, names = GROUPED[scheme]
         if documents is None:
             raise InputError(
-                "the segments have no document ids", location="split.by", remedy="use by: block or by: random"
+                f"the segments have no {names}", location="split.by", remedy="use by: block or by: random"
             )
         groups = np.unique(np.asarray(documents, dtype=object).astype(str), return_inverse=True)[1]
-        noun = "documents"
     elif scheme == "block":
         groups = np.arange(n) // block
         noun = f"blocks of {block} segments"
@@ -74,9 +84,9 @@ def make_folds(
         shuffle = scheme != "contiguous"
         classes = classes if shuffle else None
         stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
-        kinds = (GroupKFold, StratifiedGroupKFold) if scheme == "document" else (KFold, StratifiedKFold)
+        kinds = (GroupKFold, StratifiedGroupKFold) if scheme in GROUPED else (KFold, StratifiedKFold)
         splitter: Any = kinds[int(stratified)](folds, shuffle=shuffle, random_state=seed if shuffle else None)
-        parts = splitter.split(groups, classes, groups if scheme == "document" else None)
+        parts = splitter.split(groups, classes, groups if scheme in GROUPED else None)
         held_out = [test for _, test in parts]
     else:
         order = np.random.default_rng(seed).permutation(units)

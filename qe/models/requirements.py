@@ -30,4 +30,6 @@ def _boosts(model: Model) -> bool:
 
 def _encodes(model: Model) -> bool:
     configs = list(model.feature_set.configs)
-    return "encoder" in kinds_in(configs) or any("encoder" in each.get("knowledge", ()) for each in configs)
+    return bool({"encoder", "multilingual"} & set(kinds_in(configs))) or any(
+        "encoder" in each.get("knowledge", ()) for each in configs
+    )

@@ -60,6 +60,7 @@ INVENTED: Final = {
     "token_log_probabilities": "-0.2 -0.3 -0.2 -0.1 -0.1",
     "model_score": "-0.9",
     "nbest": f'["{_WORDS}"]',
+    "language_pair": "en-de",
 }
 
 

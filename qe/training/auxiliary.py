@@ -17,6 +17,7 @@ from features.storage.files import digest
 from qe.config.experiment import DatasetSection, NegativesSection
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.perturbation import names, perturbed
+from qe.data.splits import GROUPED, groups_of
 from qe.language.programs.made_columns import remake_columns
 from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.training import reading
@@ -281,8 +282,8 @@ class AuxiliaryReader:
 
     def _extraction(self, section: DatasetSection, split: Split) -> tuple[Split, Extraction]:
         plan, primary = self.plan, replace(self.extraction, labels=None)  # of the first dataset's segments
-        documents = primary.fold_by != "document" or split.segments.doc_id is not None
-        by = primary.fold_by if documents else "random"
+        grouped = groups_of(split.segments, primary.fold_by) is not None
+        by = primary.fold_by if grouped or primary.fold_by not in GROUPED else "random"
         if section.resources is None:
             if plan.parts and _languages(split) != _languages(self.rows.training):
                 raise InputError(

@@ -17,7 +17,7 @@ from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.labels import hter
-from qe.data.splits import Fold, make_folds
+from qe.data.splits import Fold, groups_of, make_folds
 from qe.training.reading import rescaled, scores_of, weights_of
 
 NOTE: Final = (
@@ -143,7 +143,7 @@ class AuxiliaryLabels:
             seed=section.seed,
             scheme=section.fold_by,
             block=section.block,
-            documents=split.segments.doc_id,
+            documents=groups_of(split.segments, section.fold_by),
         )
         values = table.loc[list(split.segments.id)].select_dtypes("number").to_numpy(np.float64)
         figures = np.array([self._figures(split, values, folds, weight) for weight in WEIGHTS])

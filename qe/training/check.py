@@ -369,7 +369,11 @@ def _placed(place: str, error: InputError) -> str:
     return text if text.startswith(place) else f"{place}: {text}"
 
 
-_PACKAGES: Mapping[str, Sequence[str]] = {"encoder": ("tokenizers",), "morphemes": ("morfessor",)}
+_PACKAGES: Mapping[str, Sequence[str]] = {
+    "encoder": ("tokenizers",),
+    "multilingual": ("tokenizers",),
+    "morphemes": ("morfessor",),
+}
 
 
 @dataclass(frozen=True)

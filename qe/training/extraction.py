@@ -29,7 +29,7 @@ from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory, atomic_file, digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
-from qe.data.splits import Fold, Scheme, make_folds
+from qe.data.splits import Fold, Scheme, groups_of, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.run_state import Clock
 
@@ -175,14 +175,21 @@ class Extraction:
         sharing, static = Sharing.of_folds(folds), self.static(split.segments)
         shared = {}
         if sharing is not None:
-            shared = {i: self._shared(i, x, split, sharing) for i, x in self.fitted_families}
+            shared = {
+                i: self._shared(i, x, split, sharing) for i, x in self.fitted_families if x.cross_fitted
+            }
         tables = []
         for number, (train_rows, test_rows) in enumerate(folds):
             fitting, scoring = split.take(train_rows), split.take(test_rows).segments
             if sharing is None:
                 tables.append(self.fit_and_score(fitting, scoring, static))
                 continue
-            trained = {i: sharing.trained(values, number)[train_rows] for i, values in shared.items()}
+            trained = {
+                i: sharing.trained(shared[i], number)[train_rows]
+                if i in shared
+                else self._cross_fitted(i, extractor, fitting)
+                for i, extractor in self.fitted_families
+            }
             train = self._joined(static.loc[list(fitting.segments.id)], trained, fitting.segments)
             tables.append((train, self.scored(fitting, scoring, static.loc[list(scoring.id)])))
         return tables
@@ -207,6 +214,8 @@ class Extraction:
             return self.fit_and_score(fitting, fitting.segments.take([]))[0]
         trained = {
             i: sharing.trained(self._shared(i, extractor, fitting, sharing), None)
+            if extractor.cross_fitted
+            else self._cross_fitted(i, extractor, fitting)
             for i, extractor in self.fitted_families
         }
         return self._joined(self.static(fitting.segments), trained, fitting.segments)
@@ -231,6 +240,9 @@ class Extraction:
         return fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
+        if not extractor.cross_fitted:
+            return self._applied(i, extractor, fitting, fitting.segments)
+
         def compute() -> FloatArray:
             values = np.full((len(fitting), len(extractor.feature_names)), np.nan)
             for train_rows, test_rows in self._parts(fitting):
@@ -249,7 +261,7 @@ class Extraction:
             seed=self.seed,
             scheme=self.fold_by,
             block=self.block,
-            documents=fitting.segments.doc_id,
+            documents=groups_of(fitting.segments, self.fold_by),
         )
 
     def _shared(

@@ -22,7 +22,7 @@ from qe.config.schema import MOST_SEED
 from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.format import make_format, option_names
-from qe.data.splits import Fold, make_folds
+from qe.data.splits import Fold, groups_of, make_folds
 from qe.models.taxonomy import Grouping
 from qe.resources.cache import OWN_CORPUS, corpus_absent, rows_of_own_corpus
 from qe.training.check import check_path
@@ -163,7 +163,7 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
         seed=(section.seed + repeat) % (MOST_SEED + 1),
         scheme=section.fold_by,
         block=section.block,
-        documents=split.segments.doc_id,
+        documents=groups_of(split.segments, section.fold_by),
         classes=scores if two_classes else None,
     )
 

@@ -18,6 +18,7 @@ REQUIRED: dict[str, Any] = {
     "target_language": "es",
     "pair": "en-de",
     "columns": {"scores": "score"},
+    "pairs": {"en-de": {"format": "mlqe_pe", "path": "."}},
 }
 
 

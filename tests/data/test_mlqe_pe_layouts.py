@@ -156,3 +156,14 @@ def test_labels_of_train_must_be_there(tmp_path: Path) -> None:
     edits = unpacked(tmp_path) / "post-editing" / "train" / "en-de-train"
     (edits / "train.hter").unlink()
     refuses(r"train\.hter", read, tmp_path, label="hter")
+
+
+def test_a_pair_without_post_edits_has_direct_assessments_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "si-en" / "direct-assessments"
+    for split in ("train", "dev"):
+        (folder / split).mkdir(parents=True)
+        table = (HEADER + ROW).replace("index", "segid").replace("0\tIt", "10005\tIt")
+        (folder / split / f"{split}.sien.df.short.tsv").write_text(table)
+    train = read(tmp_path, pair="si-en").split("train")
+    assert train.scores is not None and train.scores.tolist() == [-1.0] and train.post_edit is None
+    refuses("no train.mt and no train.pe", read, tmp_path, pair="si-en", label="hter")

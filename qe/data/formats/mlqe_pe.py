@@ -103,7 +103,7 @@ class MlqePe(Format):
                 columns["model_score"] = direct["model_scores"]
             elif "doc_id" not in columns:
                 columns |= _repeated_pairs(reading, split, direct)
-            needed = self.label == "hter" or "model_scores" in direct
+            needed = self.label == "hter"  # pairs such as si-en have direct assessments alone
             columns |= _post_editing(reading, files, split, tokenised, needed)
             if self.label == "hter" and "z_mean" in direct:
                 columns["direct_assessment"] = direct["z_mean"]
@@ -206,14 +206,15 @@ def _direct_assessments(
     # Quotation marks of MLQE-PE are text; later tables, without a decoder's scores, quote fields.
     quoting = False if "model_scores" in next(read_lines(path), "") else None
     table = read_table(reading, path, Layout("tsv", CsvOptions("tab", quoting, "utf-8"), languages=languages))
-    wanted = ["index", "original", "translation"]
+    index = "index" if "index" in table else "segid"  # of ru-en, whose numbers have gaps
+    wanted = [index, "original", "translation"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:
         if name not in table:
             raise InputError(f"no column '{name}'", location=f"{path}:1", remedy=f"it has {', '.join(table)}")
-    for row, text in enumerate(table["index"].texts):
-        if text != str(row):
-            reading.defect(f"expected index {row}, found '{text}'", location=table["index"].location(row))
+    for row, text in enumerate(table[index].texts):
+        if index == "index" and text != str(row):
+            reading.defect(f"expected index {row}, found '{text}'", location=table[index].location(row))
             break
     for name in ("original", "translation"):
         table[name] = reading.stripped(table[name])

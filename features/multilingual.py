@@ -1,0 +1,312 @@
+"""What an encoder says of a translation in any of its languages, for one model of many language pairs."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import add
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Self
+
+import numpy as np
+from annotated_types import Ge, Gt
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.numerals import real
+from features.core.extractor import Feature, FittedExtractor, TableColumn
+from features.core.segments import Segments
+from features.encoder import Encoder
+from features.encoding.encoded import EncodedPairs, Match
+from features.storage.arrays import finite, typed
+from features.storage.damage import Damaged
+from features.text.tokens import ratio
+
+_OWN: Final = "this project"
+_ALL: Final = ""  # the group of all pairs together, for rows of a pair that was not learned from
+_SHARES: Final = np.linspace(0, 1, 201)  # of the stored quantiles
+_BLOCK: Final = 1024  # rows whose joint vectors are held at a time
+_LOG_PROBABILITIES: Final = (
+    ("mean", "mean"),
+    ("lowest", "lowest"),
+    ("sd", "standard deviation"),
+    ("worst", "mean of the lowest quarter"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Multilingual(FittedExtractor):
+    """Cosines by layer, token matches, lengths, a ridge on vectors, log-probabilities; nothing of a language.
+
+    model    as in `encoder`
+    layers   inner layers, counted from 1, that are read in addition to the last
+    penalty  of the ridge on the vectors of source, target, |difference| and product, of length 1, by all
+             layers, per row
+
+    Each value is there as it is and as its rank among training rows: of the row's `language_pair` if that was
+    learned from, else of all pairs. A row is predicted by a ridge that has not learned from its pair, as rows
+    of another pair are. Log-probabilities of a decoder are used in rows that have them.
+    """
+
+    plain: ClassVar[str] = "how near source and translation are in meaning"
+    cross_fitted: ClassVar[bool] = False
+
+    model: str | Path
+    layers: Sequence[Annotated[int, Ge(1)]] = (4, 8)
+    penalty: Annotated[float, Gt(0)] = 0.002
+    _learned: "_Learned | None" = field(default=None, init=False, repr=False)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return list(self._features())
+
+    def _features(self) -> Iterator[Feature]:
+        for name, description, unit in self._values():
+            yield Feature(f"multilingual_{name}", description, _OWN, unit)
+        for name, description, _ in self._values():
+            told = f"share of training rows of the language pair, or of all, that have less: {description}"
+            yield Feature(f"multilingual_{name}_rank", told, _OWN, "share")
+        yield Feature("multilingual_decoder", "1 if there are log-probabilities, else 0", _OWN, "0 or 1")
+        told = (
+            "label predicted by a ridge that has not learned from the pair; NaN if a text has no known token"
+        )
+        yield Feature("multilingual_prediction", told, _OWN, "label")
+
+    def _values(self) -> Iterator[tuple[str, str, str]]:
+        unknown = "NaN if a text has no known token"
+        for layer in ("last", *self.layers):
+            yield f"cosine_{layer}", f"cosine of the vectors by layer {layer}; {unknown}", "cosine"
+        for name in Match._fields:
+            yield f"match_{name}", f"token match, target against source: {name}; {unknown}", "cosine"
+        for side in ("source", "target"):
+            yield f"{side}_log_characters", f"logarithm of the characters of the {side}; NaN without", "log"
+        yield "log_ratio", "logarithm of characters of the target by those of the source; NaN without", "log"
+        for name, meaning in _LOG_PROBABILITIES:
+            yield (
+                f"decoder_{name}",
+                f"{meaning} of the log-probabilities of the decoder's tokens; NaN without",
+                "nats",
+            )
+
+    @cached_property
+    def _reader(self) -> Encoder:
+        return Encoder(self.model, layers=self.layers, pca=0)
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores",)
+
+    def table_columns(self) -> Sequence[TableColumn]:
+        names = ("language_pair", "token_log_probabilities")
+        return [TableColumn(name, number=False, optional=True) for name in names]
+
+    def content_fingerprint(self) -> str:
+        return self._reader.content_fingerprint()
+
+    def checksums(self) -> Mapping[str, str]:
+        return self._reader.checksums()
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        groups = _rows_of_pairs(segments)
+        if len(groups) < 2:
+            raise InputError(
+                "the family multilingual learns from several language pairs, but there is one",
+                remedy="use `format: language_pairs`, or the family `encoder` for one pair",
+            )
+        encoded = self._reader.pairs(segments)
+        values, scores = self._compared(segments, encoded), np.asarray(labels["scores"], np.float64)
+        quantiles = {_ALL: _quantiles(values)}
+        quantiles |= {pair: _quantiles(values[rows]) for pair, rows in groups.items()}
+        ridges = _leave_out_ridges(encoded, scores, groups, self.penalty)
+        return self.with_learned(_learned=_Learned(quantiles, ridges))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        learned = self.learned(self._learned)
+        encoded = self._reader.pairs(segments)
+        values = self._compared(segments, encoded)
+        ranks, predicted = np.full(values.shape, np.nan), np.full(len(segments), np.nan)
+        for pair, rows in _rows_of_pairs(segments).items():
+            ranks[rows] = learned.ranks(pair, values[rows])
+            predicted[rows] = learned.predict(pair, encoded, rows)
+        decoder = np.isfinite(values[:, -1])
+        return np.column_stack([values, ranks, decoder, predicted])
+
+    def _compared(self, segments: Segments, encoded: EncodedPairs) -> FloatArray:
+        lengths = [_log_characters(texts) for texts in (segments.source, segments.target)]
+        return np.column_stack(
+            [
+                _cosines(encoded, 1 + len(self.layers)),
+                encoded.matches,
+                *lengths,
+                lengths[1] - lengths[0],
+                _log_probabilities(segments),
+            ]
+        )
+
+    def save(self, path: Path) -> None:
+        self.learned(self._learned).save(path)
+        self._reader.copy_encoder(path)
+
+    def restore(self, path: Path) -> Self:
+        learned = _Learned.load(path, len(list(self._values())))
+        return self.with_learned(_learned=learned, _reader=self._reader.reading_copy(path))
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """By pair, and of all (`_ALL`): (201, k) quantiles of the values, and (d + 1,) slopes of the ridge
+    that has not learned from the pair, with its intercept.
+    """
+
+    quantiles: Mapping[str, FloatArray]
+    ridges: Mapping[str, FloatArray]
+
+    def ranks(self, pair: str, values: FloatArray) -> FloatArray:
+        everywhere = self.quantiles[_ALL]
+        stored = self.quantiles.get(pair, everywhere)
+        ranks = np.full(values.shape, np.nan)
+        for j in range(values.shape[1]):
+            column = stored[:, j] if np.isfinite(stored[0, j]) else everywhere[:, j]
+            if np.isfinite(column[0]):
+                ranks[:, j] = np.interp(values[:, j], column, _SHARES)
+        return ranks
+
+    def predict(self, pair: str, encoded: EncodedPairs, rows: NDArray[np.int64]) -> FloatArray:
+        slopes = self.ridges.get(pair, self.ridges[_ALL])
+        blocks = [rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)]
+        predicted = [
+            np.einsum("nd,d->n", _joint(encoded, block, len(slopes) - 1), slopes[:-1]) for block in blocks
+        ]
+        return np.asarray(np.concatenate(predicted) + slopes[-1], np.float64)
+
+    def save(self, path: Path) -> None:
+        (path / "pairs.json").write_text(json.dumps(list(self.quantiles)), "utf-8")
+        for name, arrays in (("quantiles", self.quantiles), ("ridges", self.ridges)):
+            np.save(
+                path / f"{name}.npy", np.array([arrays[pair] for pair in self.quantiles]), allow_pickle=False
+            )
+
+    @classmethod
+    def load(cls, path: Path, width: int) -> "_Learned":
+        pairs = json.loads((path / "pairs.json").read_text("utf-8"))
+        if not isinstance(pairs, list) or pairs[:1] != [_ALL] or not all(isinstance(p, str) for p in pairs):
+            raise Damaged("`pairs` must be a list of texts that begins with an empty one")
+        quantiles = np.load(path / "quantiles.npy", allow_pickle=False)
+        ridges = np.load(path / "ridges.npy", allow_pickle=False)
+        typed("quantiles", quantiles, np.float64, len(pairs), len(_SHARES), width)
+        typed("ridges", ridges, np.float64, len(pairs), None)
+        finite("ridges", ridges)
+        return cls(dict(zip(pairs, quantiles, strict=True)), dict(zip(pairs, ridges, strict=True)))
+
+
+def _rows_of_pairs(segments: Segments) -> dict[str, NDArray[np.int64]]:
+    """Pair -> its rows; rows without a pair are those of `_ALL`."""
+    pairs = np.array(segments.language_pair or [_ALL] * len(segments), dtype=object)
+    return {pair: np.flatnonzero(pairs == pair) for pair in dict.fromkeys(pairs.tolist())}
+
+
+def _quantiles(values: FloatArray) -> FloatArray:
+    result = np.full((len(_SHARES), values.shape[1]), np.nan)
+    for j, column in enumerate(values.T):
+        known = column[np.isfinite(column)]
+        if len(known):
+            result[:, j] = np.quantile(known, _SHARES)
+    return result
+
+
+def _log_characters(texts: Sequence[str]) -> FloatArray:
+    characters = np.array([len(text) or np.nan for text in texts], np.float64)
+    return np.asarray(np.log(characters), np.float64)
+
+
+def _log_probabilities(segments: Segments) -> FloatArray:
+    result = np.full((len(segments), len(_LOG_PROBABILITIES)), np.nan)
+    for row, text in enumerate(segments.token_log_probabilities or ()):
+        if len(text.split()) > 1:  # one is of the end of the sentence alone
+            values = np.sort([_number(each, segments.id[row]) for each in text.split()])
+            worst = values[: max(1, len(values) // 4)]
+            result[row] = values.mean(), values[0], values.std(), worst.mean()
+    return result
+
+
+def _number(text: str, segment: str) -> float:
+    try:
+        value = real(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise InputError(f"'{text}' is no log-probability", location=f"segment '{segment}'")
+    return value
+
+
+def _cosines(encoded: EncodedPairs, layers: int) -> FloatArray:
+    result = np.full((len(encoded.first), layers), np.nan)
+    if encoded.first.shape[1]:
+        for j, layer in enumerate(encoded.by_layer()):
+            result[:, j] = np.einsum("nd,nd->n", _unit(layer.first), _unit(layer.second))
+    return result
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    return ratio(vectors, np.broadcast_to(lengths[:, np.newaxis], vectors.shape))
+
+
+def _joint(encoded: EncodedPairs, rows: NDArray[np.int64], width: int) -> FloatArray:
+    if not encoded.first.shape[1]:  # no text has a known token
+        return np.full((len(rows), width), np.nan)
+    parts = list[FloatArray]()
+    for layer in encoded.by_layer():
+        source, target = _unit(layer.second[rows]), _unit(layer.first[rows])
+        parts += [source, target, np.abs(source - target), source * target]
+    return np.hstack(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over rows of which ridges are made: rows, vectors (d,), their products (d, d), and with labels."""
+
+    rows: float
+    labels: float
+    vectors: FloatArray
+    products: FloatArray
+    moments: FloatArray
+
+    @classmethod
+    def of_rows(cls, encoded: EncodedPairs, rows: NDArray[np.int64], scores: FloatArray) -> "_Sums":
+        width = 4 * encoded.first.shape[1] * len(encoded.by_layer())
+        sums = cls(0.0, 0.0, np.zeros(width), np.zeros((width, width)), np.zeros(width))
+        for i in range(0, len(rows), _BLOCK):
+            joint = _joint(encoded, rows[i : i + _BLOCK], width)
+            known = np.isfinite(joint).all(axis=1)
+            joint, labels = joint[known], scores[rows[i : i + _BLOCK]][known]
+            each = cls(len(joint), labels.sum(), joint.sum(axis=0), joint.T @ joint, joint.T @ labels)
+            sums = sums + each
+        return sums
+
+    def __add__(self, added: "_Sums") -> "_Sums":
+        pairs = zip(vars(self).values(), vars(added).values(), strict=True)
+        return _Sums(*(mine + theirs for mine, theirs in pairs))
+
+    def ridge(self, penalty: float) -> FloatArray:
+        """(d + 1,) slopes and intercept."""
+        if not self.rows:
+            raise InputError(
+                "no training segment outside one of the language pairs has a token that the encoder knows",
+                remedy="take an encoder of both languages",
+            )
+        mean, label = self.vectors / self.rows, self.labels / self.rows
+        covariance = self.products - np.outer(self.vectors, mean)
+        covariance[np.diag_indices_from(covariance)] += penalty * self.rows
+        slopes = cho_solve(cho_factor(covariance), self.moments - self.vectors * label)
+        return np.append(slopes, label - mean @ slopes)
+
+
+def _leave_out_ridges(
+    encoded: EncodedPairs, scores: FloatArray, groups: Mapping[str, NDArray[np.int64]], penalty: float
+) -> dict[str, FloatArray]:
+    sums = {pair: _Sums.of_rows(encoded, rows, scores) for pair, rows in groups.items()}
+    # Nothing is subtracted from a total: its rounding would depend on the labels of the pair left out.
+    parts = {held_out: [own for pair, own in sums.items() if pair != held_out] for held_out in (_ALL, *sums)}
+    return {pair: reduce(add, part).ridge(penalty) for pair, part in parts.items()}
