@@ -1,9 +1,9 @@
 """Confidence of a neural system in its output: token log-probabilities, model score."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 import regex
@@ -33,6 +33,9 @@ OWN: Final = "this project: feasibility study on MLQE-PE"
 THRESHOLDS: Final = (0.5, 0.25, 0.1, 0.05, 0.01)
 LEVELS: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 SIZES: Final = (3, 5, 10)
+ROUNDING: Final = 1e-3  # by which a log-probability may exceed the highest one, as files round both
+NEAR: Final = 0.5  # share of the highest probability from which on a subword is one of the best of its step
+BOOSTED: Final = "after Dinh and Niehues 2025, Are Generative Models Underconfident?, with two probabilities"
 
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]")
 _NUMBER: Final = regex.compile(r"\p{N}")
@@ -124,6 +127,35 @@ class _Batch:
             [_number(t, i) for t, i in zip(self.segments.model_score, self.segments.id, strict=True)],
             np.float64,
         )
+
+    @cached_property
+    def entropy(self) -> _Values:
+        return self._step_values("token_entropies")
+
+    @cached_property
+    def highest(self) -> _Values:
+        return self._step_values("token_highest_log_probabilities")
+
+    def _step_values(self, column: str) -> _Values:
+        tokens = DecoderTokens.from_segments(self.segments, self.decoder.marker, column)
+        return _Values(tokens.log_probability, self.offsets)
+
+    @cached_property
+    def gap(self) -> FloatArray:
+        """Log-probability of each subword less the highest one of its step; 0: the system's first choice."""
+        gap = self.values - self.highest.values
+        if (wrong := np.flatnonzero(gap > ROUNDING)).size:
+            segment = int(np.searchsorted(self.offsets, wrong[0], side="right")) - 1
+            raise InputError(
+                "a log-probability is higher than the highest one of its step",
+                location=f"segment '{self.segments.id[segment]}'",
+            )
+        return np.minimum(gap, 0.0)
+
+    @cached_property
+    def boosted(self) -> FloatArray:
+        """The highest log-probability of a step if that of the subword is near it, else the subword's own."""
+        return np.where(self.gap >= np.log(NEAR), self.highest.values, self.values)
 
 
 View = Callable[[_Batch], _Values]
@@ -227,6 +259,31 @@ def _number(text: str, segment: str) -> float:
     return value
 
 
+# Further columns, by the values of all subwords at each step that the data gives.
+STEP_COLUMNS: Final = {
+    "entropy": (
+        _column("entropy_mean", "mean entropy of the steps", "nats",
+            lambda b: segment_mean(b.entropy.values, b.offsets), FOMICHEVA),
+        _column("entropy_sd", "standard deviation of the entropy of the steps", "nats",
+            lambda b: deviation(b.entropy.values, b.offsets)),
+        _column("entropy_maximum", "highest entropy of a step", "nats",
+            lambda b: segment_max(b.entropy.values, b.offsets)),
+    ),
+    "highest": (
+        _column("highest_mean", "mean of the highest log-probability of each step", "nats",
+            lambda b: segment_mean(b.highest.values, b.offsets)),
+        _column("gap_mean", "mean log-probability of subwords less the highest one of their step", "nats",
+            lambda b: segment_mean(b.gap, b.offsets)),
+        _column("gap_minimum", "lowest log-probability of a subword less the highest one of its step", "nats",
+            lambda b: segment_min(b.gap, b.offsets)),
+        _column("first_choices", "share of subwords with the highest probability of their step", "share",
+            lambda b: segment_mean(b.gap > -ROUNDING, b.offsets)),
+        _column("boosted_mean", f"mean over subwords; for those of at least {NEAR} of the highest, by that",
+            "nats", lambda b: segment_mean(b.boosted, b.offsets), BOOSTED),
+    ),
+}  # fmt: skip
+_STEP_TEXTS: Final = {"entropy": "token_entropies", "highest": "token_highest_log_probabilities"}
+
 COLUMNS: Final = (*SEGMENT_COLUMNS, *_spread(lambda b: b.by_subword, "subwords", ""), *WORD_COLUMNS)
 
 
@@ -236,6 +293,8 @@ class Decoder(ColumnExtractor):
 
     marker  how subwords join: `bpe` (`@@` at the end of what goes on) or `sentencepiece` (`▁` at the
             beginning of a word; texts without spaces are one word)
+    steps   what the data has of all subwords at each step, with columns of their own: `entropy` (column
+            `token_entropies`), `highest` (`token_highest_log_probabilities`)
 
     Everything but counts is NaN if the decoder said nothing; statistics of subwords and words are NaN for an
     empty translation. Raises InputError if a line has not one number more than subwords, or numbers are not
@@ -245,16 +304,19 @@ class Decoder(ColumnExtractor):
     plain: ClassVar[str] = "how sure the MT system was of its words"
 
     marker: Marker = "bpe"
+    steps: Sequence[Literal["entropy", "highest"]] = ()
 
     def __post_init__(self) -> None:
         if self.marker not in ("bpe", "sentencepiece"):
             raise unknown_name("marker", self.marker, ("bpe", "sentencepiece"))
 
     def column_groups(self) -> ColumnGroups:
-        return [(COLUMNS, self._batch)]
+        of_steps = (column for step in dict.fromkeys(self.steps) for column in STEP_COLUMNS[step])
+        return [((*COLUMNS, *of_steps), self._batch)]
 
     def requires(self) -> tuple[str, ...]:
-        return ("subwords", "token_log_probabilities")
+        given = (_STEP_TEXTS[step] for step in dict.fromkeys(self.steps))
+        return ("subwords", "token_log_probabilities", *given)
 
     def optional_columns(self) -> tuple[str, ...]:
         return ("model_score",)

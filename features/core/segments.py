@@ -30,7 +30,10 @@ _ORIGINS: Final[Mapping[str, str]] = {
     "alignment": "make it by `qe align`, or use the aligner of the resources",
     **{
         name: "it is output of the translation system: give it with the data"
-        for name in ("subwords", "token_log_probabilities", "model_score", "nbest")
+        for name in (
+            *("subwords", "token_log_probabilities", "model_score", "nbest"),
+            *("token_entropies", "token_highest_log_probabilities"),
+        )
     },
 }
 
@@ -48,9 +51,10 @@ class Segments:
     Every column has n entries; an optional column is None if the data lacks it. `alignment` is Pharaoh text
     (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each; `subwords` /
     `token_log_probabilities` are space-separated system output and natural logarithms (the latter with one
-    more entry: end of sentence); `model_score` a number per segment as text; `nbest` one JSON list per
-    segment; `language_pair` such as `en-de`, of data in several languages (tokenizers of `mul`). `further`
-    holds columns of the user's table that features read by name; a value that is missing is an empty text.
+    more entry: end of sentence), as are `token_entropies` and `token_highest_log_probabilities`, those of all
+    subwords at each step; `model_score` a number per segment as text; `nbest` one JSON list per segment;
+    `language_pair` such as `en-de`, of data in several languages (tokenizers of `mul`). `further` holds
+    columns of the user's table that features read by name; a value that is missing is an empty text.
 
     Raises InputError if columns differ in length or ids repeat.
     """
@@ -70,6 +74,8 @@ class Segments:
     annotation_pseudo_reference: Column | None = None
     subwords: Column | None = None
     token_log_probabilities: Column | None = None
+    token_entropies: Column | None = None
+    token_highest_log_probabilities: Column | None = None
     model_score: Column | None = None
     nbest: Column | None = None
     language_pair: Column | None = None

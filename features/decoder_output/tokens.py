@@ -23,6 +23,11 @@ Marker = Literal["bpe", "sentencepiece"]
 _JOIN: Final = "@@"  # subword-nmt: at the end of a subword that the next one continues
 _START: Final = "▁"  # SentencePiece: at the beginning of a word
 UNKNOWN: Final = "<unk>"
+_NOUNS: Final = {
+    "token_log_probabilities": "log-probabilities",
+    "token_entropies": "entropies",
+    "token_highest_log_probabilities": "highest log-probabilities",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,21 +45,23 @@ class DecoderTokens:
     marker: Marker = "bpe"
 
     @classmethod
-    def from_segments(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
-        """From the columns `subwords` and `token_log_probabilities`; raises InputError if they do not fit."""
+    def from_segments(
+        cls, segments: Segments, marker: Marker = "bpe", column: str = "token_log_probabilities"
+    ) -> "DecoderTokens":
+        """From the columns `subwords` and `column`; raises InputError if they do not fit."""
         subwords = Tokens.from_lists(text.split() for text in segments.require("subwords"))
-        lines = [text.split() for text in segments.require("token_log_probabilities")]
+        lines = [text.split() for text in segments.require(column)]
         lengths = np.array([len(line) for line in lines], np.int64)
         spoken = lengths > 0
         wrong = np.flatnonzero((lengths != subwords.lengths + 1) & (spoken | (subwords.lengths > 0)))
         if len(wrong):
             i = int(wrong[0])
             raise InputError(
-                f"expected {subwords.lengths[i] + 1} log-probabilities (one per subword and one for the end "
+                f"expected {subwords.lengths[i] + 1} {_NOUNS[column]} (one per subword and one for the end "
                 f"of the sentence), found {lengths[i]}",
                 location=f"segment '{segments.id[i]}'",
             )
-        values = _numbers(segments, lines)
+        values = _numbers(segments, lines, column)
         last = np.cumsum(lengths)[spoken] - 1
         end = np.full(len(lines), np.nan)
         end[spoken] = values[last]
@@ -106,19 +113,17 @@ class DecoderTokens:
         return result
 
 
-def _numbers(segments: Segments, lines: list[list[str]]) -> FloatArray:
+def _numbers(segments: Segments, lines: list[list[str]], column: str) -> FloatArray:
     try:
         values = np.array([number for line in lines for number in line], np.float64)
     except ValueError as error:
-        raise InputError(
-            f"token_log_probabilities: {error}", remedy="natural logarithms, space-separated"
-        ) from None
+        raise InputError(f"{column}: {error}", remedy="natural logarithms, space-separated") from None
     if not np.isfinite(values).all():
         ends = np.cumsum([len(line) for line in lines])
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         i = int(np.searchsorted(ends, place, side="right"))
         raise InputError(
-            f"log-probabilities must be finite, but got {values[place]}",
+            f"{_NOUNS[column]} must be finite, but got {values[place]}",
             location=f"segment '{segments.id[i]}'",
         )
     return values

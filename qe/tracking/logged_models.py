@@ -58,6 +58,8 @@ INVENTED: Final = {
     "annotation_pseudo_reference": _ANNOTATED,
     "subwords": _WORDS,
     "token_log_probabilities": "-0.2 -0.3 -0.2 -0.1 -0.1",
+    "token_entropies": "0.9 1.2 0.8 0.4 0.2",
+    "token_highest_log_probabilities": "-0.2 -0.2 -0.2 -0.1 -0.1",
     "model_score": "-0.9",
     "nbest": f'["{_WORDS}"]',
     "language_pair": "en-de",

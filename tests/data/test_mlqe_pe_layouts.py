@@ -103,6 +103,15 @@ def test_the_layout_is_recognised_and_a_pair_asked_for(tmp_path: Path) -> None:
     refuses("set `pair` to one of en-de, ro-en", make_format("mlqe_pe", {}).read, tmp_path)
 
 
+def test_entropies_and_highest_log_probabilities_of_steps(tmp_path: Path) -> None:
+    folder = unpacked(tmp_path) / "test21" / "en-de-test21" / "word-probas"
+    (folder / "entropies.test21.ende").write_text("1 2 3 4\n")
+    (folder / "highest.test21.ende").write_text("-1 -1 -1 -1\n")
+    segments = read(tmp_path).splits["test21"].segments
+    assert segments.token_entropies == ("1 2 3 4",)
+    assert segments.token_highest_log_probabilities == ("-1 -1 -1 -1",)
+
+
 LATER = HEADER.replace("\tmodel_scores", "")
 TEXTS = ("It rains", '"A" dog', "It rains")  # the third row repeats the first one, with another score
 

@@ -1,6 +1,8 @@
 """Decoder features: by hand, against NumPy, and against the figures of the MLQE-PE data set."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,8 +40,8 @@ def segments(
     )
 
 
-def values(batch: Segments, **settings: str) -> dict[str, list[float]]:
-    extractor = Decoder(**settings)  # type: ignore[arg-type]
+def values(batch: Segments, **settings: Any) -> dict[str, list[float]]:
+    extractor = Decoder(**settings)
     return {
         name.removeprefix("decoder_"): column.tolist()
         for name, column in zip(extractor.names, extractor.extract(batch).T, strict=True)
@@ -60,6 +62,36 @@ def test_by_hand() -> None:
     )
     assert v["per_character"] == [pytest.approx(-6.6 / 6)] and v["per_source_token"] == [pytest.approx(-3.3)]
     assert v["halves"] == [pytest.approx(-1.75 + 1.5)]
+
+
+def with_steps(*highest: str) -> Segments:
+    batch = segments(("a b", "-1 -2 -0.1"), ("", "-0.5"), target=("a b", ""))
+    return replace(
+        batch,
+        token_entropies=("0.5 1.5 9", "9"),
+        token_highest_log_probabilities=highest or ("-0.5 -2 -0.1", "-0.5"),
+    )
+
+
+def test_entropies_and_highest_probabilities_of_steps() -> None:
+    v = values(with_steps(), steps=["entropy", "highest"])
+    assert v["entropy_mean"][0] == 1 and v["entropy_maximum"][0] == 1.5 and v["entropy_sd"][0] == 0.5
+    assert v["highest_mean"][0] == -1.25 and v["gap_mean"][0] == -0.25 and v["gap_minimum"][0] == -0.5
+    assert v["first_choices"][0] == 0.5 and v["boosted_mean"][0] == -1.25
+    assert values(with_steps("-0.1 -2 -0.1", "-0.5"), steps=["highest"])["boosted_mean"][0] == -1.5
+    assert all(np.isnan(v[name][1]) for name in ("entropy_mean", "highest_mean", "gap_mean", "boosted_mean"))
+    plain, entropy = values(with_steps()), values(with_steps(), steps=["entropy"])
+    assert not {"entropy_mean", "boosted_mean"} & plain.keys() and "boosted_mean" not in entropy
+    assert Decoder(steps=["entropy"]).requires() == ("subwords", "token_log_probabilities", "token_entropies")
+
+
+def test_values_of_steps_that_do_not_fit() -> None:
+    both = ["entropy", "highest"]
+    refuses("segment '1': a log-probability is higher", values, with_steps("-3 -2 -1", "-0.5"), steps=both)
+    wrong = with_steps("-0.5 -2", "-0.5")
+    refuses("expected 3 highest log-probabilities .* found 2", values, wrong, steps=both)
+    missing = segments(("a", "-1 -2"))
+    refuses("the segments have no column 'token_entropies'", values, missing, steps=both)
 
 
 def test_an_empty_translation_and_a_silent_decoder() -> None:

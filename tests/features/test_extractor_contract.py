@@ -165,6 +165,8 @@ def side_information(i: int, source: str, target: str) -> dict[str, str]:
         "language_pair": ("en-es", "en-de")[len(source) % 2],
         "subwords": " ".join(right),
         "token_log_probabilities": " ".join(f"{value:.4f}" for value in noise),
+        "token_entropies": " ".join(f"{abs(value):.4f}" for value in noise),
+        "token_highest_log_probabilities": " ".join(f"{value / 2:.4f}" for value in noise),
         "model_score": f"{noise.sum():.4f}",
         "nbest": json.dumps([target, " ".join(right[:-1]), " ".join(right[1:])]),
     }

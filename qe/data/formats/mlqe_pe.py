@@ -38,9 +38,10 @@ class MlqePe(Format):
 
     Files are found by their names anywhere below `path`, so that unpacked public archives can be read:
     `SPLIT.XXYY.df.short.tsv` (or, without labels, `SPLIT.XXYY.inputs.tsv`) with `SPLIT.doc_ids` and
-    `word-probas` in its folder; `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of
-    the pair (`en-de`, `en-de-dev`); `test21.src`, ... in `XX-YY-test21`, with `goldlabels/test21.da` or
-    `.hter`. `train` must be there; of test splits, what is absent is left out, labels too.
+    `word-probas` in its folder (yours may hold `entropies.SPLIT.XXYY` and `highest.SPLIT.XXYY`, too);
+    `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of the pair (`en-de`,
+    `en-de-dev`); `test21.src`, ... in `XX-YY-test21`, with `goldlabels/test21.da` or `.hter`. `train` must
+    be there; of test splits, what is absent is left out, labels too.
 
     Tables of WMT 2023 (en-gu, en-hi, en-ta, en-te) have neither a decoder's scores nor post-edits. Rows that
     repeat the texts of another row share a document there: `split: {by: document}` keeps them in one fold.
@@ -264,7 +265,10 @@ def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict
                 f"found {len(numbers.split())}",
                 location=probabilities.location(row),
             )
-    return {"subwords": subwords, "token_log_probabilities": probabilities}
+    names = {"token_entropies": "entropies", "token_highest_log_probabilities": "highest"}
+    steps = {column: base / "word-probas" / f"{name}.{split}.{code}" for column, name in names.items()}
+    further = {column: reading.lines(path) for column, path in steps.items() if path.is_file()}
+    return {"subwords": subwords, "token_log_probabilities": probabilities, **further}
 
 
 def _post_editing(
