@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from qe.api.transformer import FeatureExtractor as FeatureExtractor
     from qe.data.dataset import Dataset as Dataset
     from qe.data.dataset import LabelScale as LabelScale
+    from qe.production.risk import triage as triage
 
 _public, _names = exports(__name__)
 

@@ -1,23 +1,31 @@
-"""`qe triage`: find thresholds to publish, post-edit or retranslate, by costs."""
+"""`qe triage`: find thresholds to publish or edit, by costs or by risk."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from features.basics.errors import InputError
 from qe.cli._log import TextLog
 from qe.cli.shared.options import Samples, Seed
 from qe.cli.shared.printing import emit
 
 if TYPE_CHECKING:
+    from features.basics.array_types import FloatArray
     from qe.data.dataset import LabelScale
     from qe.data.score_files import ScoreFile
+    from qe.production.risk import RiskControl
 
 
 def triage(
-    gold: Path,
-    predictions: Path,
-    costs: Path,
+    gold: Path | None = None,
+    predictions: Path | None = None,
+    costs: Path | None = None,
+    bad: str | None = None,
+    risk: float = 0.05,
+    confidence: float = 0.9,
+    domains: Path | None = None,
+    documents: Path | None = None,
     gold_column: str | None = None,
     column: str | None = None,
     model: str | None = None,
@@ -36,16 +44,28 @@ def triage(
     published; `publish_bad`, the cost of publishing a worse one (`publish_good` otherwise, 0 by default);
     `post_edit` and `post_edit_worst`, of editing the best and the worst segment; `retranslate`.
 
-    Exit code 1 if one action for all segments costs no more, or if all segments get the same action.
+    With --bad in place of --costs: the threshold that publishes most while, with the stated confidence, at
+    most --risk of the published segments are bad (Learn then Test). Predictions must be of segments that the
+    model has not learned from: those of a test set or, with --model alone, its out-of-fold predictions.
 
-    Example:
+    Exit code 1 if one action for all segments costs no more, if all segments get the same action, or if there
+    is no threshold of that risk.
+
+    Examples:
 
         qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
+
+        qe triage --model output/demo/model --bad 'effort<3' --risk 0.05 --confidence 0.9
 
     input:
       -g, --gold FILE  True labels: one per line, or a column of a table.
       -p, --predictions FILE  Predictions for the same segments.
       --costs FILE  The cost table.
+      --bad LABEL>X  Which labels are bad: 'hter>0.3', 'da<60'. The name is that of the gold column.
+      --risk SHARE  With --bad: highest share of bad segments among the published ones.
+      --confidence P  With --bad: probability that the threshold keeps to the risk.
+      --domains FILE  With --bad: the domain (or engine) of each line; each gets a threshold.
+      --documents FILE  With --bad: the document of each line; labels of a document count as one.
       -m, --model MODEL  Take the range and direction of the label from the model; scores of other models are
           refused.
       --scale-low X  Lowest label. (default: that of the model, or 1 of 1 to 5)
@@ -57,6 +77,24 @@ def triage(
     output:
       --plot FILE  Plot of the trade-off (PNG, SVG or PDF).
     """
+    if bad is None and (domains, documents) != (None, None):
+        raise InputError("--domains and --documents go with --bad")
+    if bad is not None and ((costs, scale_low, scale_high) != (None, None, None) or lower_is_better):
+        raise InputError("--costs, --scale-low, --scale-high and --lower-is-better do not go with --bad")
+    if bad is not None:
+        from qe.production.risk import triage as by_risk
+
+        control = by_risk(
+            *_test_data(bad, gold, predictions, gold_column, column, model),
+            bad=bad, risk=risk, confidence=confidence, domains=_lines(domains), documents=_lines(documents),
+            samples=samples, seed=seed,
+        )  # fmt: skip
+        _show(control, plot, json)
+        return
+    if gold is None or predictions is None or costs is None:
+        needed = {"--gold": gold, "--predictions": predictions, "--costs (or --bad)": costs}
+        missing = ", ".join(name for name, path in needed.items() if path is None)
+        raise InputError(f"missing {missing}", remedy="see `qe triage --help`")
     from qe.api.models import model_folder
     from qe.data.score_files import read_predictions, read_scores, same_segments
     from qe.production.triage import read_costs, trade_off, triage_tables, unusual_threshold
@@ -89,12 +127,57 @@ def triage(
         raise typer.Exit(1)
 
 
+def _lines(path: Path | None) -> list[str] | None:
+    from features.storage.files import read_lines
+
+    return None if path is None else list(read_lines(path))
+
+
+def _show(control: "RiskControl", plot: Path | None, json: bool) -> None:
+    if plot is not None:
+        from qe.display.drawing import save
+        from qe.production.triage_plots import risk_figure
+
+        save(risk_figure(control), plot)
+    name = "triage" if "" in control.thresholds else "triage-groups"
+    emit(name, control.to_json(), json, control.summary())
+    if not control.complete:
+        raise typer.Exit(1)
+
+
+def _test_data(
+    bad: str, gold: Path | None, predictions: Path | None, gold_column: str | None, column: str | None,
+    model: str | None,
+) -> "tuple[FloatArray, FloatArray]":  # fmt: skip
+    from qe.api.models import model_folder
+    from qe.data.score_files import read_predictions, read_scores, same_segments
+    from qe.models import description
+    from qe.models.training_rows import HeldOutPredictions
+    from qe.production.risk import BadLabels
+    from qe.scoring.job_summary import check_model, record_of
+
+    rule = BadLabels.parse(bad)
+    if model is not None:
+        folder, identity = model_folder(model)
+        rule.check(description.read(folder).scale)
+        if gold is None and predictions is None:
+            rows = HeldOutPredictions.load(folder)
+            return rows.gold, rows.predicted
+    if gold is None or predictions is None:
+        raise InputError("no held-out labels are given", remedy="give --gold and --predictions, or --model")
+    if model is not None and (job := record_of(predictions)) is not None:
+        check_model(job, predictions, identity)
+    labels = read_scores(gold, gold_column or rule.label or None)
+    predicted = read_predictions(predictions, column)
+    same_segments(labels, {predicted.name: predicted})
+    return labels.scores, predicted.scores
+
+
 def _scale(
     labels: "ScoreFile", model: str | None, low: float | None, high: float | None, lower_is_better: bool
 ) -> "LabelScale":
     from dataclasses import replace
 
-    from features.basics.errors import InputError
     from qe.api.models import model_folder
     from qe.data.dataset import LabelScale
     from qe.models import description

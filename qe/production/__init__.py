@@ -7,6 +7,7 @@ from features.basics.exports import exports
 if TYPE_CHECKING:
     from qe.production.promotion import Decision as Decision
     from qe.production.promotion import promote as promote
+    from qe.production.risk import RiskControl as RiskControl
     from qe.production.serving import Renewal as Renewal
     from qe.production.serving import serve as serve
     from qe.production.suggestion import Suggestions as Suggestions

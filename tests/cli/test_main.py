@@ -165,7 +165,7 @@ NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models`
     ("command", "message"),
     [
         ("score -i t -o o.tsv", f"no model is given; give --model MODEL, or --models ROUTES; {NO_MODEL}"),
-        ("triage", "missing option '-g' / '--gold', and '--predictions', '--costs'; see `qe triage --help`"),
+        ("triage", "missing --gold, --predictions, --costs (or --bad); see `qe triage --help`"),
         ("labels --judges", "option '--judges' requires an argument; see `qe labels --help`"),
         (
             "distill -o out",
