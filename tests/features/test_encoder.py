@@ -377,3 +377,19 @@ def test_the_report_says_which_encoder_was_read(tmp_path: Path, monkeypatch: pyt
     assert set(Encoder("tiny").checksums()) == {"tiny-int8/model.onnx", "tiny-int8/tokenizer.json"}
     assert Encoder("tiny").content_fingerprint() != before
     assert Encoder(tmp_path / "tiny").content_fingerprint() == before
+
+
+def test_features_are_the_same_with_encodings_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+    place = onnx_folder(tmp_path / "tiny", TINY)
+    settings: dict[str, Any] = {"second": ["pseudo_reference"], "pca": 2, "pls": 2}
+    cold, (file,) = fitted(place, **settings).extract(SEGMENTS), (tmp_path / "cache" / "encodings").iterdir()
+    texts_kept = file.read_bytes()
+    assert (
+        np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold) and file.read_bytes() == texts_kept
+    )
+    file.unlink()
+    file.mkdir()  # a file that cannot be used
+    assert np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold)
