@@ -1,7 +1,7 @@
 """Leave-one-pair-out figures of experiments/general/da.yaml, without and with log-probabilities of a decoder.
 
-`encode MODEL` reads a sample of each pair's training rows and its development rows once and stores the arrays.
-`report` learns from seven pairs and scores the development rows of the eighth, as the family `multilingual`.
+`encode MODEL` reads a sample of training rows of each pair and its development rows once, and stores arrays.
+`report` learns from seven pairs and scores development rows of the eighth, as the family `multilingual` does.
 
     .venv/bin/python benchmarks/studies/general_model.py encode multilingual-e5-small-int8
     .venv/bin/python benchmarks/studies/general_model.py report
