@@ -47,6 +47,8 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
     remedy = "qe compare RUN RUN, with --json if wanted"
     if form not in ("", "json"):
         raise InputError(f"the comparison of runs has no --{form}", remedy=remedy)
+    if len(folders) == 1 and not (folders[0] / "report.json").is_file():
+        folders = sorted(path.parent for path in folders[0].glob("*/report.json")) or folders
     if len(folders) < 2:
         count = f"runs are compared two or more at a time, but {len(folders)} is given"
         raise InputError(count, remedy=remedy)
@@ -150,7 +152,8 @@ def compare(
         qe compare output/demo output/demo-lightgbm
 
     arguments:
-      runs [RUN RUN...]  Instead of systems: output folders of `qe train`, compared with the first.
+      runs [RUN RUN...]  Instead of systems: output folders of `qe train`, compared with the first; or the one
+          folder of a sweep.
 
     input:
       --system NAME=RUN[,RUN]...  Systems, each with the outputs of its runs.

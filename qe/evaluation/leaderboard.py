@@ -68,7 +68,7 @@ class _Run(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: out-of-fold figures (nested where the experiment is), the paper's next to them."""
+    """One row: out-of-fold figures, the paper's next to them."""
 
     name: str
     description: str
@@ -103,11 +103,14 @@ def make(
 ) -> Leaderboard:
     """The leaderboard of output folders of `qe train` on the training segments of one dataset.
 
-    Out-of-fold predictions are compared, nested ones where an experiment made them. `baseline` is a name or
-    one of the folders; default: the experiment named `baseline`. The metric is that of the experiments,
-    DeltaAvg where they differ in it.
+    Out-of-fold predictions are compared, nested ones where an experiment made them, unless another was
+    selected on its folds without them: then all are compared by the figures of their folds. `baseline` is a
+    name or one of the folders; default: the experiment named `baseline`. The metric is that of the
+    experiments, DeltaAvg where they differ in it.
     """
     runs = {folder: _run(folder) for folder in folders}
+    if any(run.nested is None and run.cross_validation.selected_on_these_folds for run in runs.values()):
+        runs = {folder: run.model_copy(update={"nested": None}) for folder, run in runs.items()}
     tables = {folder: _predictions(folder, runs[folder].nested is not None) for folder in folders}
     first = tables[folders[0]]
     for folder, table in tables.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
+import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
@@ -60,6 +61,37 @@ def test_all_runs_have_one_parent_that_holds_the_board(batch: Any, demo_client: 
     parents = {demo_client.get_run(outcome.run_id).data.tags["mlflow.parentRunId"] for outcome in outcomes}
     (parent,) = parents
     assert "leaderboard.html" in {f.path for f in demo_client.list_artifacts(parent)}
+
+
+def test_the_folder_of_several_runs_stands_for_them(batch: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, outcomes, _ = batch
+    runs = sorted(str(outcome.output) for outcome in outcomes)
+    shown = []
+    for arguments in (runs, [str(folder)]):
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", *arguments, "--samples", "200", "--json"])
+        assert ended.value.code == 0
+        shown.append(json.loads(capsys.readouterr().out)["systems"])
+    assert shown[0] == shown[1]
+
+
+def test_nested_figures_are_not_compared_with_selected_ones(batch: Any, tmp_path: Path) -> None:
+    """Nested figures of one run beside selected ones of another: both by the predictions of their folds."""
+    _, outcomes, _ = batch
+    folders = [shutil.copytree(outcome.output, tmp_path / str(i)) for i, outcome in enumerate(outcomes)]
+    file = folders[0] / "predictions.parquet"
+    table = pd.read_parquet(file)
+    table.assign(nested=table["predicted"] + 0.5).to_parquet(file)
+    reports = [json.loads((folder / "report.json").read_text("utf-8")) for folder in folders]
+    reports[0]["nested"] = reports[0]["cross_validation"]
+    for selected in (False, True):
+        reports[1]["cross_validation"]["selected_on_these_folds"] = selected
+        for folder, report in zip(folders, reports, strict=True):
+            (folder / "report.json").write_text(json.dumps(report), "utf-8")
+        entries = {entry.name: entry for entry in leaderboard.make(folders, samples=200).entries}
+        assert any(entry.figures == "nested" for entry in entries.values()) is not selected
+        mae = outcomes[0].report["cross_validation"]["systems"]["baseline"]["mae"]
+        assert (entries["baseline"].metrics["mae"] == pytest.approx(mae)) is selected
 
 
 def test_compared_runs_are_shown_and_written(

@@ -30,6 +30,9 @@ def test_one_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert PROJECT["version"] == version() == citation["version"]
     assert f"## {version()}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()  # required by CFF 1.2.0
+    bibtex = (ROOT / "README.md").read_text("utf-8").partition("```bibtex")[2]
+    assert f"version = {{{version()}}}" in bibtex and f"date = {{{citation['date-released']}}}" in bibtex
 
 
 def test_a_missing_package_is_one_message_with_its_extra() -> None:
