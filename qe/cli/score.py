@@ -14,7 +14,7 @@ def score(options: ScoreOptions) -> None:
     `gap_tags`, `spans` of BAD words, and the same for the source (docs/word-level.md).
 
     XLIFF and TMX are scored into the same format with a note for every segment, XLSX into one with more
-    columns; or into a table (docs/scoring.md).
+    columns; or into a table, or a workbook for reviewers, review.xlsx (docs/scoring.md).
 
     Exit code 0: done; 1: done, but no row was scored, or a condition of --fail-if holds; 2: bad input.
 
@@ -32,6 +32,8 @@ def score(options: ScoreOptions) -> None:
         qe score --model output/mlqe/model --input new.tsv --output scores.jsonl --tokens --tags mcc
 
         qe score --model output/demo/model --input project.xlf --output project.scored.xlf
+
+        qe score --model output/demo/model --input project.xlf --output review.xlsx --triage costs.yaml
     """
     from qe.cli._score_job import ScoreJob
 

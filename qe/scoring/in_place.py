@@ -1,6 +1,6 @@
 """Files of translation tools: the same file with a score at every segment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,9 +10,9 @@ from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
-from qe.data.translation_files.kinds import translation_kind
+from qe.data.translation_files.kinds import FileRow, translation_kind
 from qe.data.translation_files.opened import Opened, opened
-from qe.data.translation_files.xlsx import NO_VALUE, Sheet
+from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
 from qe.display.numbers import number
 from qe.scoring import row_formats
 from qe.scoring.job_summary import JobSummary, ScoredFile, Tally
@@ -34,10 +34,11 @@ def score_in_place(
     overwrite: bool = False,
     job_summary: JobSummary | None = None,
 ) -> ScoredFile:
-    """Score every segment of an XLIFF, TMX or XLSX file into a file of the same kind.
+    """Score every segment of an XLIFF, TMX or XLSX file into a file of the same kind, or into a workbook.
 
     Only notes are added to XLIFF and TMX, instead of those of an earlier scoring, and none to segments that
-    are locked, not to be translated or not translated. In XLSX, what openpyxl does not know is lost.
+    are locked, not to be translated or not translated. In XLSX, what openpyxl does not know is lost. A
+    workbook of XLIFF or TMX is for reviewers: a row for each segment, with its id, texts and scores.
     """
     _check_kinds(source, output)
     check_output(output, [source, model])
@@ -58,7 +59,9 @@ def score_in_place(
     names = _names(scorer, table, columns or {})
     batch = scorer.score([names.view(row) for row in table.rows()], 0)
     with atomic_file(output) as temporary:
-        if isinstance(table.file, Sheet):
+        if _is_review(source, output):
+            write_book(temporary, _review_rows(table.file.rows, batch.rows))
+        elif isinstance(table.file, Sheet):
             added = [name for name in scorer.output_columns if name != "id"]
             headers = added_headers(added, table.file.header, suffix, source)
             numbered = zip(table.file.rows, batch.rows, strict=True)
@@ -69,14 +72,25 @@ def score_in_place(
             notes = [None if row.reasons or row.reason else note(scores) for row, scores in rows]
             with row_formats.writing(temporary, row_formats.packed_as(output)) as stream:
                 stream.write(table.file.with_notes(notes))
-        kind = translation_kind(source)
-        read = partial(opened, temporary, languages, table.layout.options, kind=kind)
-        _check_written(table.file, read, source)
+        if not _is_review(source, output):
+            kind = translation_kind(source)
+            read = partial(opened, temporary, languages, table.layout.options, kind=kind)
+            _check_written(table.file, read, source)
     result = Tally.from_batch(batch).result(scorer, recipe=scorer.recipe)
     if job_summary is not None:
         job_summary.write(result)
     finished.remember(result.to_json())
     return result
+
+
+def _is_review(source: Path, output: Path) -> bool:
+    return translation_kind(output) == "xlsx" != translation_kind(source)
+
+
+def _review_rows(rows: Sequence[FileRow], scored: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    texts = dict.fromkeys((name for row in rows for name in row.texts), "")
+    pairs = zip(rows, scored, strict=True)
+    return [{**texts, **scores, **row.texts} for row, scores in pairs]
 
 
 def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> None:
@@ -105,12 +119,15 @@ def _difference(file: Opened, output: Opened) -> str:
 
 def _check_kinds(source: Path, output: Path) -> None:
     kind, gzipped = translation_kind(source), source.suffix.lower() == ".gz"
+    if _is_review(source, output):
+        return
     if translation_kind(output) != kind or (output.suffix.lower() == ".gz") != gzipped:
+        tables = (*row_formats.KINDS, *(() if kind == "xlsx" else ("xlsx",)))
         raise InputError(
             f"a file of {kind} is scored into one of {kind}, or into a table",
             location=output,
             remedy=f"let it end in {''.join(source.suffixes[-2:]) if gzipped else source.suffix}, "
-            f"or in .{', .'.join(row_formats.KINDS)}",
+            f"or in .{', .'.join(tables)}",
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from openpyxl import load_workbook
 from translate.storage import tmx as toolkit_tmx
 from translate.storage import xliff as toolkit_xliff
 
@@ -15,10 +16,11 @@ from qe.cli import main
 from qe.data.table_rows import Layout, open_input, read_rows
 from qe.data.translation_files.opened import FileOptions, SheetLocation
 from qe.data.translation_files.segments import TranslationFile
-from qe.data.translation_files.xlsx import Sheet
+from qe.data.translation_files.xlsx import Sheet, write_book
 from qe.models.model import Model
 from qe.scoring.in_place import score_in_place
 from qe.scoring.jobs import score_file
+from tests.factories import exit_code, refuses
 
 XLIFF = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a comment  that stays -->
@@ -257,6 +259,36 @@ def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_
         )
         rows = [row for row, _ in read_rows(tmp_path / f"{safe}.csv")]
         assert rows[2]["target"] == expected and float(rows[2]["score"])
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.xlf", XLIFF), ("b.tmx", TMX.format(encoding="utf-8"))])
+def test_a_workbook_for_reviewers(demo_model: Path, tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content.replace("Lu yamu", "=Lu yamu"), "utf-8")
+    (tmp_path / "costs.yaml").write_text(
+        "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
+    )
+    files = ("-i", tmp_path / name, "-o", tmp_path / "review.xlsx", "--triage", tmp_path / "costs.yaml")
+    assert exit_code("score", "-m", demo_model, *files, "--flags", "--quiet") == 0
+    assert (
+        exit_code("score", "-m", demo_model, "-i", tmp_path / name, "-o", tmp_path / "x.jsonl", "--keep") == 0
+    )
+    expected = [row for row, _ in read_rows(tmp_path / "x.jsonl")]
+    sheet = load_workbook(tmp_path / "review.xlsx").active
+    header, *lines = sheet.iter_rows()
+    names = [cell.value for cell in header]
+    assert {"id", "source", "target", "score", "action", "flags", "reason"} <= {*names}
+    assert ("state" in names) == (name == "a.xlf")
+    rows = [{key: cell.value for key, cell in zip(names, line, strict=True)} for line in lines]
+    for key in ("id", "source", "target", "score"):
+        assert [row[key] or "" for row in rows] == [row[key] or "" for row in expected]
+    assert all(cell.data_type != "f" for line in lines for cell in line)
+    assert sheet.freeze_panes == "A2" and sheet.auto_filter.ref == sheet.dimensions
+
+
+def test_a_text_that_no_cell_holds_is_refused(tmp_path: Path) -> None:
+    refuses(
+        "texts of 32,767 characters", write_book, tmp_path / "x.xlsx", [{"id": "1", "source": "x" * 32_768}]
+    )
 
 
 def test_a_sheet_and_its_header_row(demo_model: Path, tmp_path: Path) -> None:

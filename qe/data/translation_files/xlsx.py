@@ -21,6 +21,7 @@ NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and 
 MAX_BYTES: Final = 1 << 30  # that the parts of a file may unpack to
 MAX_COLUMNS: Final = 16_384  # of a sheet (ECMA-376)
 MAX_ROWS: Final = 1_048_576
+MAX_TEXT: Final = 32_767  # characters of a cell, in Excel
 MAX_CELLS: Final = 5_000_000  # of all sheets: openpyxl takes 0.4 KB for each
 MAX_COVERED: Final = 200_000  # cells of all merged or linked areas: openpyxl makes cells of them
 MAX_PARTS: Final = 20_000
@@ -179,10 +180,7 @@ class Sheet:
         return int(max([len(self.header), *used, *merged]))
 
     def _write(self, row: int, column: int, value: Any) -> None:
-        cell = self._sheet.cell(row, column)
-        cell.value = escaped(value) if isinstance(value, str) else value
-        if isinstance(value, str):
-            cell.data_type = "s"  # text that begins with = is no formula
+        _fill(self._sheet.cell(row, column), value)
 
     def save(self, path: Path) -> None:
         try:
@@ -194,6 +192,34 @@ class Sheet:
                 location=self.path,
                 remedy="score it into a table, such as scores.tsv",
             ) from None
+
+
+def _fill(cell: Any, value: Any) -> None:
+    cell.value = escaped(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        cell.data_type = "s"  # text that begins with = is no formula
+
+
+def write_book(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """A workbook of one sheet: a header, which stays in sight and filters, and rows with the same keys.
+
+    Raises InputError for more rows, and longer texts, than a sheet holds.
+    """
+    from openpyxl import Workbook
+
+    longest = max((len(value) for row in rows for value in row.values() if isinstance(value, str)), default=0)
+    if len(rows) >= MAX_ROWS or longest > MAX_TEXT:
+        limits = f"a sheet holds {MAX_ROWS:,} rows and texts of {MAX_TEXT:,} characters"
+        raise InputError(limits, location=path, remedy="write a table, such as scores.tsv")
+    book = Workbook()
+    for number, values in enumerate(
+        [list(rows[0] if rows else ()), *(row.values() for row in rows)], start=1
+    ):
+        for column, value in enumerate(values, start=1):
+            _fill(book.active.cell(number, column), value)
+    book.active.freeze_panes, book.active.auto_filter.ref = "A2", book.active.dimensions
+    _keep_digits(book)
+    book.save(path)
 
 
 def _book(path: Path, *, rich_text: bool) -> Any:
