@@ -118,7 +118,13 @@ def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Ex
         settings["learner"] = {"kind": best["learner"], "params": best["learner_params"], "space": {}}
         settings["selection"] = {"kind": best["selector"], "params": best["selector_params"], "space": {}}
         notes.append("the search depended on the clock, or on several processes: its winner is fitted again")
-    return of_settings(settings, overrides), notes
+    experiment = of_settings(settings, overrides)
+    dataset = experiment.settings()["dataset"]
+    path = dataset.get("path") if isinstance(dataset, Mapping) else None
+    if path is not None and not Path(path).exists():
+        remedy = "if the data have moved: `qe reproduce RUN --set dataset.path=FOLDER`"
+        raise InputError("the data of the run are not there", location=path, remedy=remedy)
+    return experiment, notes
 
 
 def _of_memory(dataset: Any) -> bool:
