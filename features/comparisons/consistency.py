@@ -113,7 +113,12 @@ class Consistency:
         return np.column_stack([covered, counts[:, 0], shares])
 
     def summary(self) -> dict[str, float]:
-        """Table 2 of the paper: number of repeated phrases, % consistent, occurrences, documents."""
+        """How often documents repeat phrases, and how consistently: Table 2 of the paper without references.
+
+        Repeated phrases; % consistent; mean occurrences in a document of all phrases and of inconsistent
+        ones; documents with such a phrase; % of those documents with an inconsistent one (not in the table).
+        The table's shares of matches with the reference, and of "easy fixes", are not here.
+        """
         split = [phrase for phrase in self.phrases if not phrase.consistent]
         documents = {phrase.document for phrase in self.phrases}
         return {

@@ -60,7 +60,7 @@ def columns_of(
         for side in sides_of(sides):
             yield Column(
                 f"{stem}_{measure.name}_{side}", f"{side}: {measure.description}", measure.origin,
-                measure.unit, partial(_of_side, side=side, measure=measure.measure),
+                measure.unit, partial(BothSides.values, side=side, measure=measure.measure),
             )  # fmt: skip
         if sides == "both":
             yield Column(
@@ -72,10 +72,6 @@ def columns_of(
                 f"{stem}_{measure.name}_ratio", f"target / source: {measure.description}; NaN if of none",
                 measure.origin, "ratio", partial(_ratio, measure=measure.measure),
             )  # fmt: skip
-
-
-def _of_side(pair: BothSides[Text], side: str, measure: Callable[[Text], float]) -> FloatArray:
-    return pair.values(side, measure)
 
 
 def _difference(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArray:

@@ -37,7 +37,7 @@ class DocumentConsistency:
         return {name: finite_or_none(value) for name, value in self.figures.items()}
 
     def table(self) -> Table:
-        """A row as in Table 2 of the paper."""
+        """A row of figures, without the paper's comparisons with references (its Table 2)."""
         whole = ("repeated_phrases", "documents")
         cells = [count(int(v)) if name in whole else number(v, 2) for name, v in self.figures.items()]
         return Table("Repeated phrases", [Column(name.replace("_", " ")) for name in self.figures], [cells])

@@ -125,7 +125,8 @@ class Instability:
     pooled : float
         Score of the statistics of all runs together.
     s_sel : float
-        Test set selection: bootstrap standard deviation, averaged over runs.
+        Test set selection: bootstrap standard deviation, averaged over runs; scaled by the exact deviation of
+        the score's linear part over the simulated one (Clark et al. 2011 take it as it is).
     s_test : float
         Standard deviation over runs on the test set (n - 1); NaN for one run.
     s_dev : float

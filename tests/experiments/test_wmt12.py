@@ -58,6 +58,8 @@ CHOICES: list[tuple[str, dict[str, object]]] = [
     ("sjtu", {"kind": "tuned", "params": {"columns": 17, "validation": 0.25}}),
     ("dfki-morphposibm1lm", {"kind": "unsupervised_mean", "params": {"standardise": False}}),
     ("dfki-cfs-plsreg", {"kind": "grammar_checks", "characters": True}),
+    ("dfki-cfs-plsreg", {"kind": "cfs", "interval": 0.25, "locally_predictive": True}),
+    ("dfki-grcfs-mars", {"kind": "cfs", "params": {"interval": 0.25, "locally_predictive": True}}),
     ("wlv-shef-fs", {"kind": "subjects", "parser": "constituents"}),
     ("dcu-symc-regression", {"kind": "tuned", "member": {"kind": "svr_rbf"}}),
 ]
@@ -193,8 +195,8 @@ def test_wlv_shef_has_as_many_features_as_the_paper(name: str, features: int) ->
 
 
 PAPERS_WITH_THE_OFFICIAL_17 = (
-    "baseline", "dcu-", "dfki-cfs", "dfki-grcfs", "loria-", "prhlt-", "sjtu", "tcd-", "uedin", "upc-", "uu-",
-    "wlv-",
+    "baseline", "dcu-", "dfki-cfs", "dfki-grcfs", "loria-", "prhlt-", "sdllw-", "sjtu", "tcd-", "uedin",
+    "upc-", "uu-", "wlv-",
 )  # fmt: skip
 
 

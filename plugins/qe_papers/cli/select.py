@@ -106,6 +106,7 @@ def select(
     from qe.systems.mt_metrics.ngrams import Bleu
     from qe.systems.text_metric import metric
     from qe.systems.texts import TOKENIZATIONS
+    from qe_papers.selection.chooser import CHOOSERS
     from qe_papers.selection.files import selection_tables
     from qe_papers.selection.selection import applied, make_extraction
     from qe_papers.selection.selection import select as run
@@ -119,7 +120,7 @@ def select(
             _features(features), resources, (source_language, target_language),
             cache_dir or default_cache(), seed=seed, progress=progress,
         )  # fmt: skip
-        bleu, choosers = Bleu(**defaults), _choosers(method)
+        bleu, choosers = Bleu(**defaults), {name: CHOOSERS.get(name)() for name in method or CHOOSERS.names}
         selection = run(
             translations, extraction, choosers, tokenizers, chosen, bleu=bleu, granularity=unit, folds=folds,
             samples=samples, correction=correct, seed=seed, progress=progress,
@@ -174,11 +175,8 @@ def _translations(
 
     lines = _lines(source)
     documents = _lines(doc_ids) if doc_ids else blocks(len(lines), block)
-    return Translations(lines, _systems(systems, option), documents, tuple(map(_lines, references)))
-
-
-def _systems(arguments: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
-    return {name: _lines(path) for name, path in _named_files(arguments, option).items()}
+    outputs = {name: _lines(path) for name, path in _named_files(systems, option).items()}
+    return Translations(lines, outputs, documents, tuple(map(_lines, references)))
 
 
 def _named_files(arguments: Sequence[str], option: str) -> dict[str, Path]:
@@ -198,12 +196,6 @@ def _features(arguments: Sequence[str]) -> list[dict[str, Any]]:
         else:
             configs.append({"set" if name in set_names() else "kind": name})
     return configs
-
-
-def _choosers(arguments: Sequence[str] | None) -> dict[str, Any]:
-    from qe_papers.selection.chooser import CHOOSERS
-
-    return {name: CHOOSERS.get(name)() for name in arguments or CHOOSERS.names}
 
 
 def _apply(

@@ -44,10 +44,6 @@ def entities_of(annotated: Annotated) -> list[Named]:
     return result
 
 
-def _by_side(batch: _Batch) -> BothSides[Named]:
-    return batch.entities
-
-
 def occurs(words: Sequence[str], text: Sequence[str]) -> bool:
     """Whether the words occur consecutively in the text.
 
@@ -80,10 +76,6 @@ def _shared_types(batch: _Batch) -> FloatArray:
 
 def _count(entities: Named, kind: str) -> float:
     return sum(entity.type == kind for entity in entities)
-
-
-def _total(entities: Named) -> float:
-    return len(entities)
 
 
 def _across(sides: Sides) -> Iterator[Column[_Batch]]:
@@ -138,12 +130,14 @@ class Entities(AnnotationFamily):
     stem = "entities"
     measures = (
         *(Measure(f"{t}", f"entities of type {t}", _WLV, "words", partial(_count, kind=t)) for t in TYPES),
-        Measure("all", "entities", _WLV, "words", _total),
+        Measure("all", "entities", _WLV, "words", len),
     )
 
     @property
     def columns(self) -> Sequence[Column[Any]]:
-        counted = (column.with_preparation(_by_side) for column in super().columns)
+        counted: Iterator[Column[_Batch]] = (
+            column.with_preparation(lambda batch: batch.entities) for column in super().columns
+        )
         return (*counted, *_across(self.sides), *_indicators(self.sides))
 
     def read(self, annotated: Annotated) -> list[Named]:

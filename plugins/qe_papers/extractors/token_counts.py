@@ -88,10 +88,6 @@ def _inner_capitals(tokens: Tokens) -> FloatArray:
     return _by_text(tokens, inner_capitals)
 
 
-def _punctuation(tokens: Tokens) -> FloatArray:
-    return _count_tokens(tokens, is_punctuation)
-
-
 def _quotes(tokens: Tokens) -> FloatArray:
     return _count_tokens(tokens, is_quote)
 
@@ -144,10 +140,6 @@ def _has(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
     return (function(sides["source"]) > 0).astype(np.float64)
 
 
-def _squared(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
-    return (function(sides["target"]) - function(sides["source"])) ** 2
-
-
 def _ratio(function: OfTokens, above: Side, below: Side, sides: dict[str, Tokens]) -> FloatArray:
     return ratio(function(sides[above]), function(sides[below]))
 
@@ -155,7 +147,7 @@ def _ratio(function: OfTokens, above: Side, below: Side, sides: dict[str, Tokens
 def _ratios() -> Iterator[Column[dict[str, Tokens]]]:
     both: tuple[tuple[Side, Side], ...] = (("target", "source"), ("source", "target"))
     for name, what, function, names in (
-        ("punctuation", "punctuation marks", _punctuation, ("inverse_ratio",)),
+        ("punctuation", "punctuation marks", partial(_count_tokens, rule=is_punctuation), ("inverse_ratio",)),
         ("quote", "single and double quotation marks", _quotes, ("ratio", "inverse_ratio")),
         ("bracket", "opening and closing brackets", _brackets, ("ratio", "inverse_ratio")),
     ):
@@ -202,7 +194,7 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
         "opening and closing brackets, squared difference of target and source",
         _UU,
         "tokens^2",
-        partial(_squared, _brackets),
+        lambda sides: (_brackets(sides["target"]) - _brackets(sides["source"])) ** 2,
     )
     for name, what, has in (
         ("genitives", "`'s` or `s'`", _genitives), ("brackets", "opening or closing brackets", _brackets),

@@ -20,14 +20,6 @@ def cosine(first: FloatArray, right: FloatArray) -> FloatArray:
     return ratio((first * right).sum(axis=1), norms)
 
 
-def _manhattan(first: FloatArray, right: FloatArray) -> FloatArray:
-    return np.asarray(np.abs(first - right).sum(axis=1))
-
-
-def _euclidean(first: FloatArray, right: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.norm(first - right, axis=1))
-
-
 def _jensen_shannon(first: FloatArray, right: FloatArray) -> FloatArray:
     middle = (first + right) / 2
     divergences = [(shares * np.log2(shares / middle)).sum(axis=1) for shares in (first, right)]
@@ -36,8 +28,8 @@ def _jensen_shannon(first: FloatArray, right: FloatArray) -> FloatArray:
 
 DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatArray]], ...] = (
     ("cosine", "cosine", "cosine", cosine),
-    ("manhattan", "Manhattan distance", "share", _manhattan),
-    ("euclidean", "Euclidean distance", "share", _euclidean),
+    ("manhattan", "Manhattan distance", "share", lambda a, b: np.abs(a - b).sum(axis=1)),
+    ("euclidean", "Euclidean distance", "share", lambda a, b: np.linalg.norm(a - b, axis=1)),
     ("jensen_shannon", "Jensen-Shannon divergence", "bits", _jensen_shannon),
 )
 

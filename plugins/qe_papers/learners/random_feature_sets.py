@@ -47,7 +47,8 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         member = make_members([self.member or {"kind": "ridge"}], self.seed)[0]
         candidates = self._candidates(X.shape[1])
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        self.errors_ = np.array([self._error(member, X[:, c], y, weights) for c in candidates])
+        held_out = [cross_fit(member, X[:, columns], y, self.folds, weights) for columns in candidates]
+        self.errors_ = np.array([float(np.abs(predicted - y).mean()) for predicted in held_out])
         better = np.flatnonzero(self.errors_ < self.errors_[0])
         self.columns_ = [candidates[k] for k in better] or candidates[:1]
         self.members_ = [fit_member(clone(member), X[:, c], y, sample_weight) for c in self.columns_]
@@ -69,11 +70,6 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rng, size = np.random.default_rng(self.seed), int(np.ceil(self.share * len(others)))
         drawn = [np.sort(rng.choice(others, size, replace=False)) for _ in range(self.sets)]
         return [first, *(np.concatenate([first, more]) for more in drawn)]
-
-    def _error(
-        self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: FloatArray | None
-    ) -> float:
-        return float(np.abs(cross_fit(member, X, y, self.folds, weights) - y).mean())
 
 
 class RandomSets(OwnLearner):

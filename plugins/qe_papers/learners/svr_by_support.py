@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -93,12 +94,13 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"a choice of parameters needs {_LEAST} rows, but got {len(y)}")
         first = len(y) - max(1, min(len(y) - 2, round(self.validation * len(y))))
         rng = np.random.default_rng(self.seed)
-        grids = [self._grid(step, rng) for step in self.steps]
-        self.grids_ = [[list(values) for values in grid] for grid in grids]
-        best = [
-            self._judged(min(_validated(X[:first], y[:first], grid, self.folds), key=_error), X, y, first)
-            for grid in grids
+        grids = [
+            [_axis(limits, step, float(rng.random())) for limits in self._ranges.values()]
+            for step in self.steps
         ]
+        self.grids_ = [[list(values) for values in grid] for grid in grids]
+        validated = [_validated(X[:first], y[:first], grid, self.folds) for grid in grids]
+        best = [self._judged(min(found, key=attrgetter("error")), X, y, first) for found in validated]
         self.chosen_ = best_setting(best, self.tolerance, self.support)
         self.best_ = [asdict(setting) for setting in best]
         self.model_ = best[self.chosen_].model.fit(X, y)
@@ -111,9 +113,6 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _ranges(self) -> dict[str, Range]:
         return {"C": self.C, "gamma": self.gamma, "epsilon": self.epsilon}
-
-    def _grid(self, step: float, rng: np.random.Generator) -> list[Values]:
-        return [_axis(limits, step, float(rng.random())) for limits in self._ranges.values()]
 
     def _judged(self, setting: Setting, X: FloatArray, y: FloatArray, first: int) -> Setting:
         model = setting.model.fit(X[:first], y[:first])
@@ -168,10 +167,6 @@ def _validated(X: FloatArray, y: FloatArray, grid: Sequence[Values], folds: int)
                 errors[i, j] += ((model.fit(own, y[train]).predict(other) - y[held]) ** 2).sum() / len(y)
         for i, j in product(range(len(costs)), range(len(epsilons))):
             yield Setting(costs[i], gamma, epsilons[j], float(errors[i, j]))
-
-
-def _error(setting: Setting) -> float:
-    return setting.error
 
 
 class SvrBySupport(OwnLearner):

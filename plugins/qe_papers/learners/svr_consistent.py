@@ -43,7 +43,8 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = relative_weights(sample_weight, len(y))
         kept, self.rounds_ = np.arange(len(y)), 0
         while True:
-            self.model_ = self._trained(X[kept], y[kept], weights[kept])
+            model = SVR(kernel=self.kernel, C=self.C, epsilon=self.epsilon, gamma=self.gamma, cache_size=500)
+            self.model_ = model.fit(X[kept], y[kept], sample_weight=weights[kept])
             self.rounds_ += 1
             consistent = self._consistent(len(kept), weights[kept])
             if consistent.all() or consistent.sum() < _LEAST:
@@ -55,10 +56,6 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> FloatArray:
         rows = rows_to_predict(self, X)
         return np.asarray(self.model_.predict(rows), np.float64)
-
-    def _trained(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> SVR:
-        model = SVR(kernel=self.kernel, C=self.C, epsilon=self.epsilon, gamma=self.gamma, cache_size=500)
-        return model.fit(X, y, sample_weight=weights)
 
     def _consistent(self, rows: int, weights: FloatArray) -> NDArray[np.bool_]:
         multipliers = np.zeros(rows)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from qe.config.distributions import Distribution, IntRange
 from qe.config.ranges import Folds, Inner
+from qe.learning.learners.ensembles import grid_points
 from qe.learning.selector import Selector
 from qe.learning.selectors.checks import LearnerConfig, MetricName, training_data
 from qe.learning.selectors.greedy import Judge, splits
@@ -59,13 +59,14 @@ class GreedyIndividual(Selector):
 
     def fit(self, X: Any, y: Any) -> Self:
         self.check_parameters()
-        combinations = self._combinations()
+        combinations = grid_points(self.grid)
         X, y = training_data(self, X, y)
         parts = splits(len(y), self.folds, False, self.validation)
         judge = Judge.make(self.metric, y, parts, self.label_sign)
         self.individual_ = judge.scores(forward_path(X, y, parts, self.learner).candidates())
         ranked = np.argsort(-self.individual_, kind="stable")
-        sizes = [self.n_features] if self.n_features else self._sizes(X.shape[1])
+        k = X.shape[1]
+        sizes = [self.n_features] if self.n_features else [*range(self.step, k, self.step), k]
         place, chosen = 0, 0
         if len(sizes) > 1 or len(combinations) > 1:
             self.joint_ = self._joint(X, y, parts, judge, ranked, sizes, combinations)
@@ -94,24 +95,17 @@ class GreedyIndividual(Selector):
         sets = [np.isin(np.arange(X.shape[1]), ranked[:size]) for size in sizes]
         return np.array([judge.scores(predictions_of(learners, X, y, parts, taken)) for taken in sets])
 
-    def _sizes(self, features: int) -> list[int]:
-        return [*range(self.step, features, self.step), features]
-
     def check_parameters(self) -> None:
         if self.grid and self.learner is None:
             raise InputError("`grid` needs a `learner`", remedy="give `learner: {kind: svr_rbf}`, or no grid")
         for name, values in (self.grid or {}).items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
-        for params in self._combinations() if self.grid else ():
+        for params in grid_points(self.grid) if self.grid else ():
             try:
                 estimator_of({**(self.learner or {}), **params})
             except TypeError as error:
                 raise InputError(f"`grid`: {error}") from None
-
-    def _combinations(self) -> list[dict[str, Any]]:
-        grid = self.grid or {}
-        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
     def _get_support_mask(self) -> BoolArray:
         return np.asarray(self.support_)

@@ -196,6 +196,16 @@ class SeedAveraging(_Ensemble):
     regressor = SeedAveragingRegressor
 
 
+def grid_points(grid: Mapping[str, Sequence[Any]] | None) -> list[dict[str, Any]]:
+    """All combinations of the values of a grid.
+
+    >>> grid_points({"C": [1, 4], "gamma": [0.1]}), grid_points(None)
+    ([{'C': 1, 'gamma': 0.1}, {'C': 4, 'gamma': 0.1}], [{}])
+    """
+    grid = grid or {}
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
 class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A learner with the grid point that performs best on held-out rows.
 
@@ -234,14 +244,14 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         for name, values in (self.grid or {}).items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
-        for params in self._combinations():
+        for params in grid_points(self.grid):
             make_members([{**self._member, **params}], self.seed)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self.check_parameters()
         X, y = training_data(self, X, y)
         seen = self._search_columns(X)
-        combinations = self._combinations()
+        combinations = grid_points(self.grid)
         members = [make_members([{**self._member, **params}], self.seed)[0] for params in combinations]
         self.scores_ = [self._score(m, seen, y, sample_weight) for m in members] if len(members) > 1 else []
         best = int(np.argmax(self.scores_)) if self.scores_ else 0
@@ -256,10 +266,6 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _member(self) -> dict[str, Any]:
         return dict(self.member or {"kind": "svr_rbf"})
-
-    def _combinations(self) -> list[dict[str, Any]]:
-        grid = self.grid or {}
-        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
     def _search_columns(self, X: FloatArray) -> FloatArray:
         if self.columns is not None and X.shape[1] < self.columns:

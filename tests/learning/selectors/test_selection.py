@@ -12,8 +12,10 @@ import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
@@ -24,7 +26,7 @@ from qe.learning.selectors.columns import CorrelationPruning, Family, Groups, Pr
 from qe.learning.selectors.greedy import BackwardElimination, CostAware, ForwardSelection, splits
 from qe.learning.selectors.paths import KernelRefit, Path, backward_path, forward_path
 from qe.statistics.metric import METRICS
-from qe_papers.selectors.cfs import CorrelationBased
+from qe_papers.selectors.cfs import CorrelationBased, cut_points, uncertainties
 from qe_papers.selectors.fold_frequency import FoldFrequency
 from qe_papers.selectors.greedy_individual import GreedyIndividual
 from qe_papers.selectors.subset_search import SubsetSearch, position_weights
@@ -419,6 +421,62 @@ def test_cfs_merit(search: str) -> None:
     kept = tuple(np.flatnonzero(ours.get_support()).tolist())
     assert ours.merit_ == pytest.approx(merit(kept))
     assert kept == best
+
+
+def test_cfs_of_classes_is_wekas_on_its_iris_data() -> None:
+    """Weka's CfsSubsetEval with BestFirst on iris.arff: merit .887, attributes petallength and petalwidth."""
+    X, y = load_iris(return_X_y=True)
+    ours = CorrelationBased(interval=1.0, locally_predictive=True).fit(X, y)
+    assert ours.merit_ == pytest.approx(0.887, abs=5e-4)
+    assert ours.get_support().tolist() == [False, False, True, True]
+
+
+def test_cut_points_are_those_of_iris() -> None:
+    """Published (R's `discretization::mdlp`, Weka's default): all but 7.05 and 5.15.
+
+    These pay only if a cut is encoded among the distinct values instead of all rows.
+    """
+    X, y = load_iris(return_X_y=True)
+    expected = [[5.55, 6.15, 7.05], [2.95, 3.35], [2.45, 4.75, 5.15], [0.8, 1.75]]
+    for column, cuts in zip(X.T, expected, strict=True):
+        assert cut_points(column, y) == pytest.approx(cuts)
+
+
+@pytest.mark.parametrize(("rows", "cuts"), [(10, []), (11, [10.5, 21.5])])
+def test_a_cut_must_pay_for_its_description(rows: int, cuts: list[float]) -> None:
+    """Classes a, b, a, of `rows` each: H = .918 bits, of both sides .667; both terms by hand.
+
+    Gain: 30 (.918 - .667) = 7.55 < log2(29) + log2(7) - 2 (.918) + 2 (1) = 7.83; 33 rows: 8.30 > 7.97.
+    """
+    assert cut_points(np.arange(3.0 * rows), np.repeat([0.0, 1.0, 0.0], rows)) == cuts
+
+
+def test_symmetrical_uncertainty_is_normalised_mutual_information() -> None:
+    codes = np.random.default_rng(0).integers(0, [2, 3, 5, 1], size=(60, 4))
+    ours = uncertainties(codes)
+    for i, j in itertools.combinations(range(3), 2):
+        theirs = normalized_mutual_info_score(codes[:, i], codes[:, j])
+        assert [ours[i, j], ours[j, i]] == pytest.approx([theirs, theirs])
+    np.testing.assert_allclose(ours.diagonal(), [1, 1, 1, 0])
+
+
+def test_labels_are_rounded_to_classes_halves_up() -> None:
+    X, y = data(120)
+    wanted = CorrelationBased(interval=1.0).fit(X, np.floor(y / 0.5 + 0.5))
+    ours = CorrelationBased(interval=0.5).fit(X, y)
+    assert ours.merit_ == wanted.merit_ and (ours.get_support() == wanted.get_support()).all()
+
+
+def test_locally_predictive_features_join() -> None:
+    """The second lowers the merit, but is correlated with the first less than with the label."""
+    rng = np.random.default_rng(1)
+    first, second, copy = rng.normal(size=(3, 400))
+    y = 3 * first + 0.5 * second + 0.3 * rng.normal(size=400)
+    X = np.column_stack([first, second, first + 0.05 * copy, rng.normal(size=400)])
+    X[:, 1] += 0.08 * first
+    alone, joined = CorrelationBased().fit(X, y), CorrelationBased(locally_predictive=True).fit(X, y)
+    assert alone.get_support().tolist() == [True, False, False, False]
+    assert joined.get_support()[:3].tolist() == [True, True, False] and joined.merit_ == alone.merit_
 
 
 def test_pca_is_scikit_learns() -> None:
