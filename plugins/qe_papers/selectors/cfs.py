@@ -36,7 +36,7 @@ class CorrelationBased(Selector):
         Patience of best-first search, in expansions.
     interval : float or None, default=None
         Width of the classes to which labels are rounded (halves up); features are discretised for them
-        (`cut_points`), and r is the symmetrical uncertainty. None: |r| is Pearson's, of values as they are.
+        (`cut_points`), and r is the symmetrical uncertainty. None: Pearson's r of the values.
     locally_predictive : bool, default=False
         Whether features are added, from the highest |r| with the label to the lowest, that correlate with
         no feature of the subset more than with the label.
