@@ -128,8 +128,11 @@ def columns_of(
     configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any] | None = None
 ) -> list[Feature]:
     """The columns that the configured extractors keep, in order; `settings` are those of resources."""
-    extractors = [_bare(configured(config)) for config in configs]
-    unnamed = [i for i, extractor in enumerate(extractors) if not getattr(extractor, "features", ())]
+    made = [configured(config) for config in configs]
+    extractors = list(map(_bare, made))
+    unnamed = [
+        i for i, each in enumerate(extractors) if tuple(made[i].parts()) and not getattr(each, "features", ())
+    ]
     if not unnamed:
         return FeatureSet(tuple(configs), tuple(extractors)).features
     from qe.getting_started.catalogue.measurement import demo_world  # all of training comes with it
