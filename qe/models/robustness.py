@@ -60,8 +60,8 @@ class Answer:
     def below_interval(self) -> tuple[float, float]:
         """95 % interval of `below` over rows (Wilson 1927).
 
-        >>> Answer("", "harmless", 10, 1.0, 0, 0, 0, 0, 0).below_interval
-        (0.722..., 1.0)
+        >>> [round(bound, 3) for bound in Answer("", "harmless", 10, 1.0, 0, 0, 0, 0, 0).below_interval]
+        [0.722, 1.0]
         """
         spread = _NORMAL**2 / self.n
         middle = (self.below + spread / 2) / (1 + spread)

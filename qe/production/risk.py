@@ -202,7 +202,7 @@ def triage(
     samples: int = 1000,
     seed: int = 0,
 ) -> RiskControl:
-    """The threshold that publishes most while, with the stated confidence, few published segments are bad.
+    """Find the threshold that publishes most while few published segments are bad.
 
     The tested thresholds publish 10 %, 12 %, ... of the segments; the strictest comes first, and testing ends
     with the first that fails. Predictions must be of segments that the model has not learned from (out of

@@ -129,7 +129,7 @@ def test_help_begins_with_what_a_function_does() -> None:
 DOCUMENTED = [
     qe.evaluate, qe.compare, qe.train, qe.train_without_labels, qe.load_model, qe.load_experiment,
     qe.check_experiment, qe.Dataset.from_frame, qe.LoadedModel.predict, qe.LoadedModel.features,
-    qe.FeatureExtractor, qe.progress_bars,
+    qe.FeatureExtractor, qe.progress_bars, qe.learning_curve, qe.triage,
 ]  # fmt: skip
 
 

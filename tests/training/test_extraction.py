@@ -101,7 +101,9 @@ def test_a_changed_module_of_a_plugin_makes_its_columns_again(
         importlib.invalidate_caches()
         extractor = importlib.import_module("grading.lengths").Lengths()
         feature_set = FeatureSet(({"kind": "grading:lengths"},), (extractor,))
-        values += Extraction(feature_set, tmp_path / "cache").static(segments)["grading.lengths.length"].tolist()
+        values += (
+            Extraction(feature_set, tmp_path / "cache").static(segments)["grading.lengths.length"].tolist()
+        )
     assert values == [4.0, 100.0]
 
 
