@@ -15,12 +15,14 @@ from scipy.linalg import cho_factor, cho_solve
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.hints import Seed
 from features.basics.numerals import real
 from features.core.extractor import Feature, FittedExtractor, TableColumn
 from features.core.segments import Segments
 from features.encoder import Encoder
 from features.encoding.encoded import EncodedPairs, Match
 from features.storage.arrays import finite, typed
+from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
 from features.text.tokens import ratio
 
@@ -38,16 +40,19 @@ _LOG_PROBABILITIES: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Multilingual(FittedExtractor):
-    """Cosines by layer, token matches, lengths, a ridge on vectors, log-probabilities; nothing of a language.
+    """Cosines by layer, token matches, lengths, a ridge and trees on vectors, log-probabilities.
 
     model    as in `encoder`
     layers   inner layers, counted from 1, that are read in addition to the last
     penalty  of the ridge on the vectors of source, target, |difference| and product, of length 1, by all
              layers, per row
+    trees    that LightGBM boosts on the same vectors, cosines, matches and lengths; 0: none
+    seed     of the trees
 
-    Each value is there as it is and as its rank among training rows: of the row's `language_pair` if that was
-    learned from, else of all pairs. A row is predicted by a ridge that has not learned from its pair, as rows
-    of another pair are. Log-probabilities of a decoder are used in rows that have them.
+    Nothing is of one language. Each value is there as it is and as its rank among training rows: of the row's
+    `language_pair` if that was learned from, else of all pairs. A row is predicted by a ridge and trees that
+    have not learned from its pair, as rows of another pair are. Log-probabilities of a decoder are used in
+    rows that have them.
     """
 
     plain: ClassVar[str] = "how near source and translation are in meaning"
@@ -56,6 +61,8 @@ class Multilingual(FittedExtractor):
     model: str | Path
     layers: Sequence[Annotated[int, Ge(1)]] = (4, 8)
     penalty: Annotated[float, Gt(0)] = 0.002
+    trees: Annotated[int, Ge(0)] = 400
+    seed: Seed = 0
     _learned: "_Learned | None" = field(default=None, init=False, repr=False)
 
     @property
@@ -69,8 +76,9 @@ class Multilingual(FittedExtractor):
             told = f"share of training rows of the language pair, or of all, that have less: {description}"
             yield Feature(f"multilingual_{name}_rank", told, _OWN, "share")
         yield Feature("multilingual_decoder", "1 if there are log-probabilities, else 0", _OWN, "0 or 1")
+        by = "mean of a ridge and of trees" if self.trees else "a ridge"
         told = (
-            "label predicted by a ridge that has not learned from the pair; NaN if a text has no known token"
+            f"label predicted by {by} that have not learned from the pair; NaN if a text has no known token"
         )
         yield Feature("multilingual_prediction", told, _OWN, "label")
 
@@ -119,7 +127,8 @@ class Multilingual(FittedExtractor):
         quantiles = {_ALL: _quantiles(values)}
         quantiles |= {pair: _quantiles(values[rows]) for pair, rows in groups.items()}
         ridges = _leave_out_ridges(encoded, scores, groups, self.penalty)
-        return self.with_learned(_learned=_Learned(quantiles, ridges))
+        trees = _leave_out_trees(_vectors(encoded, values), scores, groups, self.trees, self.seed)
+        return self.with_learned(_learned=_Learned(quantiles, ridges, trees))
 
     def extract(self, segments: Segments) -> FloatArray:
         learned = self.learned(self._learned)
@@ -129,6 +138,9 @@ class Multilingual(FittedExtractor):
         for pair, rows in _rows_of_pairs(segments).items():
             ranks[rows] = learned.ranks(pair, values[rows])
             predicted[rows] = learned.predict(pair, encoded, rows)
+            if learned.trees:
+                predicted[rows] += learned.predict_by_trees(pair, encoded, values, rows)
+                predicted[rows] /= 2
         decoder = np.isfinite(values[:, -1])
         return np.column_stack([values, ranks, decoder, predicted])
 
@@ -155,12 +167,19 @@ class Multilingual(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
-    """By pair, and of all (`_ALL`): (201, k) quantiles of the values, and (d + 1,) slopes of the ridge
-    that has not learned from the pair, with its intercept.
+    """By pair, and of all (`_ALL`): (201, k) quantiles of the values, (d + 1,) slopes of the ridge that has
+    not learned from the pair, with its intercept, and trees that have not, in LightGBM's text.
     """
 
     quantiles: Mapping[str, FloatArray]
     ridges: Mapping[str, FloatArray]
+    trees: Mapping[str, str]
+
+    @cached_property
+    def boosters(self) -> dict[str, Any]:
+        import lightgbm  # slow to import
+
+        return {pair: lightgbm.Booster(model_str=text) for pair, text in self.trees.items()}
 
     def ranks(self, pair: str, values: FloatArray) -> FloatArray:
         everywhere = self.quantiles[_ALL]
@@ -180,8 +199,21 @@ class _Learned:
         ]
         return np.asarray(np.concatenate(predicted) + slopes[-1], np.float64)
 
+    def predict_by_trees(
+        self, pair: str, encoded: EncodedPairs, values: FloatArray, rows: NDArray[np.int64]
+    ) -> FloatArray:
+        booster = self.boosters.get(pair, self.boosters[_ALL])
+        result = np.full(len(rows), np.nan)
+        for i in range(0, len(rows), _BLOCK):
+            block = _vectors(encoded, values, rows[i : i + _BLOCK])
+            known = np.isfinite(block[:, 0])
+            if known.any():
+                result[i : i + _BLOCK][known] = booster.predict(block[known], num_threads=1)
+        return result
+
     def save(self, path: Path) -> None:
         (path / "pairs.json").write_text(json.dumps(list(self.quantiles)), "utf-8")
+        (path / "trees.json").write_text(json.dumps(self.trees), "utf-8")
         for name, arrays in (("quantiles", self.quantiles), ("ridges", self.ridges)):
             np.save(
                 path / f"{name}.npy", np.array([arrays[pair] for pair in self.quantiles]), allow_pickle=False
@@ -197,7 +229,12 @@ class _Learned:
         typed("quantiles", quantiles, np.float64, len(pairs), len(_SHARES), width)
         typed("ridges", ridges, np.float64, len(pairs), None)
         finite("ridges", ridges)
-        return cls(dict(zip(pairs, quantiles, strict=True)), dict(zip(pairs, ridges, strict=True)))
+        trees = json.loads((path / "trees.json").read_text("utf-8"))
+        if not isinstance(trees, dict) or list(trees) not in ([], pairs):
+            raise Damaged("`trees` must be those of the pairs")
+        for text in trees.values():
+            check_trees(str(text))
+        return cls(dict(zip(pairs, quantiles, strict=True)), dict(zip(pairs, ridges, strict=True)), trees)
 
 
 def _rows_of_pairs(segments: Segments) -> dict[str, NDArray[np.int64]]:
@@ -263,6 +300,20 @@ def _joint(encoded: EncodedPairs, rows: NDArray[np.int64], width: int) -> FloatA
     return np.hstack(parts)
 
 
+def _vectors(
+    encoded: EncodedPairs, values: FloatArray, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.float32]:
+    """What trees read: joint vectors and the values, but for the log-probabilities."""
+    rows = np.arange(len(values)) if rows is None else rows
+    width = 4 * encoded.first.shape[1] * len(encoded.by_layer())
+    result = np.empty((len(rows), width + values.shape[1] - len(_LOG_PROBABILITIES)), np.float32)
+    for i in range(0, len(rows), _BLOCK):
+        block = rows[i : i + _BLOCK]
+        result[i : i + _BLOCK, :width] = _joint(encoded, block, width)
+        result[i : i + _BLOCK, width:] = values[block, : -len(_LOG_PROBABILITIES)]
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class _Sums:
     """Sums over rows of which ridges are made: rows, vectors (d,), their products (d, d), and with labels."""
@@ -310,3 +361,32 @@ def _leave_out_ridges(
     # Nothing is subtracted from a total: its rounding would depend on the labels of the pair left out.
     parts = {held_out: [own for pair, own in sums.items() if pair != held_out] for held_out in (_ALL, *sums)}
     return {pair: reduce(add, part).ridge(penalty) for pair, part in parts.items()}
+
+
+_BOOSTING: Final = {
+    "objective": "l2", "learning_rate": 0.05, "num_leaves": 15, "min_child_samples": 100, "lambda_l2": 10,
+    "feature_fraction": 0.05, "bagging_fraction": 0.6, "bagging_freq": 1, "max_bin": 63, "num_threads": 1,
+    "deterministic": True, "force_row_wise": True, "verbose": -1,
+}  # fmt: skip
+
+
+def _leave_out_trees(
+    vectors: NDArray[np.float32], scores: FloatArray, groups: Mapping[str, NDArray[np.int64]], count: int,
+    seed: int,
+) -> dict[str, str]:  # fmt: skip
+    """Pair (or `_ALL`) -> trees learned from all rows of other pairs whose texts have known tokens."""
+    if not count:
+        return {}
+    import lightgbm  # slow to import
+
+    known = np.isfinite(vectors[:, 0])
+    settings = {**_BOOSTING, "seed": seed}
+    # Bins are those of all rows: they know no label.
+    data = lightgbm.Dataset(vectors, scores, params=settings).construct()
+    result = {}
+    for held_out in (_ALL, *groups):
+        known_here = known.copy()
+        known_here[groups.get(held_out, [])] = False
+        subset = data.subset(np.flatnonzero(known_here).tolist())
+        result[held_out] = str(lightgbm.train(settings, subset, count).model_to_string())
+    return result
