@@ -9,7 +9,7 @@ LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup extras demo test test-fast coverage mutation pythons check format bench fuzz lock docs wheel release clean \
+.PHONY: general setup extras demo test test-fast coverage mutation pythons check format bench fuzz lock docs wheel release clean \
   distclean
 
 setup: $(READY)
@@ -74,6 +74,17 @@ format: $(READY)
 lock: $(READY)
 	$(PIP) uv
 	.ci/lock
+
+# One model for any language pair (docs/without-labels.md): public data, encoder, training, figures of every pair left out.
+# DATA=../shared/data, say, if the data are there.
+DATA ?= output/general-data
+ENCODER := multilingual-e5-small
+general: $(READY)
+	test -d $(DATA)/mlqe-pe || $(BIN)/qe data fetch mlqe-pe $(patsubst %,--pair %,ro-en en-de si-en ru-en) --output $(DATA)/mlqe-pe
+	test -d $(DATA)/wmt23-qe || $(BIN)/qe data fetch wmt23-qe $(patsubst %,--pair %,en-gu en-hi en-ta en-te) --output $(DATA)/wmt23-qe
+	$(BIN)/qe encoders list | grep -q $(ENCODER) || $(BIN)/qe encoders make $(ENCODER)
+	$(BIN)/qe encoders list | grep -q $(ENCODER)-int8 || $(BIN)/qe encoders quantize $(ENCODER)
+	$(BIN)/qe train experiments/general/da.yaml --data-root $(DATA) --output output/general --per-fold
 
 # The documentation site in output/site: pages of docs/, of the code, and of the demo; no network, here or when read.
 docs: $(READY)

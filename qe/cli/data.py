@@ -96,10 +96,10 @@ def fetch(
     Checksums that the publishers do not give (all but wmt12-qe and the pairs en-de and ro-en of mlqe-pe) are
     recorded at the first download, in origin.json, together with the terms, which the model cards repeat.
 
-    Training and development data, no test labels: mlqe-pe (also WMT 2020 and 2021: direct assessments,
-    post-edits), wmt19-qe and wmt20-qe (HTER, post-edits, word tags), wmt21-qe (catastrophic errors), wmt22-qe
-    (dev only), wmt23-qe (direct assessments), wmt-mqm (marked errors). The data of 2018 have no public
-    address: wmt18-qe explains where to get them.
+    Training and development data: mlqe-pe (also WMT 2020 and 2021: direct assessments, post-edits), wmt19-qe
+    and wmt20-qe (HTER, post-edits, word tags), wmt21-qe (catastrophic errors), wmt22-qe (dev only), wmt23-qe
+    (direct assessments), wmt-mqm (marked errors). Test sets: mlqe-pe-test21, wmt24-qe. The data of 2018 have
+    no public address: wmt18-qe explains where to get them.
 
     Examples:
 
@@ -110,7 +110,7 @@ def fetch(
         qe data fetch wmt-mqm --pair en-de --output data/wmt-mqm
 
     arguments:
-      name  wmt12-qe, mlqe-pe, wmt19-qe to wmt23-qe, or wmt-mqm.
+      name  wmt12-qe, mlqe-pe, mlqe-pe-test21, wmt19-qe to wmt24-qe, or wmt-mqm.
 
     options:
       --pair PAIR  Language pair, such as et-en. Repeatable. (default: those of most papers)

@@ -101,7 +101,8 @@ class Names:
             if declared is None or header in declared:
                 continue
             noun = "header" if name in self.headers else "column"
-            needs = f"{reader} needs the {noun} '{header}'"
+            absent = [self.header(one) for one in needed if self.header(one) not in (header, *declared)]
+            needs = f"{reader} needs the {noun} '{header}'" + "".join(f", and '{one}'" for one in absent)
             has = f"the input has {', '.join(declared)}{did_you_mean(header, declared)}"
             if name in (table_columns or ()):
                 has += "; --missing-columns impute scores without it"

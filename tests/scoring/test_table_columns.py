@@ -124,6 +124,9 @@ def test_a_file_without_a_column_is_one_message_or_imputed(model: Path, tmp_path
     with pytest.raises(InputError, match=problem) as raised:
         scores(model, source, tmp_path / "out.jsonl")
     assert "--missing-columns impute" in str(raised.value)
+    bare = written(table().drop(columns=["comet", "engine"]), tmp_path / "bare.tsv")
+    with pytest.raises(InputError, match="'comet', and 'engine'; the input has id, source"):
+        scores(model, bare, tmp_path / "out.jsonl")
     with pytest.raises(InputError, match="the model 'cols' needs the column 'comet'"):
         frame_of(Scorer.load(model, Options(drift=False)), table().drop(columns="comet"))
     options = Options(drift=False, missing_columns="impute")
