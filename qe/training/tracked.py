@@ -34,6 +34,8 @@ from qe.training.summary import PARTS, best_of, model_line, summary, value_of
 
 # Part of a report -> the group of its metrics in MLflow, which draws metrics with one prefix together.
 GROUPS = dict(reversed(PARTS.items()))
+# Part of a report -> what follows the evaluation metric's name, so that no column mixes two kinds of figures.
+_HEADLINES = {"cross_validation": "", "nested": " nested", "test": " on test"}
 MAX_CHILDREN = 30  # trials with a child run each; later ones only if they are the best so far
 MAX_ROWS = 10_000  # that a browser can show; predictions.parquet has all
 _MAIN_METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
@@ -207,27 +209,7 @@ def log_end(
     experiment = result.prepared.experiment
     run.params({"best": best_of(report)})
     run.describe(summary(report, experiment.current_description, _links(run)))
-    parts = [part for part in GROUPS if report[part] is not None]
-    scores = {part: report[part]["systems"][experiment.name] for part in parts}
-    metric = experiment.evaluation.metric
-    names = [*(name for name in CLASS_METRICS if name in scores["cross_validation"]), *_MAIN_METRICS]
-    headlines = {part: f"{title(metric)} on test" if part == "test" else title(metric) for part in parts}
-    for part in parts:  # the page of a run has metrics in the order in which they came
-        if part != "cross_validation" or "nested" not in parts:
-            run.metrics(
-                _defined({headlines[part]: value_of(scores[part], metric)}),
-                model_id=model_id,
-                data=data[part],
-            )
-    for part in parts:
-        values = {
-            f"{GROUPS[part]}/{title(n)}": value_of(scores[part], n) for n in dict.fromkeys((metric, *names))
-        }
-        run.metrics(_defined(values), model_id=model_id, data=data[part])
-    others = [title(name) for name in names if name != metric][:_COLUMNS]
-    shown = [part for part in parts if part != "nested"]
-    columns = [f"{GROUPS[part]}/{name}" for part in shown for name in others]
-    show_columns(run, [*(headlines[part] for part in shown), *columns])
+    log_figures(run, report, data, model_id)
     run.metrics(_coverage(report["intervals"]), model_id=model_id)
     run.metrics(_word_figures(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
     if report["robustness"] is not None:
@@ -246,6 +228,27 @@ def log_end(
     for folder in ("plots", "words"):
         if (output / folder).is_dir():
             run.artifact(output / folder, folder)
+
+
+def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], model_id: str) -> None:
+    """Logs the figures of each part, the evaluation metric first, and makes them columns of the list."""
+    parts = [part for part in GROUPS if report[part] is not None]
+    scores = {part: report[part]["systems"][report["experiment"]["name"]] for part in parts}
+    metric = report["experiment"]["evaluation"]["metric"]
+    names = [*(name for name in CLASS_METRICS if name in scores["cross_validation"]), *_MAIN_METRICS]
+    headlines = {part: title(metric) + _HEADLINES[part] for part in parts}
+    for part in parts:  # the page of a run has metrics in the order in which they came
+        run.metrics(
+            _defined({headlines[part]: value_of(scores[part], metric)}), model_id=model_id, data=data[part]
+        )
+    for part in parts:
+        values = {
+            f"{GROUPS[part]}/{title(n)}": value_of(scores[part], n) for n in dict.fromkeys((metric, *names))
+        }
+        run.metrics(_defined(values), model_id=model_id, data=data[part])
+    others = [title(name) for name in names if name != metric][:_COLUMNS]
+    columns = [f"{GROUPS[part]}/{name}" for part in parts if part != "nested" for name in others]
+    show_columns(run, [*headlines.values(), *columns])
 
 
 def _links(run: Run) -> str:

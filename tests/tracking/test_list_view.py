@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from qe.tracking import runs
+from qe.tracking.runs import Data
 from qe.tracking.ui import show_columns, with_previous_metrics
+from qe.training.tracked import log_figures
 
 REGRESSION = ["MAE", "cross-validation/MAE", "RMSE", "Pearson", "Spearman", "DeltaAvg"]
 
@@ -35,3 +38,19 @@ def test_an_experiment_with_runs_of_two_kinds_of_labels(store: Path) -> None:
     state = json.loads(run.client.get_experiment(run.experiment_id).tags["mlflow.sharedViewState.qe"])
     shown = ["metrics.`MCC`", "metrics.`F1`", "metrics.`MAE`", "metrics.`RMSE`"]
     assert state["selectedColumns"] == [*shown, "attributes.`Dataset`"]
+
+
+def test_nested_figures_do_not_stand_under_the_name_of_plain_ones(store: Path) -> None:
+    report: dict[str, Any] = {"experiment": {"name": "one", "evaluation": {"metric": "mae"}}, "test": None}
+    report["cross_validation"] = {"systems": {"one": {"mae": 0.5, "pearson": 0.6}}}
+    nested = report | {"nested": {"systems": {"one": {"mae": 0.75, "pearson": 0.4}}}}
+    data = dict.fromkeys(("cross_validation", "nested"), Data("data", "1"))
+    logged = []
+    for each in (report | {"nested": None}, nested):
+        with runs.run("one") as run:
+            log_figures(run, each, data, "")
+        logged.append(run.client.get_run(run.id).data.metrics)
+    assert [metrics["MAE"] for metrics in logged] == [0.5, 0.5]
+    assert [metrics.get("MAE nested") for metrics in logged] == [None, 0.75]
+    state = json.loads(run.client.get_experiment(run.experiment_id).tags["mlflow.sharedViewState.qe"])
+    assert state["selectedColumns"][:2] == ["metrics.`MAE`", "metrics.`MAE nested`"]

@@ -315,7 +315,9 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     assert np.isfinite(table.loc[table["split"] == "train", "nested"]).all()
     client = mlflow.MlflowClient()
     tag = f"tags.mlflow.parentRunId = '{outcome.run_id}' and tags.mlflow.runName LIKE 'repeat%'"
-    children = client.search_runs([client.get_run(outcome.run_id).info.experiment_id], tag)
+    run = client.get_run(outcome.run_id)
+    assert (run.data.metrics["MAE"], run.data.metrics["MAE nested"]) == (plain, nested)
+    children = client.search_runs([run.info.experiment_id], tag)
     assert np.mean([child.data.metrics["MAE"] for child in children]) == pytest.approx(repeats["mae"]["mean"])
 
 
