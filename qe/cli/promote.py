@@ -18,6 +18,7 @@ def promote(
     data: Path | None = None,
     split: str | None = None,
     label: str = "score",
+    columns: list[str] | None = None,
     data_root: Path | None = None,
     metric: str = "mae",
     margin: float = 0.0,
@@ -34,9 +35,11 @@ def promote(
     It must be better by more than the margin, significantly. The decision and its evidence are recorded on
     the model version. Segments that either model was trained on are left out. Exit code 1 if not promoted.
 
-    Example:
+    Examples:
 
         qe promote qe-demo --data output/demo/demo.yaml --split test --metric mae
+
+        qe promote qe-demo --data new.csv --label z_mean --columns source=src,target=mt
 
     arguments:
       name  Registered model.
@@ -45,6 +48,8 @@ def promote(
       --data FILE  Labelled data: an experiment (YAML), or a TSV, CSV, JSONL or Parquet table.
       --split NAME  Split of the experiment's dataset. (default: test)
       --label NAME  Column of the labels, for a table.
+      --columns NAME=HEADER  Headers of the data: source=HEADER,target=HEADER. Repeatable. (default: those
+        of the models' training data, or usual ones)
 
     tests:
       --metric METRIC  Metric that is compared.
@@ -59,6 +64,7 @@ def promote(
     from features.basics.errors import InputError
     from qe.config.experiment import load
     from qe.production import promotion
+    from qe.scoring.naming import name_pairs
 
     if rollback:
         demoted, champion = promotion.rollback(name)
@@ -74,7 +80,7 @@ def promote(
         labelled = promotion.from_table(data, label)
     decision = promotion.promote(
         name, labelled, metric=metric, margin=margin, level=level, samples=samples, seed=seed,
-        challenger=challenger,
+        challenger=challenger, columns=name_pairs(columns or (), "--columns"),
     )  # fmt: skip
     emit("promote", decision, json, *decision_lines(decision))
     if not decision.promoted:
@@ -92,8 +98,5 @@ def decision_lines(decision: "Decision") -> list[str]:
         lines.append(f"  version {version}: {title_of(decision.metric)} {shown} on {data}")
     if decision.learned:
         lines.append(f"  left out: {decision.learned:,} segments that one of them was trained on")
-    for version in decision.silent:
-        lines.append(
-            f"  version {version} does not record its training data: make sure that none of it is here"
-        )
-    return lines
+    unrecorded = "does not record its training data: make sure that none of it is here"
+    return lines + [f"  version {version} {unrecorded}" for version in decision.silent]

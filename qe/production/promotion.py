@@ -1,7 +1,7 @@
 """Registry: versions of a model, and promotion of a challenger that is better, on record."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from math import ceil
@@ -13,6 +13,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, did_you_mean
 from features.basics.numerals import finite_or_none
+from features.core.extractor import TableColumn
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
@@ -21,7 +22,8 @@ from qe.display.numbers import p_value, signed
 from qe.display.summary import summarised
 from qe.models.model import Model
 from qe.models.training_rows import Learned
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring.naming import Names
+from qe.scoring.scorer import Options, Scorer, training_headers
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.intervals import exceeds
 from qe.statistics.levels import Levels
@@ -101,6 +103,7 @@ def promote(
     samples: int = 10_000,
     seed: int = 0,
     challenger: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Decision:
     """Makes the challenger champion if it is better by more than `margin`, at significance `level`.
 
@@ -112,19 +115,23 @@ def promote(
     ----------
     challenger : str or None, default=None
         Its version; default: the version with that alias.
+    columns : mapping of str to str or None, default=None
+        Headers of the data by the models' names; others are found as `qe score` finds them.
     """
     _check(margin, level, samples)
     check_seed(seed)
     metric = METRICS.spelled(metric)
     version, champion = _contenders(name, challenger)
     versions = [version] if champion is None else [version, champion]
-    unseen, silent = _unseen(name, versions, data)
+    folders = {version: model_directory(f"models:/{name}/{version}") for version in versions}
+    models = {version: Model.load(folder) for version, folder in folders.items()}
+    unseen, silent = _unseen(name, folders, _renamed(data, models.values(), columns or {}))
     unopposed = Decision(
         name, version, champion, True, "there is no champion", metric, {}, None, None, None, None, margin,
         level, samples, seed, unseen.name, unseen.fingerprint, len(unseen.gold),
         learned=len(data.gold) - len(unseen.gold), silent=silent,
     )  # fmt: skip
-    decision = _decided(unopposed, versions, unseen)
+    decision = _decided(unopposed, models, unseen)
     if decision.promoted:
         registry.make_champion(name, version)
     tags = {
@@ -136,18 +143,29 @@ def promote(
     return decision
 
 
-def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelled, tuple[str, ...]]:
+def _renamed(data: Labelled, models: Iterable[Model], columns: Mapping[str, str]) -> Labelled:
+    headers = list(dict.fromkeys(header for row, _ in data.rows for header in row))
+    names, needed, named = Names(columns), list[str](), dict[str, TableColumn]()
+    for model in models:
+        needed += model.columns()
+        named |= model.feature_set.table_columns
+        names = names.completed(needed, headers, training_headers(model), data.name, named)
+    names.check(needed, headers, data.name, "a model", named)
+    return replace(data, rows=[names.view(row) for row in data.rows])
+
+
+def _unseen(name: str, folders: Mapping[str, Path], data: Labelled) -> tuple[Labelled, tuple[str, ...]]:
     pairs = [(str(columns.get("source")), str(columns.get("target"))) for columns, _ in data.rows]
     new, silent = np.ones(len(pairs), bool), []
-    for version in versions:
-        learned = Learned.find(model_directory(f"models:/{name}/{version}"))
+    for version, folder in folders.items():
+        learned = Learned.find(folder)
         if learned is None:
             silent.append(version)
         else:
             new &= ~learned.knows(pairs)
     if not new.any():
         raise InputError(
-            f"versions {' and '.join(versions)} of '{name}' have learned from every segment",
+            f"versions {' and '.join(folders)} of '{name}' have learned from every segment",
             location=data.name,
             remedy="compare them on other data",
         )
@@ -220,18 +238,12 @@ def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
     from qe.training.reading import read_dataset, test_split
 
     dataset = read_dataset(loaded)
-    name = split or test_split(dataset, loaded)
+    name, location = split or test_split(dataset, loaded), f"experiment '{loaded.name}'"
     if name is None:
-        raise InputError(
-            "it has no test split", location=f"experiment '{loaded.name}'", remedy="name a split"
-        )
+        raise InputError("it has no test split", location=location, remedy="name a split")
     chosen = dataset.split(name)
     if chosen.scores is None:
-        raise InputError(
-            f"the split '{name}' has no labels",
-            location=f"experiment '{loaded.name}'",
-            remedy="name another split",
-        )
+        raise InputError(f"the split '{name}' has no labels", location=location, remedy="name another split")
     names, columns = zip(*chosen.segments.columns(), strict=True)
     rows = [(dict(zip(names, values, strict=True)), "") for values in zip(*columns, strict=True)]
     return Labelled(f"{dataset.name}/{name}", rows, chosen.scores)
@@ -263,15 +275,15 @@ def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
     return version, champion
 
 
-def _decided(unopposed: Decision, versions: Sequence[str], data: Labelled) -> Decision:
+def _decided(unopposed: Decision, models: Mapping[str, Model], data: Labelled) -> Decision:
     metric = METRICS.get(unopposed.metric)()
-    predicted, scale = _predictions(unopposed.name, versions, data)
+    predicted, scale = _predictions(unopposed.name, models, data)
     gold = scale.sign * data.gold
     scores = {version: metric.score(gold, values) for version, values in predicted.items()}
     decision = replace(unopposed, scores=scores)
-    if len(versions) == 1:
+    if len(models) == 1:
         return decision
-    new, old = (predicted[version] for version in versions)
+    new, old = predicted.values()
     result = better_by(gold, new, old, metric, decision.margin, decision.samples, decision.seed)
     shortfall = result.reach.shortfall(decision.level) if result.reach is not None and result.units else ""
     better = bool(result.difference > decision.margin and result.p <= decision.level and not shortfall)
@@ -336,11 +348,10 @@ def _reason(decision: Decision, better: bool, result: TestResult, shortfall: str
 
 
 def _predictions(
-    name: str, versions: Sequence[str], data: Labelled
+    name: str, models: Mapping[str, Model], data: Labelled
 ) -> tuple[dict[str, FloatArray], LabelScale]:
     predicted, scales = {}, []
-    for version in versions:
-        model = Model.load(model_directory(f"models:/{name}/{version}"))
+    for version, model in models.items():
         outputs = Scorer(model, Options(drift=False)).score(data.rows).rows
         for number, output in enumerate(outputs, start=1):
             if output["score"] is None:
@@ -349,7 +360,7 @@ def _predictions(
         predicted[version] = model.scale.sign * np.array([output["score"] for output in outputs])
         scales.append(model.scale)
     if any(scale != scales[0] for scale in scales):
-        raise InputError(f"versions {' and '.join(versions)} of '{name}' predict labels of different scales")
+        raise InputError(f"versions {' and '.join(models)} of '{name}' predict labels of different scales")
     return predicted, scales[0]
 
 

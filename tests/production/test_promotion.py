@@ -222,6 +222,24 @@ def test_mistakes_are_named(two: str, labelled: promotion.Labelled, tmp_path: Pa
         promotion.from_table(table, "effort")
 
 
+def test_headers_are_those_of_the_training_data(
+    demo_run: Any, demo_model: Path, poor: Path, labelled: promotion.Labelled, tmp_path: Path
+) -> None:
+    """Version 1 was trained on `source` and `target`, version 2 on `left` and `right`."""
+    model = Model.load(demo_model)
+    about = {**model.about, "headers": {"source": "left", "target": "right"}}
+    replace(model, about=about).save(tmp_path / "model")
+    name = "named-elsewhere"
+    register(name, poor, 0.8)
+    register(name, tmp_path / "model", 0.6, data="other")
+    rows = [({"left": c["source"], "right": c["target"]}, reason) for c, reason in labelled.rows]
+    elsewhere = promotion.promote(name, replace(labelled, rows=rows), samples=200, margin=9)
+    plain = promotion.promote(name, labelled, samples=200, margin=9)
+    assert (elsewhere.n, elsewhere.scores) == (plain.n, plain.scores)
+    with pytest.raises(InputError, match="unknown column 'sauce'"):
+        promotion.promote(name, labelled, columns={"sauce": "left"})
+
+
 def run(arguments: list[str]) -> int:
     return exit_code(*arguments)
 
@@ -244,7 +262,21 @@ def test_the_commands(
     assert run([*command, "--margin", "9", "--quiet"]) == 1
     assert "not promoted: version 2 is not shown to be better" in capsys.readouterr().out
     assert run([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["promoted"] is True
+    promoted = json.loads(capsys.readouterr().out)
+    assert promoted["promoted"] is True
+    renamed = tmp_path / "renamed.tsv"
+    renamed.write_text("src\tx\thter\n" + "\n".join(lines) + "\n")
+    anew = ["promote", two, "--data", str(renamed), "--label", "hter", "--samples", "500"]
+    anew += ["--challenger", "1"]
+    assert run(anew) == 2
+    assert "needs the column 'target'; the input has src, x, hter; --columns target=HEADER names another" in (
+        capsys.readouterr().err
+    )
+    assert run([*anew, "--columns", "target=y"]) == 2
+    assert "needs the header 'y'" in capsys.readouterr().err
+    assert run([*anew, "--columns", "target=x", "--json"]) == 1
+    again = json.loads(capsys.readouterr().out)
+    assert (again["n"], again["scores"]) == (promoted["n"], promoted["scores"])
     assert run(["models", two]) == 0
     listed = capsys.readouterr().out
     assert "champion" in listed and "MAE 0.8000" in listed and "0.900" in listed and "promoted" in listed
