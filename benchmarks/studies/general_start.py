@@ -40,7 +40,7 @@ def main() -> None:
     generator = np.random.default_rng(0)
     rows = np.sort(generator.permutation(len(read.split("train")))[: DRAWS * max(SIZES)])
     train, dev = table(read.split("train").take(rows), model), table(read.split("dev"), model)
-    print(f"the general model alone: {pearsonr(dev['general'], dev['score'])[0]:.3f}")
+    print(f"the general model alone: {pearsonr(dev['general'].astype(float), dev['score'])[0]:.3f}")
     for size in SIZES:
         for name, families in (("own families", OWN), ("and the general score", [*OWN, GENERAL])):
             found = []
@@ -67,7 +67,7 @@ def correlation(train: pd.DataFrame, dev: pd.DataFrame, families: list[Any]) -> 
         experiment = {
             "name": "start", "features": families, "learner": {"kind": "svr_rbf"},
             "split": {"train": "train", "test": "test", "folds": 5, "seed": 0},
-            "search": {"trials": 10, "objective": "mae"}, "evaluation": {"robustness": False, "samples": 0},
+            "search": {"trials": 10, "objective": "mae"}, "evaluation": {"robustness": False, "samples": 100},
         }  # fmt: skip
         outcome = qe.train(experiment, dataset=data, output=Path(folder) / "run")
     return float(outcome.report["test"]["systems"]["start"]["pearson"])
