@@ -130,11 +130,7 @@ def _numbers(segments: Segments, lines: list[list[str]], column: str) -> FloatAr
 
 
 def _plain(subword: str, marker: Marker) -> str:
-    """The characters that a subword represents.
-
-    >>> _plain("Tageb@@", "bpe"), _plain("&quot;", "bpe"), _plain("▁Tage", "sentencepiece")
-    ('Tageb', '"', 'Tage')
-    """
+    """The characters that a subword represents."""
     text = subword.removesuffix(_JOIN) if marker == "bpe" else subword.removeprefix(_START)
     return html.unescape(text) if "&" in text else text
 

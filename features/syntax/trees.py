@@ -310,11 +310,7 @@ def _plain(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _without_function(label: str) -> str:
-    """The label without its grammatical function, index or alternative.
-
-    >>> [_without_function(label) for label in ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-")]
-    ['NP', 'NP', 'PRT', '-LRB-']
-    """
+    """The label without its grammatical function, index or alternative."""
     return label if label.startswith("-") else re.split("[-=|]", label, maxsplit=1)[0] or label
 
 

@@ -142,11 +142,7 @@ def _head(rest: str) -> Iterator[str]:
 
 
 def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | None]:
-    """Words, and phrases from marks like `|0-1|`; None without marks.
-
-    >>> _without_trace("this house |0-1| small |3-3| is |2-2|", "")
-    ('this house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])
-    """
+    """Words, and phrases from marks like `|0-1|`; None without marks."""
     phrases: list[list[int]] = []
     words: list[str] = []
     end = 0

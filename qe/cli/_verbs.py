@@ -66,11 +66,7 @@ def _plugin_verbs() -> dict[str, str]:
 
 
 def _entries(text: str, group: str) -> list[tuple[str, str]]:
-    r"""Name and module of each entry point of a group.
-
-    >>> _entries("[a]\nx = m:x\n\n[mtqe.verb]\nrank = qe_human.cli.rank\n", "mtqe.verb")
-    [('rank', 'qe_human.cli.rank')]
-    """
+    r"""Name and module of each entry point of a group."""
     section = f"\n{text}".partition(f"\n[{group}]\n")[2].partition("\n[")[0]
     return re.findall(r"^\s*([^=#\s]+)\s*=\s*([\w.]+)", section, re.MULTILINE)
 

@@ -189,11 +189,7 @@ def _systems(reports: Mapping[Path, Mapping[str, Any]], data: Mapping[Path, str]
 
 
 def _common(names: Sequence[str], omitted: Sequence[str] = ()) -> str:
-    """The words that all names have, in their order, without those of their data.
-
-    >>> _common(["demo-ridge-ro-en", "demo-ridge-en-de"], ["ro", "en", "de"])
-    'demo-ridge'
-    """
+    """The words that all names have, in their order, without those of their data."""
     others = [set(name.split("-")) for name in names[1:]]
     common = (word for word in names[0].split("-") if all(word in other for other in others))
     return "-".join(word for word in common if word not in omitted)

@@ -184,11 +184,6 @@ def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str
     """Describes a cause: phrase, the segment's value, usual value, contribution.
 
     The values are left out if there are none.
-
-    >>> _words("words in the source {}", (41.0, 22.0), -0.314)
-    'words in the source 41 (usually 22): -0.31'
-    >>> _words("how usual the wording of the source is", None, -0.314)
-    'how usual the wording of the source is: -0.31'
     """
     if values:
         seen, usual = (in_words(general(value)) for value in values)

@@ -201,11 +201,7 @@ def table_writer(
 
 
 def _no_formula(value: Any) -> Any:
-    """A text that a spreadsheet would compute, behind an apostrophe.
-
-    >>> _no_formula("=1+1"), _no_formula("-3.5"), _no_formula(-3.5), _no_formula("- no")
-    ("'=1+1", '-3.5', -3.5, "'- no")
-    """
+    """A text that a spreadsheet would compute, behind an apostrophe."""
     if isinstance(value, list):
         value = _cell(value)
     formula = isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
@@ -308,9 +304,5 @@ def _json_value(value: Any) -> Any:
 
 
 def _encodable(text: str) -> str:
-    r"""Half a surrogate pair, which JSON can hold, as JSON writes it.
-
-    >>> _encodable("a\ud800"), _encodable("é")
-    ('a\\ud800', 'é')
-    """
+    r"""Half a surrogate pair, which JSON can hold, as JSON writes it."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -162,7 +162,10 @@ def test_an_extractor_of_a_distribution_is_checked_before_the_search(site: Path,
     assert not (tmp_path / "out").exists()
 
 
-def test_extractors_of_distributions_are_listed_and_described(site: Path) -> None:
+def test_extractors_of_distributions_are_listed_and_described(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # names are not wrapped
     listed = command("features", "list").out
     assert "acme-qe:exclamations" in listed and "How many exclamation marks the target has." in listed
     assert "the extractor 'acme-qe:lost' cannot be loaded" in " ".join(listed.split())

@@ -177,11 +177,7 @@ def _preposition_verb(first_word: Word, second_word: Word) -> bool:
 
 
 def _y_before_i(first_word: Word, second_word: Word) -> bool:
-    """Whether `y` precedes the sound of i, where `e` is required.
-
-    >>> [_y_before_i(Word("y", "y", "CCONJ"), Word(w, w, "NOUN")) for w in ("hijos", "hierro", "ideas")]
-    [True, False, True]
-    """
+    """Whether `y` precedes the sound of i, where `e` is required."""
     return first_word.form.lower() == "y" and bool(_E_BEGINS.match(second_word.form.lower()))
 
 
@@ -190,11 +186,7 @@ def _o_before_o(first_word: Word, second_word: Word) -> bool:
 
 
 def _a_before_vowel(first_word: Word, second_word: Word) -> bool:
-    """Whether the article `a` precedes a vowel sound, where `an` is required.
-
-    >>> [_a_before_vowel(Word("a", "a", "DET"), Word(w, w, "NOUN")) for w in ("house", "hour", "union")]
-    [False, True, False]
-    """
+    """Whether the article `a` precedes a vowel sound, where `an` is required."""
     word = second_word.form.lower()
     sounds = (_VOWEL.match(word) and not _NOT_A_VOWEL.match(word)) or _SILENT.match(word)
     return first_word.form.lower() == "a" and first_word.upos == "DET" and bool(sounds)

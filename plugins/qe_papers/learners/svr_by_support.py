@@ -145,9 +145,6 @@ def _axis(limits: Range, step: float, start: float) -> Values:
     """Values between two limits with a ratio of 2 ** step.
 
     The first is `start` (0 .. 1) of the way to the second, or to the higher limit if that is nearer.
-
-    >>> _axis((1, 16), 2, 0.5), _axis((1, 16), 8, 0.25)
-    ((2.0, 8.0), (2.0,))
     """
     low, high = np.log2(limits)
     powers = np.arange(low + start * min(step, high - low), high + 1e-9, step)

@@ -35,11 +35,7 @@ class Constituents(TreeColumn):
 
 
 def _brackets(annotation: str) -> str:
-    r"""The concatenated bracketed trees of an annotation; empty without any.
-
-    >>> _brackets("# constituency = (NP (NN x))\n1\tx ..."), _brackets("(NP (NN y))"), _brackets("1\tx ...")
-    ('(NP (NN x))', '(NP (NN y))', '')
-    """
+    r"""The concatenated bracketed trees of an annotation; empty without any."""
     if annotation.lstrip().startswith("("):
         return annotation
     comments = [line for line in annotation.split("\n") if line.startswith(_COMMENT)]

@@ -91,11 +91,7 @@ class _Pace(ProgressColumn):
 
 
 def _key(stage: str) -> str:
-    """What stays the same of a stage's name while it tells its best so far.
-
-    >>> _key("trials · best MAE 0.5"), _key("features · surface")
-    ('trials', 'features · surface')
-    """
+    """What stays the same of a stage's name while it tells its best so far."""
     return stage.partition(" · best ")[0]
 
 

@@ -89,11 +89,7 @@ def _tag(variant: Element) -> str:
 
 
 def _labels(name: str, tags: Sequence[str]) -> list[str]:
-    """Labels of a unit's variants: their language, and their number within one language.
-
-    >>> _labels("1", ["es"]), _labels("1", ["es", "es-MX"]), _labels("1", ["es", "es-MX", "es"])
-    (['1'], ['1/es', '1/es-MX'], ['1/es', '1/es-MX', '1/es/2'])
-    """
+    """Labels of a unit's variants: their language, and their number within one language."""
     if len(tags) == 1:
         return [name]
     places = [tags[: i + 1].count(tag) for i, tag in enumerate(tags)]

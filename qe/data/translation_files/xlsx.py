@@ -461,11 +461,7 @@ class _Counts:
 
 
 def _column(letters: str) -> int:
-    """The number of a column.
-
-    >>> _column("A"), _column("XFD")
-    (1, 16384)
-    """
+    """The number of a column."""
     number = 0
     for letter in letters.upper():
         number = 26 * number + ord(letter) - ord("A") + 1

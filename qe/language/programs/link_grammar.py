@@ -81,10 +81,6 @@ def _comments(answer: str) -> list[str]:
 
 
 def _line_of(text: Sequence[str]) -> str:
-    """The text as one line that the program does not read as a command, without leading `!` and `#`.
-
-    >>> _line_of(["!", "file", "x"])
-    'file x'
-    """
+    """The text as one line that the program does not read as a command, without leading `!` and `#`."""
     line = " ".join("".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in word) for word in text)
     return line.lstrip("!# ")

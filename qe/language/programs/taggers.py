@@ -200,11 +200,7 @@ def tagger(name: str, language: str, other_language: str, texts_per_process: int
 
 
 def _parts(name: str) -> list[str]:
-    """A name and its additions; a folder's path may contain `+`.
-
-    >>> _parts("apertium+hunspell"), _parts("a+b+hunspell")
-    (['apertium', 'hunspell'], ['a+b', 'hunspell'])
-    """
+    """A name and its additions; a folder's path may contain `+`."""
     parts, added = name.split("+"), list[str]()
     while len(parts) > 1 and parts[-1] in ADDED:
         added.insert(0, parts.pop())

@@ -79,11 +79,7 @@ class Hosts:
 
 
 def _name(host: str) -> str:
-    """A host without its port, in lower case; empty for what is none.
-
-    >>> _name("LocalHost.:80"), _name("[::1]:80"), _name("a b")
-    ('localhost', '[::1]', '')
-    """
+    """A host without its port, in lower case; empty for what is none."""
     match = _HOST.fullmatch(host.strip().lower())
     return match[1].removesuffix(".") if match else ""
 
