@@ -14,12 +14,20 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
-from features.encoding.encoded import EncodedPairs, PairMemory, TextEncoder, as_read
+from features.encoding.encoded import (
+    EncodedPairs,
+    PairMemory,
+    TextEncoder,
+    as_read,
+    cosines,
+    joined,
+    norms,
+    unit_rows,
+)
 from features.encoding.folder import EncoderFolder, EncoderSettings, fastest_path
 from features.encoding.projections import Projection, Ridge, fit_pca, fit_pls, fit_ridge
 from features.storage.arrays import finite, typed
 from features.storage.files import digest
-from features.text.tokens import ratio
 
 Second = Literal["pseudo_reference", "back_translation"]
 Side = Literal["source", "target"]  # whose language a text has
@@ -204,10 +212,10 @@ class Encoder(FittedExtractor):
         learned = self.learned(self._learned)
         compared = {pair: self._compared(pair, segments) for pair in self._pairs}
         of_source = compared["source"]
-        columns = [_norms(of_source.second), _norms(of_source.first)]
+        columns = [norms(of_source.second), norms(of_source.first)]
         for pair, pairs in compared.items():
             centres = [learned.centres[side] for side in _PAIRS[pair].sides]
-            columns += [_cosines(pairs.first, pairs.second), _centred_cosines(pairs, *centres)]
+            columns += [cosines(pairs.first, pairs.second), _centred_cosines(pairs, *centres)]
             columns += [*pairs.matches.T]
         joint = _joint(of_source, learned.centres)
         if learned.predictors:
@@ -332,33 +340,18 @@ class _Loaded:
 def _joint(pairs: EncodedPairs, centres: Mapping[str, FloatArray]) -> FloatArray:
     if not pairs.first.shape[1]:  # nothing was encoded: no text has words
         return np.full((len(pairs.first), 4 * len(centres["target"])), np.nan)
-    target = _unit(_unit(pairs.first) - centres["target"])
-    source = _unit(_unit(pairs.second) - centres["source"])
-    return np.hstack([source, target, np.abs(source - target), source * target])
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    return ratio(vectors, np.broadcast_to(_norms(vectors)[:, np.newaxis], vectors.shape))
-
-
-def _norms(vectors: FloatArray) -> FloatArray:
-    if not vectors.shape[1]:
-        return np.full(len(vectors), np.nan)
-    return np.asarray(np.sqrt(np.einsum("nd,nd->n", vectors, vectors)), np.float64)
-
-
-def _cosines(first: FloatArray, second: FloatArray) -> FloatArray:
-    products = np.einsum("nd,nd->n", first, second)
-    return ratio(products, _norms(first) * _norms(second))
+    target = unit_rows(unit_rows(pairs.first) - centres["target"])
+    source = unit_rows(unit_rows(pairs.second) - centres["source"])
+    return joined(source, target)
 
 
 def _centred_cosines(pairs: EncodedPairs, first: FloatArray, second: FloatArray) -> FloatArray:
     if not pairs.first.shape[1]:
         return np.full(len(pairs.first), np.nan)
-    return _cosines(_unit(pairs.first) - first, _unit(pairs.second) - second)
+    return cosines(unit_rows(pairs.first) - first, unit_rows(pairs.second) - second)
 
 
 def _mean_unit(vectors: FloatArray) -> FloatArray:
-    units = _unit(vectors)
+    units = unit_rows(vectors)
     defined = units[np.isfinite(units).all(axis=1)]
     return np.asarray(defined.mean(axis=0) if len(defined) else np.zeros(units.shape[1]), np.float64)

@@ -16,15 +16,16 @@ from scipy.linalg import cho_factor, cho_solve
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Seed
-from features.basics.numerals import real
 from features.core.extractor import Feature, FittedExtractor, TableColumn
 from features.core.segments import Segments
+from features.decoder_output.statistics import ascending, deviation, lowest_mean
+from features.decoder_output.tokens import step_values
 from features.encoder import Encoder
-from features.encoding.encoded import EncodedPairs, Match
+from features.encoding.encoded import EncodedPairs, Match, cosines, joined, unit_rows
 from features.storage.arrays import finite, typed
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
-from features.text.tokens import ratio
+from features.text.tokens import segment_mean, segment_min
 
 _OWN: Final = "this project"
 _ALL: Final = ""  # the group of all pairs together, for rows of a pair that was not learned from
@@ -127,7 +128,7 @@ class Multilingual(FittedExtractor):
         quantiles = {_ALL: _quantiles(values)}
         quantiles |= {pair: _quantiles(values[rows]) for pair, rows in groups.items()}
         ridges = _leave_out_ridges(encoded, scores, groups, self.penalty)
-        trees = _leave_out_trees(_vectors(encoded, values), scores, groups, self.trees, self.seed)
+        trees = _leave_out_trees(encoded, values, scores, groups, self.trees, self.seed)
         return self.with_learned(_learned=_Learned(quantiles, ridges, trees))
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -137,10 +138,7 @@ class Multilingual(FittedExtractor):
         ranks, predicted = np.full(values.shape, np.nan), np.full(len(segments), np.nan)
         for pair, rows in _rows_of_pairs(segments).items():
             ranks[rows] = learned.ranks(pair, values[rows])
-            predicted[rows] = learned.predict(pair, encoded, rows)
-            if learned.trees:
-                predicted[rows] += learned.predict_by_trees(pair, encoded, values, rows)
-                predicted[rows] /= 2
+            predicted[rows] = learned.predict(pair, encoded, values, rows)
         decoder = np.isfinite(values[:, -1])
         return np.column_stack([values, ranks, decoder, predicted])
 
@@ -191,24 +189,21 @@ class _Learned:
                 ranks[:, j] = np.interp(values[:, j], column, _SHARES)
         return ranks
 
-    def predict(self, pair: str, encoded: EncodedPairs, rows: NDArray[np.int64]) -> FloatArray:
-        slopes = self.ridges.get(pair, self.ridges[_ALL])
-        blocks = [rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)]
-        predicted = [
-            np.einsum("nd,d->n", _joint(encoded, block, len(slopes) - 1), slopes[:-1]) for block in blocks
-        ]
-        return np.asarray(np.concatenate(predicted) + slopes[-1], np.float64)
-
-    def predict_by_trees(
+    def predict(
         self, pair: str, encoded: EncodedPairs, values: FloatArray, rows: NDArray[np.int64]
     ) -> FloatArray:
-        booster = self.boosters.get(pair, self.boosters[_ALL])
-        result = np.full(len(rows), np.nan)
+        slopes = self.ridges.get(pair, self.ridges[_ALL])
+        booster = self.boosters.get(pair, self.boosters.get(_ALL))
+        result = np.empty(len(rows))
         for i in range(0, len(rows), _BLOCK):
-            block = _vectors(encoded, values, rows[i : i + _BLOCK])
-            known = np.isfinite(block[:, 0])
-            if known.any():
-                result[i : i + _BLOCK][known] = booster.predict(block[known], num_threads=1)
+            block = rows[i : i + _BLOCK]
+            joint = _joint(encoded, block, len(slopes) - 1)
+            predicted = np.einsum("nd,d->n", joint, slopes[:-1]) + slopes[-1]
+            known = np.isfinite(predicted)
+            if booster is not None and known.any():
+                of_trees = booster.predict(_tree_columns(joint, values[block])[known], num_threads=1)
+                predicted[known] = (predicted[known] + of_trees) / 2
+            result[i : i + _BLOCK] = predicted
         return result
 
     def save(self, path: Path) -> None:
@@ -258,60 +253,36 @@ def _log_characters(texts: Sequence[str]) -> FloatArray:
 
 
 def _log_probabilities(segments: Segments) -> FloatArray:
-    result = np.full((len(segments), len(_LOG_PROBABILITIES)), np.nan)
-    for row, text in enumerate(segments.token_log_probabilities or ()):
-        if len(text.split()) > 1:  # one is of the end of the sentence alone
-            values = np.sort([_number(each, segments.id[row]) for each in text.split()])
-            worst = values[: max(1, len(values) // 4)]
-            result[row] = values.mean(), values[0], values.std(), worst.mean()
-    return result
-
-
-def _number(text: str, segment: str) -> float:
-    try:
-        value = real(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise InputError(f"'{text}' is no log-probability", location=f"segment '{segment}'")
-    return value
+    lines = [text.split() for text in segments.token_log_probabilities or [""] * len(segments)]
+    lines = [line if len(line) > 1 else [] for line in lines]  # one is of the end of the sentence alone
+    values = step_values(segments, lines, "token_log_probabilities")
+    lengths = np.array([len(line) for line in lines], np.int64)
+    offsets = np.append(0, np.cumsum(lengths))
+    worst = lowest_mean(ascending(values, offsets), offsets, np.maximum(lengths // 4, 1))
+    return np.column_stack(
+        [segment_mean(values, offsets), segment_min(values, offsets), deviation(values, offsets), worst]
+    )
 
 
 def _cosines(encoded: EncodedPairs, layers: int) -> FloatArray:
     result = np.full((len(encoded.first), layers), np.nan)
     if encoded.first.shape[1]:
         for j, layer in enumerate(encoded.by_layer()):
-            result[:, j] = np.einsum("nd,nd->n", _unit(layer.first), _unit(layer.second))
+            result[:, j] = cosines(layer.first, layer.second)
     return result
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-    return ratio(vectors, np.broadcast_to(lengths[:, np.newaxis], vectors.shape))
 
 
 def _joint(encoded: EncodedPairs, rows: NDArray[np.int64], width: int) -> FloatArray:
     if not encoded.first.shape[1]:  # no text has a known token
         return np.full((len(rows), width), np.nan)
-    parts = list[FloatArray]()
-    for layer in encoded.by_layer():
-        source, target = _unit(layer.second[rows]), _unit(layer.first[rows])
-        parts += [source, target, np.abs(source - target), source * target]
+    layers = encoded.by_layer()
+    parts = [joined(unit_rows(each.second[rows]), unit_rows(each.first[rows])) for each in layers]
     return np.hstack(parts)
 
 
-def _vectors(
-    encoded: EncodedPairs, values: FloatArray, rows: NDArray[np.int64] | None = None
-) -> NDArray[np.float32]:
-    """What trees read: joint vectors and the values, but for the log-probabilities."""
-    rows = np.arange(len(values)) if rows is None else rows
-    width = 4 * encoded.first.shape[1] * len(encoded.by_layer())
-    result = np.empty((len(rows), width + values.shape[1] - len(_LOG_PROBABILITIES)), np.float32)
-    for i in range(0, len(rows), _BLOCK):
-        block = rows[i : i + _BLOCK]
-        result[i : i + _BLOCK, :width] = _joint(encoded, block, width)
-        result[i : i + _BLOCK, width:] = values[block, : -len(_LOG_PROBABILITIES)]
-    return result
+def _tree_columns(joint: FloatArray, values: FloatArray) -> NDArray[np.float32]:
+    """What trees read: joint vectors, and the values but for the log-probabilities."""
+    return np.hstack([joint, values[:, : -len(_LOG_PROBABILITIES)]], dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,14 +342,18 @@ _BOOSTING: Final = {
 
 
 def _leave_out_trees(
-    vectors: NDArray[np.float32], scores: FloatArray, groups: Mapping[str, NDArray[np.int64]], count: int,
-    seed: int,
+    encoded: EncodedPairs, values: FloatArray, scores: FloatArray, groups: Mapping[str, NDArray[np.int64]],
+    count: int, seed: int,
 ) -> dict[str, str]:  # fmt: skip
     """Pair (or `_ALL`) -> trees learned from all rows of other pairs whose texts have known tokens."""
     if not count:
         return {}
     import lightgbm  # slow to import
 
+    width = 4 * encoded.first.shape[1] * len(encoded.by_layer())
+    blocks = [np.arange(i, min(i + _BLOCK, len(values))) for i in range(0, len(values), _BLOCK)]
+    columns = [_tree_columns(_joint(encoded, block, width), values[block]) for block in blocks]
+    vectors = np.concatenate(columns)
     known = np.isfinite(vectors[:, 0])
     settings = {**_BOOSTING, "seed": seed}
     # Bins are those of all rows: they know no label.

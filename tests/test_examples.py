@@ -13,13 +13,7 @@ import qe.scoring.filtering
 import qe.statistics.metric
 import qe.systems.text_metric
 import qe.tracking.address
-from features.decoder_output import tokens
 from features.storage.damage import Damaged
-from features.syntax import trees
-from qe.cli import _verbs
-from qe.cli._help import filled
-from qe.cli.shared import progress
-from qe.config import extending
 from qe.config.extending import file_names
 from qe.data.classes import numbers_of, unknown_pair
 from qe.data.headers import higher_is_better, key_of, known_headers, says_languages
@@ -29,30 +23,23 @@ from qe.data.report_tables import scale_text
 from qe.data.score_files import is_submission, ranks_of
 from qe.data.sgm import is_sgm
 from qe.data.split import LabelScale
-from qe.data.translation_files import tmx, xlsx
-from qe.display import wrapping
 from qe.display.numbers import estimate, fixed, probability, settings, span, starred
 from qe.display.summary import table_by
-from qe.evaluation import board_of_pairs
 from qe.getting_started.catalogue.strategies import strategy
 from qe.getting_started.demo.language import text
-from qe.language.programs import link_grammar, taggers
 from qe.language.programs.taggers import is_program
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.checks import contiguous_folds
 from qe.learning.selectors.columns import uncorrelated
-from qe.models import explanation
 from qe.models.artifact import decode
 from qe.models.taxonomies.groups import Prediction
 from qe.models.training_rows import Learned
-from qe.production.server import app
 from qe.production.server.answers import escaped, shortened
 from qe.production.server.app import check_proxies
 from qe.production.server.metrics import bounds
 from qe.production.triage import unusual_threshold
 from qe.resources.cache import rows_of_own_corpus
 from qe.resources.settings import Setting, parsed
-from qe.scoring import row_formats
 from qe.scoring.checks import is_similar, language_probabilities
 from qe.scoring.naming import name_pairs
 from qe.scoring.routes import Route
@@ -64,11 +51,6 @@ from qe.tracking.logged_models import example
 from qe.training.reading import letters
 from qe.training.study import in_units
 from qe.training.tracked import title
-from qe_papers import moses
-from qe_papers.extractors import grammar_checks
-from qe_papers.extractors.grammar_checks import Word
-from qe_papers.learners import svr_by_support
-from qe_papers.trees import constituents
 from tests.factories import refuses
 
 EXAMPLES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
@@ -147,7 +129,6 @@ def test_examples_of_files_and_texts() -> None:
     assert record and record["score"] == "1.5"
     problem = number_problem("7", 1, 5)
     assert problem and problem[0] == "is 7, off the declared scale [1, 5]"
-    assert filled("Metrics: {qe.systems.mt_metrics}.").startswith("Metrics: bleu, ")
     assert table_by("qe.display.summary.entries", "model", "small", [("rows", "3")]).rows == [("rows", "3")]
     row = {"source": "one two three .", "alignment": "0-0 1-1 2-2 3-3"}
     assert example(["source", "alignment"]).to_dict("records") == [row]
@@ -187,78 +168,3 @@ def test_a_wrong_type_in_a_models_file_is_named() -> None:
     scale = {"name": "effort", "low": 1, "high": None, "higher_is_better": "no"}
     message = "`higher_is_better` must be true or false, but is 'no'"
     refuses(message, decode, LabelScale, scale, "", error=Damaged)
-
-
-def word(text: str, tag: str) -> Word:
-    return Word(text, text, tag)
-
-
-PRIVATE: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
-    (row_formats._no_formula, ("=1+1",), "'=1+1"),
-    (row_formats._no_formula, ("-3.5",), "-3.5"),
-    (row_formats._no_formula, (-3.5,), -3.5),
-    (row_formats._no_formula, ("- no",), "'- no"),
-    (row_formats._encodable, ("a\ud800",), "a\\ud800"),
-    (row_formats._encodable, ("é",), "é"),
-    (app._name, ("LocalHost.:80",), "localhost"),
-    (app._name, ("[::1]:80",), "[::1]"),
-    (app._name, ("a b",), ""),
-    (taggers._parts, ("apertium+hunspell",), ["apertium", "hunspell"]),
-    (taggers._parts, ("a+b+hunspell",), ["a+b", "hunspell"]),
-    (link_grammar._line_of, (["!", "file", "x"],), "file x"),
-    (board_of_pairs._common, (["demo-ridge-ro-en", "demo-ridge-en-de"], ["ro", "en", "de"]), "demo-ridge"),
-    (
-        wrapping._parts,
-        ("pos_lm:order=3,rate=-1.5e-05",),
-        ["pos_", "lm:", "order=", "3,", "rate=", "-1.5e-05"],
-    ),
-    (xlsx._column, ("A",), 1),
-    (xlsx._column, ("XFD",), 16384),
-    (tmx._labels, ("1", ["es"]), ["1"]),
-    (tmx._labels, ("1", ["es", "es-MX"]), ["1/es", "1/es-MX"]),
-    (tmx._labels, ("1", ["es", "es-MX", "es"]), ["1/es", "1/es-MX", "1/es/2"]),
-    (extending._name, ("lm",), "lm"),
-    (extending._name, ({"kind": "lm", "only": ["a"]},), "lm"),
-    (extending._name, ({"set": "tcd45"},), "{set: tcd45}"),
-    (progress._key, ("trials · best MAE 0.5",), "trials"),
-    (progress._key, ("features · surface",), "features · surface"),
-    (
-        _verbs._entries,
-        ("[a]\nx = m:x\n\n[mtqe.verb]\nrank = qe_human.cli.rank\n", "mtqe.verb"),
-        [("rank", "qe_human.cli.rank")],
-    ),
-    (svr_by_support._axis, ((1, 16), 2, 0.5), (2.0, 8.0)),
-    (svr_by_support._axis, ((1, 16), 8, 0.25), (2.0,)),
-    (
-        explanation._words,
-        ("words in the source {}", (41.0, 22.0), -0.314),
-        "words in the source 41 (usually 22): -0.31",
-    ),
-    (explanation._words, ("how usual the source is", None, -0.314), "how usual the source is: -0.31"),
-    (constituents._brackets, ("# constituency = (NP (NN x))\n1\tx ...",), "(NP (NN x))"),
-    (constituents._brackets, ("(NP (NN y))",), "(NP (NN y))"),
-    (constituents._brackets, ("1\tx ...",), ""),
-    (
-        moses._without_trace,
-        ("this house |0-1| small |3-3| is |2-2|", ""),
-        ("this house small is", [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]]),
-    ),
-    (grammar_checks._y_before_i, (word("y", "CCONJ"), word("hijos", "NOUN")), True),
-    (grammar_checks._y_before_i, (word("y", "CCONJ"), word("hierro", "NOUN")), False),
-    (grammar_checks._y_before_i, (word("y", "CCONJ"), word("ideas", "NOUN")), True),
-    (grammar_checks._a_before_vowel, (word("a", "DET"), word("house", "NOUN")), False),
-    (grammar_checks._a_before_vowel, (word("a", "DET"), word("hour", "NOUN")), True),
-    (grammar_checks._a_before_vowel, (word("a", "DET"), word("union", "NOUN")), False),
-    (trees._without_function, ("NP-SBJ-1",), "NP"),
-    (trees._without_function, ("NP=2",), "NP"),
-    (trees._without_function, ("PRT|ADVP",), "PRT"),
-    (trees._without_function, ("-LRB-",), "-LRB-"),
-    (tokens._plain, ("Tageb@@", "bpe"), "Tageb"),
-    (tokens._plain, ("&quot;", "bpe"), '"'),
-    (tokens._plain, ("▁Tage", "sentencepiece"), "Tage"),
-]
-
-
-@pytest.mark.parametrize(("function", "values", "expected"), PRIVATE)
-def test_examples_of_helpers(function: Callable[..., Any], values: tuple[Any, ...], expected: Any) -> None:
-    assert function(*values) == expected

@@ -114,3 +114,28 @@ def test_an_odd_word_is_found() -> None:
 def test_names_of_files_describe_their_subject() -> None:
     stems = {path.stem for path in CODE}
     assert not stems & {"_base", "base", "utils", "helpers", "common", "misc"}
+
+
+def docstring_lines(path: Path) -> int:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, kinds))
+    texts = (node.body[0] for node in nodes if ast.get_docstring(node) is not None)
+    return sum((text.end_lineno or 0) - text.lineno + 1 for text in texts)
+
+
+@pytest.mark.slow
+def test_docstrings_together_are_short() -> None:
+    assert sum(map(docstring_lines, CODE)) <= 12_000
+
+
+def test_pages_are_few_and_short() -> None:
+    pages = {path: path.read_text("utf-8") for path in PAGES if path.name != "CHANGELOG.md"}
+    assert sum(len(text.split()) for text in pages.values()) <= 45_000
+    assert sum(path.parent.name == "results" for path in pages) <= 15
+    too_long = {path.name for path, text in pages.items() if len(text.splitlines()) > 250}
+    assert not too_long and len(pages[ROOT / "README.md"].splitlines()) < 150
+
+
+def test_entries_of_the_changelog_have_their_kind() -> None:
+    kinds = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert {"Added", "Changed", "Fixed", "Removed"} == {*kinds}

@@ -41,12 +41,13 @@ def quantile(rising: FloatArray, offsets: Longs, level: float) -> FloatArray:
     return result
 
 
-def lowest_mean(rising: FloatArray, offsets: Longs, count: int) -> FloatArray:
-    """Mean of the `count` lowest values, of all if there are fewer."""
+def lowest_mean(rising: FloatArray, offsets: Longs, count: int | Longs) -> FloatArray:
+    """Mean of the `count` lowest values (of each text, if there are n counts), of all if there are fewer."""
     lengths = np.diff(offsets)
+    counts = np.broadcast_to(count, lengths.shape)
     place = np.arange(len(rising)) - np.repeat(offsets[:-1], lengths)
-    taken = np.where(place < count, rising, 0.0)
-    return ratio(segment_sum(taken, offsets), np.minimum(lengths, count))
+    taken = np.where(place < np.repeat(counts, lengths), rising, 0.0)
+    return ratio(segment_sum(taken, offsets), np.minimum(lengths, counts))
 
 
 def worst_window(values: FloatArray, offsets: Longs, size: int) -> FloatArray:

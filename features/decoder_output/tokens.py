@@ -1,6 +1,7 @@
 """Subwords of a neural system with log-probabilities, their words, and usual probabilities of subwords."""
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -61,7 +62,7 @@ class DecoderTokens:
                 f"of the sentence), found {lengths[i]}",
                 location=f"segment '{segments.id[i]}'",
             )
-        values = _numbers(segments, lines, column)
+        values = step_values(segments, lines, column)
         last = np.cumsum(lengths)[spoken] - 1
         end = np.full(len(lines), np.nan)
         end[spoken] = values[last]
@@ -113,7 +114,8 @@ class DecoderTokens:
         return result
 
 
-def _numbers(segments: Segments, lines: list[list[str]], column: str) -> FloatArray:
+def step_values(segments: Segments, lines: Sequence[Sequence[str]], column: str) -> FloatArray:
+    """The numbers of all lines, one after the other. Raises InputError for what is no finite number."""
     try:
         values = np.array([number for line in lines for number in line], np.float64)
     except ValueError as error:

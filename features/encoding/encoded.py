@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.text.tokenizer import composed, normalise
+from features.text.tokens import ratio
 
 Floats = NDArray[np.float32]
 Spans = NDArray[np.int32]
@@ -42,6 +43,27 @@ def units(vectors: Floats) -> Floats:
     """Vectors scaled to length 1 along the last axis; vectors of length 0 are unchanged."""
     lengths = np.sqrt(np.einsum("...d,...d->...", vectors, vectors))[..., np.newaxis]
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def norms(vectors: FloatArray) -> FloatArray:
+    """(n,) lengths of (n, d) vectors; NaN if d is 0."""
+    if not vectors.shape[1]:
+        return np.full(len(vectors), np.nan)
+    return np.asarray(np.sqrt(np.einsum("nd,nd->n", vectors, vectors)), np.float64)
+
+
+def unit_rows(vectors: FloatArray) -> FloatArray:
+    """(n, d) vectors scaled to length 1; NaN of length 0."""
+    return ratio(vectors, np.broadcast_to(norms(vectors)[:, np.newaxis], vectors.shape))
+
+
+def cosines(first: FloatArray, second: FloatArray) -> FloatArray:
+    return ratio(np.einsum("nd,nd->n", first, second), norms(first) * norms(second))
+
+
+def joined(source: FloatArray, target: FloatArray) -> FloatArray:
+    """(n, 4d) vectors of pairs: source, target, |difference| and product (Rei et al. 2020, COMET)."""
+    return np.hstack([source, target, np.abs(source - target), source * target])
 
 
 def within_text(spans: Sequence[tuple[int, int]], prompt: str) -> Spans:

@@ -117,7 +117,6 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
 
 
 def _name(entry: Any) -> str:
-    """The kind of an entry in a list of features; a set has braces."""
     if isinstance(entry, dict) and "set" in entry:
         return f"{{set: {entry['set']}}}"
     return str(entry.get("kind") if isinstance(entry, dict) else entry)

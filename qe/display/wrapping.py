@@ -71,7 +71,6 @@ def _folded(word: str, width: int) -> list[str]:
 
 
 def _parts(word: str) -> list[str]:
-    """What lies between punctuation."""
     inside = _inside_numbers(word)
     ends = [i for i in range(1, len(word)) if word[i - 1] in _AFTER and i not in inside]
     return [word[a:b] for a, b in pairwise([0, *ends, len(word)])]

@@ -115,8 +115,8 @@ class ErrorCurve:
     """Share of all bad segments that publishing the best-predicted ones lets through.
 
     published  (k,) share of the segments that are published, from 0 to 1
-    errors   (k,) share of the bad segments among them
-    ci       (k, 2) its 95 % bootstrap interval
+    errors     (k,) share of the bad segments among them
+    ci         (k, 2) its 95 % bootstrap interval
     """
 
     published: FloatArray

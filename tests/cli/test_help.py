@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from qe.cli import main
+from qe.cli import _help, main
 from qe.cli._help import described
 from qe.cli._verbs import GROUPS, command, commands, purpose, verbs
 from qe.data.tag_files import LAYOUTS
@@ -123,3 +123,7 @@ def test_a_long_command_is_broken_where_a_shell_goes_on() -> None:
     command = "qe align --source train.en --target train.es --output links"
     lines = described(f"Example:\n\n    {command}", 30)
     assert len(lines) > 2 and shlex.split(" ".join(lines[1:]).replace(" \\", "")) == command.split()
+
+
+def test_lists_of_names_are_filled_in() -> None:
+    assert _help.filled("Metrics: {qe.systems.mt_metrics}.").startswith("Metrics: bleu, ")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli import main
+from qe.cli import _verbs, main
 from qe.cli._process import Stopped
 from qe.cli._verbs import commands, verbs
 from qe.getting_started.demo.generation import generate
@@ -284,3 +284,8 @@ def test_an_old_name_of_a_setting_is_one_line(tmp_path: Path) -> None:
     command = f"cd {tmp_path} && $QE filter -i pairs.tsv -o kept.tsv --languages en es --set length.most=10"
     printed = shell(command, unbuffered=False).stderr
     assert "qe filter: --set length.most is length.maximum now\n" in printed and ".py" not in printed
+
+
+def test_entry_points_of_a_group() -> None:
+    text = "[a]\nx = m:x\n\n[mtqe.verb]\nrank = qe_human.cli.rank\n"
+    assert _verbs._entries(text, "mtqe.verb") == [("rank", "qe_human.cli.rank")]

@@ -2,6 +2,7 @@
 
 import io
 
+from qe.cli.shared import progress
 from qe.cli.shared.progress import Lines
 
 
@@ -50,3 +51,8 @@ def test_the_innermost_stage_is_told() -> None:
     assert lines_after([*steps, (7.0, None)]) == [
         "trials: 5 of 10, 1.2/s, 0:00:04 left", "trials: done in 0:00:05", "search: 0:00:06 so far",
     ]  # fmt: skip
+
+
+def test_a_stage_is_the_same_with_its_best_so_far() -> None:
+    assert progress._key("trials · best MAE 0.5") == "trials"
+    assert progress._key("features · surface") == "features · surface"

@@ -10,6 +10,7 @@ import pytest
 import qe
 from features.storage.strict_yaml import to_yaml
 from qe.cli import main
+from qe.config import extending
 from qe.config.experiment import Experiment, load
 from tests.conftest import ROOT
 from tests.factories import exit_code, refuses
@@ -202,3 +203,8 @@ def test_print_goes_with_check(tmp_path: Path, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as ended:
         main(["train", str(tmp_path / "x.yaml"), "--print"])
     assert ended.value.code == 2 and "--print goes with --check" in capsys.readouterr().err
+
+
+def test_names_of_entries_in_a_list_of_features() -> None:
+    entries = ("lm", {"kind": "lm", "only": ["a"]}, {"set": "tcd45"})
+    assert [extending._name(entry) for entry in entries] == ["lm", "lm", "{set: tcd45}"]

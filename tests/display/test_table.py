@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from qe.display import wrapping
 from qe.display.numbers import NumberText, estimate, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from tests.display.whole import check_whole
@@ -183,3 +184,9 @@ def test_wide_characters_take_two_columns() -> None:
         "", [Column("system"), Column("share")], [("統計統計統計", percent(0.5)), ("ridge", percent(0.25))]
     )
     assert {cell_len(line) for line in table.text(80).splitlines()[2:]} == {len("統計統計統計") * 2 + 2 + 6}
+
+
+def test_names_are_wrapped_at_punctuation() -> None:
+    assert wrapping._parts("pos_lm:order=3,rate=-1.5e-05") == [
+        "pos_", "lm:", "order=", "3,", "rate=", "-1.5e-05",
+    ]  # fmt: skip

@@ -136,7 +136,7 @@ def test_the_tables_of_dfki_are_whole(discretised: ModuleType) -> None:
 
 @pytest.mark.slow
 def test_selection_of_dfki_keeps_what_makes_the_labels(discretised: ModuleType) -> None:
-    """Of 600 rows: fewer are too little evidence for a cut by minimum description length."""
+    """A cut by minimum description length needs evidence: 600 rows have enough, 120 do not."""
     features, scores = table([*discretised.BASELINE, "x"], 600)
     folds = make_folds(600, 4, scheme="block", block=10)
     for name in ("#16", "#18", "#19"):

@@ -20,7 +20,7 @@ from features.decoder_output.statistics import (
     quantile,
     worst_window,
 )
-from features.decoder_output.tokens import DecoderTokens
+from features.decoder_output.tokens import DecoderTokens, _plain
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
 from tests.factories import Find, refuses
@@ -210,3 +210,8 @@ def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find
     tokenised = [line.split() for line in Path(post).read_text("utf-8").split("\n")[:-1]]
     agreeing = np.mean([a == b for a, b in zip(same, tokenised, strict=True)])
     assert agreeing > 0.9
+
+
+def test_characters_of_subwords() -> None:
+    given = [("Tageb@@", "bpe"), ("&quot;", "bpe"), ("▁Tage", "sentencepiece")]
+    assert [_plain(*each) for each in given] == ["Tageb", '"', "Tage"]

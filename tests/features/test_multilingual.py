@@ -100,7 +100,7 @@ def test_log_probabilities_are_used_where_they_are(family: Multilingual) -> None
     bare = replace(SEGMENTS, token_log_probabilities=None)
     assert np.isnan(column(family, "decoder_mean_rank", bare)).all()
     wrong = replace(of_pair("ro-en"), token_log_probabilities=("-1 x",) * 30)
-    refuses("'x' is no log-probability", family.extract, wrong)
+    refuses("token_log_probabilities: could not convert string to float: 'x'", family.extract, wrong)
 
 
 def test_one_row_is_as_in_a_batch(family: Multilingual) -> None:

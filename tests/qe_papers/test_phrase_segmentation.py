@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qe_papers import moses
 from qe_papers.phrase_segmentation import force
 from tests.qe_papers.extractors.test_decoder_imitation import Pairs, Phrase, table, tokens
 
@@ -114,3 +115,8 @@ def test_texts_do_not_disturb_each_other() -> None:
     assert together.phrases.tolist() == [0, 0, 300, 2, 0]
     assert together.uncovered.tolist() == [1, 0, 0, 0, 2]
     assert together.unused.tolist() == [0, 1, 0, 0, 1]
+
+
+def test_marks_of_phrases_in_the_output_of_moses() -> None:
+    words, phrases = moses._without_trace("this house |0-1| small |3-3| is |2-2|", "")
+    assert words == "this house small is" and phrases == [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]]

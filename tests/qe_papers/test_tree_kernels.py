@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.syntax.trees import Trees
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
+from qe_papers.trees import constituents
 from tests.factories import Find, refuses
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
@@ -309,3 +310,8 @@ def printed_partial(left: Nested, right: Nested, decay: float = 0.4, depth_decay
         return depth_decay * total
 
     return sum(delta(a, b) for a in nodes(left) for b in nodes(right))
+
+
+def test_bracketed_trees_of_annotations() -> None:
+    texts = ("# constituency = (NP (NN x))\n1\tx ...", "(NP (NN y))", "1\tx ...")
+    assert [constituents._brackets(text) for text in texts] == ["(NP (NN x))", "(NP (NN y))", ""]

@@ -198,3 +198,9 @@ def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:
     rows = list(read_rows(tmp_path / "in.jsonl"))
     assert [str(row["id"]) for row, _ in rows[:5]] == [*ids[:4], "a"]
     assert rows[5][1] == "the id is neither text nor a number"
+
+
+def test_texts_that_a_spreadsheet_or_json_would_misread() -> None:
+    texts = ["=1+1", "-3.5", -3.5, "- no"]
+    assert list(map(row_formats._no_formula, texts)) == ["'=1+1", "-3.5", -3.5, "'- no"]
+    assert [row_formats._encodable(text) for text in ("a\ud800", "é")] == ["a\\ud800", "é"]

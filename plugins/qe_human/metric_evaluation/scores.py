@@ -54,7 +54,7 @@ class Evaluation:
         return tuple(metric for metric in self.metrics if metric.scores is not None)
 
     def defined(self, metrics: Sequence[Metric]) -> BoolArray:
-        """Where all of the metrics have segment scores (s, k)."""
+        """Segments and systems (s, k) that all of the metrics have scores of."""
         defined = np.ones((len(self.human.segments), len(self.human.systems)), np.bool_)
         for metric in metrics:
             if metric.scores is not None:

@@ -461,7 +461,6 @@ class _Counts:
 
 
 def _column(letters: str) -> int:
-    """The number of a column."""
     number = 0
     for letter in letters.upper():
         number = 26 * number + ord(letter) - ord("A") + 1

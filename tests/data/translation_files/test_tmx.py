@@ -124,3 +124,9 @@ def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None
     body = f"<tu>{EN}{tuv('xx', 'B')}{MX}</tu>"
     assert pairs(read(tmp_path, body, Languages("en", "es", {"target": "xx"}))) == [("1", "A", "B")]
     assert pairs(read(tmp_path, body, Languages("en", "es", {"target": "es-mx"}))) == [("1", "A", "C")]
+
+
+def test_labels_of_variants() -> None:
+    assert tmx._labels("1", ["es"]) == ["1"]
+    assert tmx._labels("1", ["es", "es-MX"]) == ["1/es", "1/es-MX"]
+    assert tmx._labels("1", ["es", "es-MX", "es"]) == ["1/es", "1/es-MX", "1/es/2"]

@@ -10,6 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from features.basics.errors import InputError
+from qe.data.translation_files import xlsx
 from qe.data.translation_files.xlsx import Sheet
 from qe.data.translation_files.xlsx import SheetLocation as Where
 
@@ -462,3 +463,7 @@ def test_a_workbook_of_charts_alone(tmp_path: Path) -> None:
     book.save(tmp_path / "a.xlsx")
     with pytest.raises(InputError, match="has no sheet that is not hidden"):
         Sheet(tmp_path / "a.xlsx")
+
+
+def test_numbers_of_columns() -> None:
+    assert (xlsx._column("A"), xlsx._column("XFD")) == (1, 16384)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.syntax.trees import Tree, Trees, column, gathered
+from features.syntax.trees import Tree, Trees, _without_function, column, gathered
 from tests.factories import Find
 
 MARY = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))"
@@ -256,3 +256,8 @@ def test_universal_dependencies(shared_data: Find) -> None:
     assert len(trees) == 1400 and trees.sizes.sum() == 3 * len(words)
     labels = [trees.types[k] for k in trees.labels]
     assert labels.count("nsubj") == sum(row[7] == "nsubj" for row in words)
+
+
+def test_labels_without_functions() -> None:
+    labels = ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-")
+    assert [_without_function(label) for label in labels] == ["NP", "NP", "PRT", "-LRB-"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from qe.production.server.answers import Limits
-from qe.production.server.app import App, Hosts
+from qe.production.server.app import App, Hosts, _name
 from tests.factories import refuses
 from tests.production.server.asgi import call, connect, listening, read_answer
 
@@ -115,3 +115,7 @@ def test_one_that_is_clear_leaves_the_connection_open(port: int) -> None:
         for body in (b"Content-Length: 2\r\n\r\n{}", CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n"):
             client.sendall(HEAD + body)
             assert read_answer(client)[0] == 503  # no model yet
+
+
+def test_a_host_is_read_without_its_port() -> None:
+    assert [_name(host) for host in ("LocalHost.:80", "[::1]:80", "a b")] == ["localhost", "[::1]", ""]

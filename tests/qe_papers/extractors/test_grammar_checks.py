@@ -5,7 +5,9 @@ import pytest
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe_papers.extractors import grammar_checks
 from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
+from qe_papers.syntax import Word
 from tests.factories import SPANISH, row
 from tests.features.parsed import block, forms, translations
 
@@ -107,3 +109,15 @@ def test_spaces_before_commas_of_the_source() -> None:
     assert (
         values["check_comma_parenthesis_space_source"] == 2 and values["check_comma_parenthesis_space"] == 0
     )
+
+
+def test_sounds_that_decide_on_a_form() -> None:
+    spanish = [Word(word, word, "NOUN") for word in ("hijos", "hierro", "ideas")]
+    assert [grammar_checks._y_before_i(Word("y", "y", "CCONJ"), noun) for noun in spanish] == [
+        True,
+        False,
+        True,
+    ]
+    english = [Word(word, word, "NOUN") for word in ("house", "hour", "union")]
+    article = Word("a", "a", "DET")
+    assert [grammar_checks._a_before_vowel(article, noun) for noun in english] == [False, True, False]

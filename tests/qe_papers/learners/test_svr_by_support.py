@@ -12,6 +12,7 @@ from features.basics.array_types import FloatArray
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe_papers.learners import svr_by_support
 from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, best_setting
 from tests.factories import refuses
 
@@ -144,3 +145,8 @@ def test_what_cannot_be_chosen_from_is_refused() -> None:
     ):
         wrong = list(strategy_mistakes(LEARNERS, "svr_by_support", params, None, "learner", "params"))
         assert len(wrong) == 1 and message in wrong[0][1], (params, wrong)
+
+
+def test_an_axis_has_steps_of_a_ratio() -> None:
+    assert svr_by_support._axis((1, 16), 2, 0.5) == (2.0, 8.0)
+    assert svr_by_support._axis((1, 16), 8, 0.25) == (2.0,)
