@@ -75,7 +75,7 @@ class Catalogue(Generic[T]):
     def __contains__(self, name: object) -> bool:
         """Whether there is such an entry; nothing of a distribution is imported."""
         if not (self._plugins and is_foreign(name)):
-            return name in self._locations
+            return isinstance(name, str) and name in self._locations
         try:
             entry_point(self.noun, self.group, str(name))
         except InputError:

@@ -180,8 +180,9 @@ def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
 
 def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
     """The kinds of knowledge in settings that replace labels; raises InputError if one is combined."""
-    listed = settings.get("knowledge", ())
-    kinds = [entry.get("kind") if isinstance(entry, Mapping) else entry for entry in listed]
+    listed = settings.get("knowledge")
+    entries = listed if isinstance(listed, list | tuple) else ()  # mistakes in it are told by `Configured`
+    kinds = [entry.get("kind") if isinstance(entry, Mapping) else entry for entry in entries]
     for kind in kinds:
         if kind in KNOWLEDGE.names and issubclass(KNOWLEDGE.get(kind), Judgement):
             if len(kinds) > 1:

@@ -733,7 +733,7 @@ def _fill_in(content: dict[str, Any]) -> None:
 
 def _filled(resources: dict[str, Any], dataset: Any) -> Any:
     pair = dataset.get("pair") if isinstance(dataset, dict) else None
-    source, _, target = str(pair or "").partition("-")
+    source, _, target = pair.partition("-") if isinstance(pair, str) else ("", "", "")
     known = {"pair": pair, "source": source, "target": target}
 
     def filled(key: str, value: Any) -> Any:

@@ -124,6 +124,7 @@ def test_placeholders_of_resources_are_the_languages_of_the_pair(minimal: Path, 
     [
         (RESOURCES, [], r"resources.source: '\{pair\}' needs dataset.pair, like en-de, but it is None"),
         (RESOURCES, ["dataset.pair=ende"], "needs dataset.pair, like en-de, but it is 'ende'"),
+        (RESOURCES, ["dataset.pair=1.0e-9"], "needs dataset.pair, like en-de, but it is 1e-09"),
         (
             "resources: {bundle: '{lang}'}\n",
             [],
