@@ -149,7 +149,7 @@ class Catalogue(Generic[T]):
 
     def _location(self, name: str) -> _Location:
         locations = self._locations
-        if name not in locations:
+        if not isinstance(name, str) or name not in locations:  # from a file, it may be anything
             raise self.unknown(name)
         return locations[name]
 
