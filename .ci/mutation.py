@@ -47,7 +47,7 @@ TARGETS = {
     },
     "delta_avg": {"qe/statistics/metrics/delta_avg.py": _METRICS},
     "ter": {"features/edits/ter.py": "tests/features/edits/test_ter.py"},
-    "splits": {"qe/data/splits.py": "tests/data/test_splits.py"},
+    "folds": {"qe/data/folds.py": "tests/data/test_folds.py"},
 }
 _COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,

@@ -30,7 +30,7 @@ from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.data.table_rows import read_rows
 from qe.getting_started.demo.generation import generate
 from qe.models.companions import make_companions

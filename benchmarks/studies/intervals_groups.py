@@ -21,8 +21,8 @@ from features.basics.array_types import FloatArray, IntArray
 from features.core.feature_set import FeatureSet
 from features.core.tree_columns import numbers
 from qe.data.dataset import LabelScale
+from qe.data.folds import make_folds
 from qe.data.formats.mlqe_pe import MlqePe
-from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import CalibrationRows, Intervals, cross_conformal
 from qe.models.shift import DensityRatio

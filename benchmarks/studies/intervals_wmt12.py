@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from qe.config import experiment
 from qe.data.dataset import LabelScale
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import CalibrationRows, Intervals, conformal_quantile, cross_conformal
 from qe.models.pipeline import Candidate, fit

@@ -23,7 +23,7 @@ from features.basics.array_types import FloatArray
 from qe.config import experiment as experiments
 from qe.config.experiment import SearchSection, StrategySection
 from qe.data.dataset import LabelScale
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.learning.learner import LEARNERS

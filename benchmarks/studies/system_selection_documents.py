@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.storage.files import read_lines
 from qe.data.dataset import LabelScale, Split
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
 from qe.resources.cache import default_cache

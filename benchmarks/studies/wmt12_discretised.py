@@ -43,7 +43,7 @@ from features.basics.array_types import FloatArray
 from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.dataset import LabelScale
-from qe.data.splits import Fold
+from qe.data.folds import Fold
 from qe.evaluation.evaluate import evaluate
 from qe.models.pipeline import Candidate
 from qe.training.check import check

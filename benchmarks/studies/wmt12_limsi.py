@@ -26,7 +26,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from features.basics.array_types import FloatArray
 from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
-from qe.data.splits import Rows, make_folds
+from qe.data.folds import Rows, make_folds
 from qe.models.pipeline import imputer
 from qe.training.check import check
 from qe.training.preparation import prepare

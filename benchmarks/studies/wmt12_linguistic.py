@@ -31,7 +31,7 @@ from features.basics.array_types import FloatArray
 from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.dataset import LabelScale
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare

@@ -31,7 +31,7 @@ from features.baseline17 import COLUMNS
 from features.basics.array_types import FloatArray, IntArray
 from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
-from qe.data.splits import Fold, make_folds
+from qe.data.folds import Fold, make_folds
 from qe.models.pipeline import imputer
 from qe.statistics.metric import METRICS
 from qe.training.check import check

@@ -22,7 +22,7 @@ from features.baseline17 import COLUMNS
 from features.basics.array_types import FloatArray
 from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
-from qe.data.splits import Fold
+from qe.data.folds import Fold
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS
 from qe.training.check import check

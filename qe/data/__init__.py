@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qe.data.dataset import Dataset as Dataset
     from qe.data.dataset import LabelScale as LabelScale
     from qe.data.dataset import Split as Split
+    from qe.data.folds import make_folds as make_folds
     from qe.data.format import Format as Format
     from qe.data.judges import JudgedLabels as JudgedLabels
     from qe.data.judges import judged_labels as judged_labels
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from qe.data.score_files import read_submission as read_submission
     from qe.data.score_files import write_submission as write_submission
     from qe.data.score_tables import ScoreTable as ScoreTable
-    from qe.data.splits import make_folds as make_folds
     from qe.data.tag_files import TagFile as TagFile
     from qe.data.tag_files import read_tags as read_tags
 

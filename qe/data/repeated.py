@@ -9,7 +9,7 @@ import numpy as np
 import regex
 
 from qe.data.dataset import Split
-from qe.data.splits import Fold
+from qe.data.folds import Fold
 
 
 def text_key(text: str) -> str:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from features.basics.array_types import FloatArray
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
-from qe.data.splits import Fold
+from qe.data.folds import Fold
 
 MEAN, LENGTH = "(mean)", "(length)"
 NAMES = (MEAN, LENGTH)

@@ -10,7 +10,7 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.text.tokens import segment_sum
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.display.files import plain
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable

@@ -16,8 +16,8 @@ from features.basics.errors import InputError
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.folds import Fold, groups_of, make_folds
 from qe.data.labels import hter
-from qe.data.splits import Fold, groups_of, make_folds
 from qe.training.reading import rescaled, scores_of, weights_of
 
 NOTE: Final = (

@@ -29,7 +29,7 @@ from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory, atomic_file, digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
-from qe.data.splits import Fold, Scheme, groups_of, make_folds
+from qe.data.folds import Fold, Scheme, groups_of, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.run_state import Clock
 

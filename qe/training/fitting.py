@@ -11,7 +11,7 @@ from features.basics.progress import Progress, silent
 from features.core.segments import Column, Segments
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split
-from qe.data.splits import Fold
+from qe.data.folds import Fold
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.companions import Companions, Conditions, make_companions
 from qe.models.guard.guard import FEWEST, Guard

@@ -21,8 +21,8 @@ from qe.config.experiment import DatasetSection, Experiment, WeightsSection
 from qe.config.schema import MOST_SEED
 from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
+from qe.data.folds import Fold, groups_of, make_folds
 from qe.data.format import make_format, option_names
-from qe.data.splits import Fold, groups_of, make_folds
 from qe.models.taxonomy import Grouping
 from qe.resources.cache import OWN_CORPUS, corpus_absent, rows_of_own_corpus
 from qe.training.check import check_path

@@ -20,9 +20,9 @@ from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
+from qe.data.folds import Fold
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
-from qe.data.splits import Fold
 from qe.display.drawing import save
 from qe.display.numbers import number, signed, signed_general
 from qe.evaluation import baselines

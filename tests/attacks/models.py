@@ -23,7 +23,7 @@ from features.storage.checksums import checksums, sealed
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.models.companions import make_companions
 from qe.models.model import Model

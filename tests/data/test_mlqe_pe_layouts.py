@@ -6,9 +6,9 @@ import pytest
 
 from qe.data.check import guess_format
 from qe.data.dataset import Dataset
+from qe.data.folds import make_folds
 from qe.data.format import make_format
 from qe.data.repeated import leaks
-from qe.data.splits import make_folds
 from tests.factories import Find, refuses
 
 HEADER = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"

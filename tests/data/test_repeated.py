@@ -14,8 +14,8 @@ from features.text.tokenizer import Tokenizer
 from qe.cli import main
 from qe.config import experiment
 from qe.data.dataset import Split
+from qe.data.folds import make_folds
 from qe.data.repeated import leaks, overlaps
-from qe.data.splits import make_folds
 from qe.training.check import check
 from qe.training.train import train
 from tests.factories import exit_code

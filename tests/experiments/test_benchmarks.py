@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from qe.data.splits import Fold, make_folds
+from qe.data.folds import Fold, make_folds
 from tests.conftest import ROOT
 
 

@@ -34,7 +34,7 @@ from features.resources.annotation import Annotation, Holds
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.training.extraction import Extraction
 from qe_treebanks.annotators._brackets import escaped

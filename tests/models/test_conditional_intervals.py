@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
 from qe.models.difficulty import Difficulty
 from qe.models.intervals import CalibrationRows as Rows

@@ -16,7 +16,7 @@ from scipy.stats import beta, norm
 from features.basics.errors import InputError
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.data.table_rows import read_rows
 from qe.evaluation.coverage import coverage
 from qe.models.intervals import CalibrationRows as Rows

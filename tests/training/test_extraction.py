@@ -12,7 +12,7 @@ import pytest
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from qe.data.dataset import Split
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.training.extraction import Extraction
 from tests.training.mean import Mean
 

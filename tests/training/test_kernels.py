@@ -260,7 +260,7 @@ def test_a_given_kernel_reaches_the_learner_as_it_is(
     # The same by hand: scikit-learn on the features themselves, in the folds of the experiment.
     from sklearn.svm import SVR
 
-    from qe.data.splits import make_folds
+    from qe.data.folds import make_folds
 
     scores = given.query("split == 'train'")["gold"].to_numpy()
     expected = np.full(N_TRAIN, np.nan)

@@ -19,7 +19,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.config.experiment import SearchSection, StrategySection
 from qe.data.dataset import LabelScale
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.learning.selectors.greedy import ForwardSelection
 from qe.models.pipeline import Candidate
 from qe.training.objective import CandidateFailed, FoldData, Objective

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.training.extraction import Sharing
 
 

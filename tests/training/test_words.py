@@ -18,7 +18,7 @@ from features.word_level.labels import Flags, tag_labels
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from qe.config import experiment
 from qe.data.dataset import Split
-from qe.data.splits import Fold, make_folds
+from qe.data.folds import Fold, make_folds
 from qe.getting_started.demo.generation import generate
 from qe.models.word_tags import WordTags
 from qe.scoring.jobs import score_file

@@ -17,7 +17,7 @@ from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
-from qe.data.splits import Fold, make_folds
+from qe.data.folds import Fold, make_folds
 from qe.display.numbers import percent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table

@@ -10,7 +10,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 from qe.systems.documents import blocks
 from qe.systems.mt_metrics.ngrams import Bleu
 from qe_papers.choosers.linear import contributions

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from features.basics.errors import InputError
-from qe.data.splits import make_folds
+from qe.data.folds import make_folds
 
 
 @pytest.mark.slow
