@@ -9,13 +9,13 @@ from collections.abc import Callable
 import pytest
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.cli._log import JsonLog, TextLog
 from qe.cli._process import standard_streams
 from qe.cli.shared import progress
 from qe.display.table import Column, Table
 from qe.display.terminal import say, show
 from qe.production.server.throttle import write_stderr
+from tests.factories import exit_code
 
 # Colour, title, carriage return, C1 control, deletion, override of direction, isolate.
 UNSEEN = "a\x1b[8mb\x1b]0;t\x07c\rd\x9be\x7ff\u202eg\u2066h"
@@ -106,6 +106,4 @@ def test_a_refusal_of_the_system_names_the_file_escaped(
         raise OSError(13, "Permission denied", UNSEEN)
 
     monkeypatch.setattr("qe.cli._main._run", fails)
-    with pytest.raises(SystemExit) as ended:
-        main(["models", "list"])
-    assert ended.value.code == 2 and f"{SHOWN}: Permission denied" in capsys.readouterr().err
+    assert exit_code("models", "list") == 2 and f"{SHOWN}: Permission denied" in capsys.readouterr().err

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from features.basics import threads, workers
-from qe.cli import main
 from qe.cli._commands import NOTHING_COMPUTED
 from qe.cli._verbs import command, verbs
 from tests.factories import exit_code
@@ -41,9 +40,7 @@ def test_the_option_holds_for_libraries_too_and_ends_with_the_command(
     monkeypatch.setenv("OMP_NUM_THREADS", "9")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     before = dict(os.environ)
-    with pytest.raises(SystemExit) as ended:
-        main(["features", "list", "--threads", "3"])
-    assert ended.value.code == 0 and dict(os.environ) == before
+    assert exit_code("features", "list", "--threads", "3") == 0 and dict(os.environ) == before
     assert {*seen} == {(3, "3", "3")}
 
 

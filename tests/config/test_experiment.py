@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core.feature_set import EXTRACTORS
 from features.core.segments import Segments
@@ -13,6 +12,7 @@ from qe.config.experiment import ResourcesSection, from_mapping, load
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.ensembles import make_members
 from qe.resources.cache import corpus_absent, resources_for
+from tests.factories import refuses
 
 MINIMAL = """
 name: small
@@ -78,8 +78,7 @@ def test_paths_of_extractors_are_resolved(minimal: Path, tmp_path: Path) -> None
     ],
 )
 def test_a_mistake_names_the_key_and_the_way_out(minimal: Path, override: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        load(minimal, overrides=[override])
+    refuses(message, load, minimal, overrides=[override])
 
 
 def test_overrides_are_read_as_yaml(minimal: Path) -> None:
@@ -91,19 +90,16 @@ def test_overrides_are_read_as_yaml(minimal: Path) -> None:
 
 def test_a_key_twice_is_an_error(minimal: Path) -> None:
     minimal.write_text(MINIMAL + "name: other\n")
-    with pytest.raises(InputError, match="the key 'name' occurs twice"):
-        load(minimal)
+    refuses("the key 'name' occurs twice", load, minimal)
 
 
 def test_yaml_tags_that_run_code_are_refused(minimal: Path) -> None:
     minimal.write_text(MINIMAL + "description: !!python/object/apply:os.getcwd []\n")
-    with pytest.raises(InputError, match="not valid YAML"):
-        load(minimal)
+    refuses("not valid YAML", load, minimal)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such experiment file"):
-        load(tmp_path / "absent.yaml")
+    refuses("no such experiment file", load, tmp_path / "absent.yaml")
 
 
 RESOURCES = (
@@ -136,8 +132,7 @@ def test_placeholders_that_nothing_stands_for(
     minimal: Path, resources: str, overrides: list[str], message: str
 ) -> None:
     minimal.write_text(MINIMAL + resources)
-    with pytest.raises(InputError, match=message):
-        load(minimal, overrides=overrides)
+    refuses(message, load, minimal, overrides=overrides)
 
 
 @pytest.mark.slow
@@ -151,8 +146,7 @@ def test_an_optional_corpus_that_is_absent_is_the_task_itself(tmp_path: Path) ->
     assert again is not None and again.path == bundle.path
     (tmp_path / "s").write_text("a\n")
     assert not corpus_absent(section)  # half a corpus is a mistake, not an absence
-    with pytest.raises(InputError, match="no such file"):
-        resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+    refuses("no such file", resources_for, section, segments, ["target_ngrams"], tmp_path / "cache", silent)
 
 
 @pytest.mark.parametrize("name", ["en-de-da", "en-de-hter", "ro-en-da", "ro-en-hter"])
@@ -168,5 +162,4 @@ def test_the_mlqe_experiments_run_on_any_pair(name: str) -> None:
 
 def test_a_loop_of_symbolic_links_is_refused(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(InputError, match="loop of symbolic links"):
-        from_mapping({"name": "a", "features": ["surface"]}, tmp_path / "loop")
+    refuses("loop of symbolic links", from_mapping, {"name": "a", "features": ["surface"]}, tmp_path / "loop")

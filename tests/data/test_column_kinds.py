@@ -20,6 +20,7 @@ from qe.data.table_files import read_table
 from qe.data.table_rows import needed_texts, read_rows
 from qe.production.server.answers import Limits
 from qe.production.server.parsing import parse
+from tests.factories import refuses
 
 LANGUAGES: dict[str, Any] = {"source_language": "en", "target_language": "de", "higher_is_better": True}
 # Kind of column -> (its cells, their texts; None: the cell has none).
@@ -75,8 +76,7 @@ def test_training_and_scoring_read_the_same_texts(kind: str, tmp_path: Path) -> 
     split = Dataset.from_frame(table.iloc[there], **LANGUAGES).splits["train"]
     assert split.segments.model_score == tuple(texts[row] for row in there)
     if None in texts:
-        with pytest.raises(InputError, match=r"row 2: the model_score is missing \(null\)"):
-            Dataset.from_frame(table, **LANGUAGES)
+        refuses(r"row 2: the model_score is missing \(null\)", Dataset.from_frame, table, **LANGUAGES)
 
 
 @EVERY_KIND
@@ -131,8 +131,7 @@ def test_cells_without_text_are_named_or_get_a_reason(kind: str, side: str) -> N
     table[side] = pd.Series([*texts[:2], cell], dtype=object)
     extractor = qe.FeatureExtractor(["surface"], source_language="en", target_language="de").fit(table)
     for read in (lambda: extractor.transform(table), lambda: Dataset.from_frame(table, **LANGUAGES)):
-        with pytest.raises(InputError, match=f"row 3: {problem.format(side)}"):
-            read()
+        refuses(f"row 3: {problem.format(side)}", read)
     assert [reason for _, reason in rows_of(table)] == ["", "", reason.format(side)]
 
 
@@ -163,8 +162,7 @@ def test_a_model_scores_the_frame_that_it_was_trained_on(demo_model: Path) -> No
             "no target",
             "target is not text",
         )
-        with pytest.raises(InputError, match="row 3: the target is"):
-            model.features(table)
+        refuses("row 3: the target is", model.features, table)
 
 
 def test_a_model_needs_the_optional_columns_of_its_training_data(

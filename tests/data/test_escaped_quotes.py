@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.delimited import CsvOptions, dialect_of
+from tests.factories import refuses
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,7 @@ def test_escaped_quotes_are_text(text: str, rows: list[list[str]], tmp_path: Pat
     ],
 )
 def test_impossible_escapes(options: CsvOptions, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        options.check()
+    refuses(message, options.check)
 
 
 ESCAPED = 'source,target,score\n"a \\"b\\", c","d \\"e\\" f",0.5\n"x y","z w",0.4\n'

@@ -15,7 +15,7 @@ from features.edits.class_errors import CLASSES, ClassErrors, class_errors, rate
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
 from qe.data.labels import PostEditLabels, from_post_edits, hter, save_table
-from tests.factories import Find
+from tests.factories import Find, exit_code
 
 TAGS = ("x", "infl", "reord", "miss", "ext", "lex")  # Hjerson's names of labels 0 .. 5
 
@@ -242,16 +242,12 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (tmp_path / name).write_text(text)
     files = ["--source", tmp_path / "s", "--target", tmp_path / "t", "--post-edit", tmp_path / "p"]
     arguments = ["labels", *map(str, files), "--target-language", "es"]
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--json", "--quiet", "-o", str(tmp_path / "out.tsv")])
-    assert ended.value.code in (0, None)
+    assert exit_code(*arguments, "--json", "--quiet", "-o", str(tmp_path / "out.tsv")) in (0, None)
     corpus = json.loads(capsys.readouterr().out)["corpus"]
     assert corpus["counts"]["inflection"] == 2 and corpus["rates"]["inflection"] == pytest.approx(2 / 3)
     assert corpus["hter"] == pytest.approx(2 / 3)
     assert len(pd.read_csv(tmp_path / "out.tsv", sep="\t")) == 2
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code in (0, None) and "HTER 66.67 %" in capsys.readouterr().out
+    assert exit_code(*arguments) in (0, None) and "HTER 66.67 %" in capsys.readouterr().out
     (tmp_path / "p").write_text("casa roja\n")
     with pytest.raises(SystemExit) as ended:
         main([*arguments, "--output", str(tmp_path / "never.tsv")])

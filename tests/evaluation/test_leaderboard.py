@@ -18,7 +18,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.statistics.metric import METRICS
 from qe.training.batch import train_all
 from qe.training.check import check
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,9 +68,7 @@ def test_the_folder_of_several_runs_stands_for_them(batch: Any, capsys: pytest.C
     runs = sorted(str(outcome.output) for outcome in outcomes)
     shown = []
     for arguments in (runs, [str(folder)]):
-        with pytest.raises(SystemExit) as ended:
-            main(["compare", *arguments, "--samples", "200", "--json"])
-        assert ended.value.code == 0
+        assert exit_code("compare", *arguments, "--samples", "200", "--json") == 0
         shown.append(json.loads(capsys.readouterr().out)["systems"])
     assert shown[0] == shown[1]
 
@@ -236,6 +234,4 @@ def test_runs_of_one_name_have_those_of_their_folders(batch: Any, tmp_path: Path
     ],
 )
 def test_what_is_no_run_is_told(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *given])
-    assert ended.value.code == 2 and said in capsys.readouterr().err
+    assert exit_code("compare", *given) == 2 and said in capsys.readouterr().err

@@ -155,10 +155,9 @@ def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
 
 
 def test_an_extractor_of_a_distribution_is_checked_before_the_search(site: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"the extractor 'acme-qe:flat' fails on an empty batch: TypeError: Flat"
-    ):
-        trained(tmp_path, "flat")
+    refuses(
+        r"the extractor 'acme-qe:flat' fails on an empty batch: TypeError: Flat", trained, tmp_path, "flat"
+    )
     assert not (tmp_path / "out").exists()
 
 

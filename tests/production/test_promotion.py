@@ -19,7 +19,7 @@ from qe.production import promotion
 from qe.statistics.metric import METRICS
 from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
-from tests.factories import exit_code
+from tests.factories import exit_code, refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,8 +104,7 @@ def test_segments_that_were_learned_from_do_not_judge(
     decision = promotion.promote(two, both, samples=200, margin=9)
     assert (decision.n, decision.learned) == (new.n, len(learned.gold) + new.learned)
     assert decision.scores == new.scores and decision.silent == ("1",)
-    with pytest.raises(InputError, match="have learned from every segment; compare them on other data"):
-        promotion.promote(two, learned)
+    refuses("have learned from every segment; compare them on other data", promotion.promote, two, learned)
 
 
 @pytest.mark.capability
@@ -121,8 +120,7 @@ def test_a_better_challenger_is_promoted_on_record(two: str, labelled: promotion
     assert version.tags["promotion.decision"] == "promoted" and evidence["p"] == decision.p
     assert evidence["data_fingerprint"] == labelled.fingerprint and evidence["n"] == 80 and evidence["at"]
     assert promotion.rollback(two) == ("2", "1") and registry.aliased(two, "champion") == "1"
-    with pytest.raises(InputError, match="version 1 .* has no predecessor"):
-        promotion.rollback(two)
+    refuses("version 1 .* has no predecessor", promotion.rollback, two)
 
 
 @pytest.mark.parametrize(("metric", "margin"), [("mae", 5.0), ("delta_avg", 5.0)])
@@ -203,23 +201,16 @@ def test_without_a_champion_the_challenger_is_unopposed(two: str, labelled: prom
 
 
 def test_mistakes_are_named(two: str, labelled: promotion.Labelled, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no registered model 'nobody'; registered: .*two-"):
-        promotion.promote("nobody", labelled)
-    with pytest.raises(InputError, match="has no version 9; versions: 1, 2"):
-        promotion.promote(two, labelled, challenger="9")
-    with pytest.raises(InputError, match="version 1 of .* is the champion already"):
-        promotion.promote(two, labelled, challenger="1")
-    with pytest.raises(InputError, match=r"0 < level < 1"):
-        promotion.promote(two, labelled, level=5)
+    refuses("no registered model 'nobody'; registered: .*two-", promotion.promote, "nobody", labelled)
+    refuses("has no version 9; versions: 1, 2", promotion.promote, two, labelled, challenger="9")
+    refuses("version 1 of .* is the champion already", promotion.promote, two, labelled, challenger="1")
+    refuses(r"0 < level < 1", promotion.promote, two, labelled, level=5)
     holes = replace(labelled, rows=[*labelled.rows[:2], ({"source": "a", "target": ""}, "")], gold=np.ones(3))
-    with pytest.raises(InputError, match=r"data/test: version \d cannot score row 3: empty target"):
-        promotion.promote(two, holes)
+    refuses(r"data/test: version \d cannot score row 3: empty target", promotion.promote, two, holes)
     table = tmp_path / "t.tsv"
     table.write_text("source\ttarget\tscore\na\tb\t1\na\tb\tx\n")
-    with pytest.raises(InputError, match=r"t\.tsv, row 2: the label 'x' is no number"):
-        promotion.from_table(table, "score")
-    with pytest.raises(InputError, match="no column 'effort'; it has source, target, score"):
-        promotion.from_table(table, "effort")
+    refuses(r"t\.tsv, row 2: the label 'x' is no number", promotion.from_table, table, "score")
+    refuses("no column 'effort'; it has source, target, score", promotion.from_table, table, "effort")
 
 
 def test_headers_are_those_of_the_training_data(
@@ -236,8 +227,7 @@ def test_headers_are_those_of_the_training_data(
     elsewhere = promotion.promote(name, replace(labelled, rows=rows), samples=200, margin=9)
     plain = promotion.promote(name, labelled, samples=200, margin=9)
     assert (elsewhere.n, elsewhere.scores) == (plain.n, plain.scores)
-    with pytest.raises(InputError, match="unknown column 'sauce'"):
-        promotion.promote(name, labelled, columns={"sauce": "left"})
+    refuses("unknown column 'sauce'", promotion.promote, name, labelled, columns={"sauce": "left"})
 
 
 def run(arguments: list[str]) -> int:

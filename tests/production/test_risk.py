@@ -15,6 +15,7 @@ from qe.models.training_rows import HeldOutPredictions
 from qe.production.risk import BadLabels, min_labels, triage
 from qe.production.triage import Thresholds
 from qe.production.triage_plots import risk_figure
+from tests.factories import refuses
 
 
 def drawn(n: int, seed: int, decimals: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -81,8 +82,7 @@ def test_the_promise_is_kept_as_often_as_it_says(decimals: int, documents: int) 
 def test_alike_labels_of_a_document_break_the_promise_unless_documents_count() -> None:
     gold, predicted = drawn(40, 3)
     alike = np.repeat(gold, 5), np.repeat(predicted, 5)
-    with pytest.raises(InputError, match="there: 200 of 225"):
-        triage(*alike, bad="hter>0.3", documents=np.arange(200) // 5)
+    refuses("there: 200 of 225", triage, *alike, bad="hter>0.3", documents=np.arange(200) // 5)
     assert triage(*alike, bad="hter>0.3").thresholds[""].labels == 200
 
 
@@ -113,10 +113,8 @@ def test_too_few_labels_are_refused_with_their_number() -> None:
     with pytest.raises(InputError, match="confidence 0.9: law: 20 of 45, it: 40 of 45; label more"):
         triage(gold, predicted, bad="hter>0.3", domains=["law"] * 20 + ["it"] * 40)
     for wrong in ({"risk": 0.0}, {"confidence": 1.0}):
-        with pytest.raises(InputError, match="must hold, but got"):
-            triage(gold, predicted, bad="hter>0.3", **wrong)
-    with pytest.raises(InputError, match="must be finite numbers"):
-        triage(gold, [np.nan] * 60, bad="hter>0.3")
+        refuses("must hold, but got", triage, gold, predicted, bad="hter>0.3", **wrong)
+    refuses("must be finite numbers", triage, gold, [np.nan] * 60, bad="hter>0.3")
 
 
 def test_each_group_has_the_threshold_that_it_has_alone() -> None:
@@ -146,14 +144,12 @@ def test_bad_labels(text: str, labels: list[float], expected: list[bool]) -> Non
     "text", ["hter", "hter>", "hter>x", "0.3<hter", "hter>1e999", "hter==3", "hter>.3>.2"]
 )
 def test_other_forms_of_bad_labels_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match="bad segments are given as 'hter>0.3'"):
-        BadLabels.parse(text)
+    refuses("bad segments are given as 'hter>0.3'", BadLabels.parse, text)
 
 
 def test_the_better_side_of_a_label_is_not_bad() -> None:
     for text in ("HTER<0.3", "da>60"):
-        with pytest.raises(InputError, match="calls the better labels bad"):
-            BadLabels.parse(text)
+        refuses("calls the better labels bad", BadLabels.parse, text)
     scale = LabelScale("effort", 1, 5, True)
     BadLabels.parse("Effort<3").check(scale)
     for text in ("effort>3", "hter>0.3"):

@@ -31,6 +31,7 @@ from qe.production.triage import (
     triage,
 )
 from qe.production.triage_plots import trade_off_figure
+from tests.factories import refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, 1, False)
@@ -339,12 +340,9 @@ def test_the_model_says_what_the_label_is(
 )
 def test_a_wrong_cost_table_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "costs.yaml").write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_costs(tmp_path / "costs.yaml")
+    refuses(message, read_costs, tmp_path / "costs.yaml")
 
 
 def test_too_few_or_unequal_segments() -> None:
-    with pytest.raises(InputError, match="too few, or differ"):
-        triage(np.ones(4), np.ones(4), COSTS, EFFORT)
-    with pytest.raises(InputError, match="finite"):
-        triage(np.ones(20), np.full(20, np.nan), COSTS, EFFORT)
+    refuses("too few, or differ", triage, np.ones(4), np.ones(4), COSTS, EFFORT)
+    refuses("finite", triage, np.ones(20), np.full(20, np.nan), COSTS, EFFORT)

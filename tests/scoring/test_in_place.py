@@ -110,9 +110,7 @@ def test_segments_that_need_no_score_get_no_note(demo_model: Path, tmp_path: Pat
 def test_the_state_of_a_segment_is_kept_in_a_table(demo_model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.xlf").write_text(MARKED, "utf-8")
     arguments = ["score", "-m", str(demo_model), "--locked", "score", "--keep"]
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "-i", str(tmp_path / "a.xlf"), "-o", str(tmp_path / "a.jsonl")])
-    assert ended.value.code == 0
+    assert exit_code(*arguments, "-i", str(tmp_path / "a.xlf"), "-o", str(tmp_path / "a.jsonl")) == 0
     rows = [row for row, _ in read_rows(tmp_path / "a.jsonl")]
     assert [(row["state"], row["score"] is not None) for row in rows] == [
         ("translate=no, translated", True),
@@ -226,9 +224,7 @@ def test_the_command_line_scores_them_and_refuses_options_of_tables(
         ("c.xlf", "--tokens", "--tokens is for tables"),
         ("b.xlf", "--quiet", "holds scores of another model, input or options"),
     ):
-        with pytest.raises(SystemExit) as ended:
-            main([*common, str(tmp_path / output), option])
-        assert ended.value.code == 2 and message in capsys.readouterr().err
+        assert exit_code(*common, str(tmp_path / output), option) == 2 and message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet", "tsv.gz"])

@@ -25,6 +25,7 @@ from qe.scoring.jobs import frame_of, score_file
 from qe.scoring.naming import Names
 from qe.scoring.scorer import Options, Scorer
 from qe.tracking.logged_models import example
+from tests.factories import refuses
 
 CONFIG = {
     "kind": "columns",
@@ -125,8 +126,7 @@ def test_a_file_without_a_column_is_one_message_or_imputed(model: Path, tmp_path
         scores(model, source, tmp_path / "out.jsonl")
     assert "--missing-columns impute" in str(raised.value)
     bare = written(table().drop(columns=["comet", "engine"]), tmp_path / "bare.tsv")
-    with pytest.raises(InputError, match="'comet', and 'engine'; the input has id, source"):
-        scores(model, bare, tmp_path / "out.jsonl")
+    refuses("'comet', and 'engine'; the input has id, source", scores, model, bare, tmp_path / "out.jsonl")
     with pytest.raises(InputError, match="the model 'cols' needs the column 'comet'"):
         frame_of(Scorer.load(model, Options(drift=False)), table().drop(columns="comet"))
     options = Options(drift=False, missing_columns="impute")
@@ -136,8 +136,7 @@ def test_a_file_without_a_column_is_one_message_or_imputed(model: Path, tmp_path
     np.testing.assert_array_equal(
         scores(model, source, tmp_path / "b.jsonl", missing_columns="impute"), missing
     )
-    with pytest.raises(InputError, match="unknown choice 'zero'"):
-        Options(missing_columns="zero")
+    refuses("unknown choice 'zero'", Options, missing_columns="zero")
 
 
 def test_an_optional_column_may_be_absent(model: Path, tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
 SCALE = LabelScale("effort", 1, 5, higher_is_better=True)
@@ -80,23 +79,22 @@ def test_the_command_says_which_scores_get_which_action(
     demo_model: Path, tmp_path: Path, costs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows, output = demo_model.parent / "data" / "new.tsv", tmp_path / "o.tsv"
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "score",
-                "-m",
-                str(demo_model),
-                "-i",
-                str(rows),
-                "-o",
-                str(output),
-                "--triage",
-                str(costs),
-                "--workers",
-                "1",
-            ]
+    assert (
+        exit_code(
+            "score",
+            "-m",
+            str(demo_model),
+            "-i",
+            str(rows),
+            "-o",
+            str(output),
+            "--triage",
+            str(costs),
+            "--workers",
+            "1",
         )
-    assert ended.value.code == 0
+        == 0
+    )
     chosen = Thresholds.from_file(costs, demo_model, SCALE)
     counts = pd.read_csv(output, sep="\t")["action"].value_counts()
     printed = [line.replace(" %", "%") for line in capsys.readouterr().out.splitlines()]

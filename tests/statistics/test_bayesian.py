@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.evaluation.bayes import bayesian_comparisons
 from qe.statistics.bayesian import correlated_t, signed_rank
 from tests.factories import exit_code, refuses
@@ -66,11 +65,10 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     exit_code(*[*arguments, "--group", tmp_path / "documents"])
     printed = " ".join(capsys.readouterr().out.split())
     assert "a against b cannot be decided: there are 4 groups" in printed and "takes 6 groups" in printed
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [*map(str, [*arguments, "--group", tmp_path / "documents", "--bayes-folds", tmp_path / "folds"])]
-        )
-    assert ended.value.code == 2 and "folds of whole groups" in capsys.readouterr().err
+    assert (
+        exit_code(*[*arguments, "--group", tmp_path / "documents", "--bayes-folds", tmp_path / "folds"]) == 2
+        and "folds of whole groups" in capsys.readouterr().err
+    )
 
 
 def test_documents_are_the_units_where_they_are_given() -> None:

@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.cli import main
 from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.dependency_f import DependencyF, dependencies
 from qe.systems.results import System
 from qe.systems.texts import Texts
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 
 
 class Chains:
@@ -84,6 +83,4 @@ def test_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "--references", str(tmp_path / "ref.txt"), "--metrics", "bleu", "--annotator"]
     systems = [word for name in "ab" for word in ("--system", f"{name}={tmp_path}/{name}.txt")]
     for annotator, message in (("nothing", "nothing"), ("apertium", "parses no dependencies")):
-        with pytest.raises(SystemExit) as ended:
-            main([*command, annotator, *systems, "--quiet"])
-        assert ended.value.code == 2 and message in capsys.readouterr().err
+        assert exit_code(*command, annotator, *systems, "--quiet") == 2 and message in capsys.readouterr().err

@@ -20,6 +20,7 @@ from qe.systems.mt_metrics.ngrams import Bleu, Chrf, Length, Nist
 from qe.systems.mt_metrics.table import Table
 from qe.systems.text_metric import MT_METRICS, TextMetric, metric, metrics_for
 from qe.systems.texts import TOKENIZATIONS, Texts
+from tests.factories import refuses
 
 FOLDER = "golden/multeval"
 # golden/README.md: MultEval 0.5.1 (BLEU); chrF2 by sacrebleu 2.6.0.
@@ -239,8 +240,7 @@ def test_metrics_are_named_in_any_case() -> None:
     ],
 )
 def test_bad_metrics_name_what_is_known(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        metric(text)
+    refuses(message, metric, text)
 
 
 def test_every_tokenization_has_a_tokenizer_and_others_are_refused() -> None:
@@ -253,8 +253,7 @@ def test_every_tokenization_has_a_tokenizer_and_others_are_refused() -> None:
         "Hello",
         "Hello",
     ]
-    with pytest.raises(InputError, match="unknown tokenization 'spm'; known: none"):
-        text.tokens("spm")
+    refuses("unknown tokenization 'spm'; known: none", text.tokens, "spm")
 
 
 def test_meteor_by_hand() -> None:

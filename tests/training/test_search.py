@@ -28,6 +28,7 @@ from qe.training.plots import importances, pareto_front, slices
 from qe.training.search import Finished, OnTrial, Search, SearchResult
 from qe.training.study import claim, drawing, earlier_trials, ended, journal
 from qe.training.summary import front_table
+from tests.factories import refuses
 
 LINEAR = [StrategySection(kind="svr_linear", space={"C": {"low": 0.1, "high": 10.0}, "epsilon": [0.1, 0.2]})]
 SCALE = LabelScale("effort", 1, 5, True)
@@ -396,8 +397,7 @@ def test_errors_of_the_code_or_the_machine_are_no_failures(
 def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
     (tmp_path / "study.journal").write_text(line + "\n")
     space = Space([ridge()], [StrategySection(kind="none")])
-    with pytest.raises(InputError, match=r"study\.journal: (the study is damaged|holds no study)"):
-        earlier_trials(tmp_path, space)
+    refuses(r"study\.journal: (the study is damaged|holds no study)", earlier_trials, tmp_path, space)
 
 
 @pytest.mark.slow
@@ -515,8 +515,7 @@ def test_a_duration_has_a_unit(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["20", "m", "-5m", "20 minutes", True, ["20m"]])
 def test_no_other_text_is_a_duration(text: object) -> None:
-    with pytest.raises(ValueError, match="give a number with a unit|greater than 0"):
-        section(time=text)
+    refuses("give a number with a unit|greater than 0", section, error=ValueError, time=text)
 
 
 def test_a_trial_of_somebodys_choice_is_taken() -> None:

@@ -14,6 +14,7 @@ from translate.storage import xliff as toolkit_xliff
 from features.basics.errors import InputError
 from qe.data.translation_files import xliff
 from qe.data.translation_files.opened import FileOptions, opened
+from tests.factories import refuses
 
 ONE = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -702,8 +703,7 @@ DAMAGED = {
 @pytest.mark.parametrize("name", DAMAGED)
 def test_what_cannot_be_read_is_one_message(name: str, tmp_path: Path) -> None:
     content, message = DAMAGED[name]
-    with pytest.raises(InputError, match=message):
-        read(tmp_path, content)
+    refuses(message, read, tmp_path, content)
 
 
 def test_notes_are_columns(tmp_path: Path) -> None:
@@ -738,8 +738,7 @@ def test_texts_outside_of_units_are_no_silent_loss(
     version: str, attributes: str, content: str, message: str, tmp_path: Path
 ) -> None:
     text = f'<xliff version="{version}" srcLang="en" trgLang="es"><file {attributes}>{content}</file></xliff>'
-    with pytest.raises(InputError, match=f"<{message}> lies outside of any <"):
-        read(tmp_path, text)
+    refuses(f"<{message}> lies outside of any <", read, tmp_path, text)
 
 
 def test_what_others_put_into_a_header_is_theirs(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
 from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
 from qe.training.check import load
-from tests.factories import exit_code
+from tests.factories import exit_code, refuses
 
 PAGE = Path(__file__).parents[3] / "docs/init.md"
 Rows = Callable[..., pd.DataFrame]
@@ -66,14 +66,12 @@ def test_direction_of_headers_that_say_it(header: str) -> None:
 
 @pytest.mark.parametrize("header", UNSTATED)
 def test_other_directions_are_asked_for(header: str) -> None:
-    with pytest.raises(InputError, match="direction"):
-        higher_is_better(header, None, "say")
+    refuses("direction", higher_is_better, header, None, "say")
 
 
 def test_columns_of_mlqe_pe_are_in_doubt_until_said() -> None:
     headers = ["index", "original", "translation", "scores", "mean", "z_scores", "z_mean", "model_scores"]
-    with pytest.raises(InputError, match="several columns could be the scores: scores, mean, z_mean"):
-        recognised(headers, {}, "a.tsv")
+    refuses("several columns could be the scores: scores, mean, z_mean", recognised, headers, {}, "a.tsv")
     roles = recognised(headers, parse_columns(["scores=z_mean"]), "a.tsv")
     assert roles == {"source": "original", "target": "translation", "scores": "z_mean"}
 
@@ -115,8 +113,7 @@ def test_rows_that_cannot_be_the_corpus(tmp_path: Path, table: pd.DataFrame, why
         table = table[:299]
     else:
         table.loc[1, "source"] = table.loc[0, "source"]
-    with pytest.raises(InputError, match=why):
-        begun(tmp_path, table, own_corpus=True)
+    refuses(why, begun, tmp_path, table, own_corpus=True)
 
 
 def test_without_parallel_text(tmp_path: Path, table: pd.DataFrame) -> None:

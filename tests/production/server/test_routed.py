@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from qe.cli import main
 from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.service import RoutedService, Service
 from qe.scoring.routes import Route
+from tests.factories import exit_code
 from tests.production.server.asgi import call
 
 LIMITS = Limits(bytes=20_000, rows=30, seconds=300, busy=2)
@@ -87,6 +87,4 @@ def test_what_cannot_be_served(
     monkeypatch.chdir(tmp_path)
     Path("routes.yaml").write_text("- {pair: en-es, model: m}\n")
     Path("t.json").write_text("{}")
-    with pytest.raises(SystemExit) as end:
-        main(["serve", *arguments])
-    assert end.value.code == 2 and message in capsys.readouterr().err
+    assert exit_code("serve", *arguments) == 2 and message in capsys.readouterr().err

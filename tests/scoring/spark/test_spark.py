@@ -36,7 +36,7 @@ if shutil.which("java") is None:
 from qe.scoring.spark import resources
 from qe.scoring.spark.scoring import ScoredTable, score_table
 from qe.scoring.spark.session import check_installed, on_loopback, ship_folder, shipped, spark_session
-from tests.factories import refuses
+from tests.factories import exit_code, refuses
 from tests.scoring.test_word_level import word_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -369,9 +369,7 @@ def test_options_that_do_not_go_together(
     arguments: list[str], message: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = ["score", "--model", str(demo_model), "--input", "x.tsv", "--output", str(tmp_path / "o.tsv")]
-    with pytest.raises(SystemExit) as stopped:
-        main([*given, *arguments])
-    assert stopped.value.code == 2 and message in capsys.readouterr().err
+    assert exit_code(*given, *arguments) == 2 and message in capsys.readouterr().err
 
 
 @pytest.mark.slow
