@@ -24,6 +24,10 @@ EN_ES: Final = (ENGLISH, SPANISH)
 Texts = str | Sequence[str]
 Find = Callable[[str], Path]  # the path of shared data
 Tokenizers = tuple[Tokenizer, Tokenizer]
+# Fixtures of pytest, named as those who ask for them name them.
+Capsys = pytest.CaptureFixture[str]
+Monkeypatch = pytest.MonkeyPatch
+TempPaths = pytest.TempPathFactory
 
 
 def tokens(*texts: str) -> Tokens:

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SHARED_DATA
+from tests.factories import Capsys, Monkeypatch
 
 SCRIPTS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_help(script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help(script: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     monkeypatch.setattr(sys, "argv", [str(script), "--help"])
     monkeypatch.setattr(sys, "path", [str(script.parent), *sys.path])
     with pytest.raises(SystemExit) as ended:
@@ -50,10 +51,7 @@ def test_what_make_bench_runs_is_there() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SMALLEST)
 def test_runs_at_its_smallest_size(
-    script: str,
-    shared_data: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    script: str, shared_data: Callable[[str], Path], monkeypatch: Monkeypatch, capsys: Capsys
 ) -> None:
     path, arguments = ROOT / "benchmarks" / script, SMALLEST[script]
     if arguments[-1].startswith("--data"):

@@ -11,6 +11,7 @@ import mlflow
 import pytest
 
 from qe.getting_started.demo.run import EXPERIMENT
+from tests.factories import Capsys, Monkeypatch
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -22,9 +23,7 @@ def blocks(page: str) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_the_tour_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tour_runs(tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     cells = json.loads((DOCS / "tour.ipynb").read_text("utf-8"))["cells"]
@@ -52,7 +51,7 @@ def test_the_notebook_is_made_from_the_page() -> None:
     validate(reads(made, as_version=4))
 
 
-def test_the_page_on_mlflow_runs(demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_on_mlflow_runs(demo_run: Any, tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     shutil.copytree(demo_run.output / "data", tmp_path / "output" / "demo" / "data")
     shutil.copy(EXPERIMENT, tmp_path / "output" / "demo" / "demo.yaml")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")

@@ -12,13 +12,14 @@ from tests.attacks.models import Workshop, sealed_again
 from tests.attacks.readers import readers
 from tests.attacks.targets import use_model
 
+pytestmark = pytest.mark.slow
+
 CASES = 12  # of each target
 MORE = 60  # of files of other tools, whose forms are many
 OF_TOOLS = ("translated", "treebank", "annotated_texts", "corpus_annotation", "trees", "entities")
 STORED = ("model.json", "profile", "intervals", "fitted", "pipeline.skops", "resources/source_lm")
 
 
-@pytest.mark.slow
 def test_given_files(tmp_path: Path) -> None:
     """Scores, rankings, treebanks, decoder output, language models, lexicons, alignments, datasets."""
     faults: list[str] = []
@@ -30,7 +31,6 @@ def test_given_files(tmp_path: Path) -> None:
     assert not faults, summed_up(faults)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("within", STORED)
 def test_files_of_a_model(within: str, workshop: Workshop, model: Path, tmp_path: Path) -> None:
     target = Target(f"model: {within}", model, use_model, (), sealed_again, within)
@@ -61,7 +61,6 @@ def waits(folder: Path) -> None:
     time.sleep(0.01)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("use", "refused", "faults", "says"),
     [(raises, 0, 5, "KeyError"), (dies, 0, 5, "SIGABRT"), (refuses, 5, 0, ""), (waits, 0, 0, "")],

@@ -40,6 +40,7 @@ from tests.attacks.models import (
     sequence,
     skops_file,
 )
+from tests.factories import Capsys, Monkeypatch
 
 MARK = "ran"  # the file that code from a model would leave in the working directory
 RIDGE = "sklearn.linear_model._ridge.Ridge"
@@ -399,7 +400,7 @@ class Attempt:
     said: str
 
 
-def attempt(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> Attempt:
+def attempt(folder: Path, capsys: Capsys, *more: str) -> Attempt:
     """`qe score` with everything that a model can be asked for, in an empty working directory."""
     Path("in.tsv").write_text("source\ttarget\na house\tuna casa\n")
     command = ["score", "--model", str(folder), "--input", "in.tsv", "--output", "out.tsv", "--workers", "1",
@@ -420,7 +421,7 @@ def check(given: Attempt, message: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def empty_folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Iterator[Path]:
     """The working directory, and a cache of its own."""
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "here").mkdir()
@@ -432,7 +433,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 @pytest.mark.slow
 def test_the_model_scores_where_nothing_is_done_to_it(
-    model: Path, empty_folder: Path, capsys: pytest.CaptureFixture[str]
+    model: Path, empty_folder: Path, capsys: Capsys
 ) -> None:
     folder = copy_of(model, empty_folder / "model")
     sealed_again(folder)
@@ -441,9 +442,7 @@ def test_the_model_scores_where_nothing_is_done_to_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", PIPELINES)
-def test_a_pipeline_that_attacks(
-    case: str, model: Path, empty_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pipeline_that_attacks(case: str, model: Path, empty_folder: Path, capsys: Capsys) -> None:
     folder, (content, message) = copy_of(model, empty_folder / "model"), PIPELINES[case]
     (folder / "pipeline.skops").write_bytes(content)
     sealed_again(folder)
@@ -452,9 +451,7 @@ def test_a_pipeline_that_attacks(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", FOLDERS)
-def test_a_folder_that_attacks(
-    case: str, model: Path, empty_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_attacks(case: str, model: Path, empty_folder: Path, capsys: Capsys) -> None:
     folder, (spoil, message) = copy_of(model, empty_folder / "model"), FOLDERS[case]
     spoil(folder)
     with contextlib.suppress(Exception):  # what cannot be read at all has no checksums

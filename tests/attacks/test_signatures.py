@@ -24,7 +24,7 @@ from qe.production.server.service import Service
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 from tests.attacks.models import Workshop, copy_of, edit, sealed_again, unsealed
-from tests.factories import refuses
+from tests.factories import Capsys, Monkeypatch, refuses
 
 PEM, NO_PASSWORD = serialization.Encoding.PEM, serialization.NoEncryption()
 PRIVATE, PUBLIC = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -97,9 +97,7 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_a_signature_that_does_not_hold(
-    case: str, signed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_signature_that_does_not_hold(case: str, signed: Path, capsys: Capsys, tmp_path: Path) -> None:
     spoil, message = CASES[case]
     assert verify(signed, tmp_path / "own.pub")
     spoil(signed)
@@ -156,9 +154,7 @@ def test_a_damaged_model_is_not_signed(
 
 
 @pytest.mark.slow
-def test_a_signed_model_scores_with_its_key_required(
-    signed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_signed_model_scores_with_its_key_required(signed: Path, tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "in.tsv").write_text("source\ttarget\na house\tuna casa\n")
     command = ["score", "-m", signed, "-i", tmp_path / "in.tsv", "-o", tmp_path / "out.tsv", "--workers", 1]
     with pytest.raises(SystemExit) as ended:
@@ -177,7 +173,7 @@ def altered(folder: Path) -> Path:
 
 
 def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
-    signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    signed: Path, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setattr(checksums, "_LARGE", 1)
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
@@ -193,7 +189,7 @@ def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
 
 @pytest.mark.parametrize("place", ["checked", "."])
 def test_entries_that_others_could_have_written_are_not_believed(
-    place: str, signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, signed: Path, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setattr(checksums, "_LARGE", 1)
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
@@ -228,7 +224,7 @@ def test_a_model_that_is_exchanged_after_its_signature_was_verified_is_not_loade
 
 @pytest.mark.slow
 def test_a_model_that_is_exchanged_there_and_back_while_it_is_loaded(
-    signed: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    signed: Path, workshop: Workshop, monkeypatch: Monkeypatch
 ) -> None:
     other, read = workshop.model("another"), description.read
 

@@ -17,6 +17,7 @@ import pytest
 from features.storage.surroundings import compile_cache
 from qe.tracking.settings import working_directory_commit
 from tests.attacks.test_processes import QE, ROOT
+from tests.factories import Monkeypatch, TempPaths
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port, wait_until_up
 
@@ -91,7 +92,7 @@ def stranger(tmp_path: Path) -> Stranger:
 
 
 @pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def warm(tmp_path_factory: TempPaths) -> dict[str, str]:
     """A user's cache that the cases share: to compile for scoring takes half a minute."""
     return {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("warm"))}
 
@@ -163,9 +164,7 @@ def test_compiled_code_that_others_could_have_written_is_not_run(stranger: Stran
 
 
 @pytest.mark.parametrize("above", [False, True])
-def test_a_cache_that_can_be_exchanged_is_none(
-    above: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_can_be_exchanged_is_none(above: bool, tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a" / "b"))
     assert compile_cache() == tmp_path / "a" / "b" / "qe" / "numba"
     (tmp_path / ("a" if above else "a/b/qe")).chmod(0o777)
@@ -177,7 +176,7 @@ def test_a_cache_that_can_be_exchanged_is_none(
 
 
 def test_an_empty_cache_gets_what_was_compiled_with_the_installation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
@@ -257,7 +256,7 @@ def test_the_ui_and_its_server_import_nothing_from_the_working_directory(
 
 
 @pytest.mark.slow
-def test_a_checkout_from_elsewhere_runs_nothing(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkout_from_elsewhere_runs_nothing(stranger: Stranger, monkeypatch: Monkeypatch) -> None:
     program, folder = stranger.program("evil"), stranger.folder
 
     def git(*arguments: str) -> None:

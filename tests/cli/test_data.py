@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qe.data.format import FORMATS
-from tests.factories import Find, exit_code
+from tests.factories import Capsys, Find, Monkeypatch, exit_code
 
 
 def run(*arguments: object) -> int:
@@ -24,9 +24,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_sound_data(
-    shared_data: Find, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sound_data(shared_data: Find, capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert run("check", shared_data("wmt12-qe")) == 0
     out = capsys.readouterr().out
@@ -40,7 +38,7 @@ def test_sound_data(
         assert expected in out
 
 
-def test_json(shared_data: Find, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(shared_data: Find, capsys: Capsys) -> None:
     path = shared_data("mlqe-pe")
     assert run("check", path, "--set", "pair=ro-en", "--set", "label=hter", "--json") == 0
     report = json.loads(capsys.readouterr().out)
@@ -55,7 +53,7 @@ def test_json(shared_data: Find, capsys: pytest.CaptureFixture[str]) -> None:
     assert report["splits"]["test20"]["labels"] is None and report["overlaps"]["dev in train"]["source"] == 1
 
 
-def test_defects_are_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_defects_are_exit_code_1(table: Path, capsys: Capsys) -> None:
     assert run("check", table, *TABLE) == 0
     table.write_text("source\ttarget\tscore\nred [b]house[/b]\tcasa roja\t0\nx\t\t2\n")
     capsys.readouterr()
@@ -65,7 +63,7 @@ def test_defects_are_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]
     assert "train: 1 segments have an empty target (first: train-2)" in out and "2 defects" in out
 
 
-def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_data_is_exit_code_2(table: Path, capsys: Capsys) -> None:
     table.write_bytes(b"source\ttarget\tscore\n\x81\tb\t1\n")
     assert run("check", table, *TABLE) == 2
     printed = capsys.readouterr()
@@ -87,13 +85,13 @@ def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_bad_settings_are_exit_code_2(
-    table: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    table: Path, capsys: Capsys, arguments: list[str], message: str
 ) -> None:
     assert run("check", table, *arguments) == 2
     assert message in capsys.readouterr().err
 
 
-def test_the_dataset_of_an_experiment(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_dataset_of_an_experiment(table: Path, capsys: Capsys) -> None:
     experiment = table.with_name("e.yaml")
     experiment.write_text(
         "name: e\n"
@@ -105,12 +103,12 @@ def test_the_dataset_of_an_experiment(table: Path, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["splits"]["train"]["segments"] == 2
 
 
-def test_fetch_names_the_known_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fetch_names_the_known_datasets(tmp_path: Path, capsys: Capsys) -> None:
     assert run("fetch", "wmt13", "--output", tmp_path / "x") == 2
     assert "unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 
-def test_fetch_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fetch_without_a_server(tmp_path: Path, capsys: Capsys) -> None:
     assert run("fetch", "wmt12-qe", "--output", tmp_path / "x", "--base-url", "http://127.0.0.1:1") == 2
     assert "run the command again: it continues the download" in capsys.readouterr().err

@@ -22,12 +22,12 @@ from qe_human.correlation import CORRELATIONS
 from qe_human.ranking_method import RANKINGS
 from qe_papers.selection.chooser import CHOOSERS
 from qe_treebanks.annotator import ANNOTATORS
-from tests.factories import exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 COMMANDS = {name: one for verb in verbs() for name, one in commands(verb)}
 
 
-def shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def shown(arguments: list[str], capsys: Capsys) -> str:
     assert exit_code(*arguments, "--help") == 0
     return capsys.readouterr().out
 
@@ -43,9 +43,7 @@ def test_every_verb_is_in_one_group() -> None:
     assert sorted(grouped) == sorted(verbs())
 
 
-def test_the_first_help_has_the_groups_and_fits(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_help_has_the_groups_and_fits(capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     main(["--help"])
     lines = capsys.readouterr().out.splitlines()
@@ -58,9 +56,7 @@ def test_the_first_help_has_the_groups_and_fits(
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_help_fits_its_terminal(
-    name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_help_fits_its_terminal(name: str, columns: int, capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = shown(name.split(), capsys).splitlines()
     cut = [line for line in lines if len(line) > columns and len(line.split()) > 1 and " --" not in line]
@@ -69,7 +65,7 @@ def test_a_help_fits_its_terminal(
 
 @pytest.mark.parametrize("name", [name for name, one in COMMANDS.items() if not hasattr(one, "commands")])
 def test_every_command_has_an_example_that_its_parser_takes(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, capsys: Capsys, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     given = examples(shown(name.split(), capsys))
@@ -114,7 +110,7 @@ def test_choices_are_those_of_the_library(name: str, option: str) -> None:
     ],
 )
 def test_helps_name_everything_that_a_catalogue_has(
-    verb: str, names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    verb: str, names: tuple[str, ...], capsys: Capsys
 ) -> None:
     assert ", ".join(names) in " ".join(shown(verb.split(), capsys).split())
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from qe.cli import main
-from tests.factories import exit_code
+from tests.factories import Capsys, exit_code
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> list[dict[str, Any]]:
+def told(capsys: Capsys, *arguments: object, code: int = 0) -> list[dict[str, Any]]:
     """The objects on stderr of `qe score` that ends with this code."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as end:
@@ -22,7 +22,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) 
     return lines
 
 
-def test_a_job_in_lines_of_json(demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_in_lines_of_json(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     header, *lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:21]
     rows = tmp_path / "rows.tsv"
     rows.write_text("\n".join([header, *lines, "x\tthe house\t"]) + "\n", "utf-8")
@@ -42,9 +42,7 @@ def test_a_job_in_lines_of_json(demo_model: Path, tmp_path: Path, capsys: pytest
     assert events[-1]["message"] == "failed: unscored>0: 1 of 21 rows (4.8 %) have no score"
 
 
-def test_rows_on_stdout_leave_stderr_to_the_log(
-    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_on_stdout_leave_stderr_to_the_log(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     rows = tmp_path / "rows.tsv"
     lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:9]
     rows.write_text("\n".join(lines) + "\n", "utf-8")
@@ -52,9 +50,7 @@ def test_rows_on_stdout_leave_stderr_to_the_log(
     assert events[-1]["event"] == "end" and events[-1]["rows"] == 8
 
 
-def test_mistakes_are_lines_of_json_too(
-    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_lines_of_json_too(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     given = ("--model", demo_model, "-o", tmp_path / "a.tsv", "-i")
     for arguments, message in (
         ((*given, tmp_path / "none.tsv"), "none.tsv: no such file"),
@@ -66,6 +62,6 @@ def test_mistakes_are_lines_of_json_too(
         assert error[-1]["exit"] == 2
 
 
-def test_a_form_that_there_is_none_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_form_that_there_is_none_of(capsys: Capsys) -> None:
     exit_code("score", "--model", "m", "-i", "a", "-o", "b", "--log", "xml")
     assert "--log: is text or json, not 'xml'" in capsys.readouterr().err

@@ -13,13 +13,14 @@ from qe.cli import _verbs, main
 from qe.cli._process import Stopped
 from qe.cli._verbs import commands, verbs
 from qe.getting_started.demo.generation import generate
+from tests.factories import Capsys, Monkeypatch, TempPaths
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = ["labels", "--target", "t", "--post-edit", "p", "--target-language", "es"]
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def texts(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     """The working folder, with a translation, its post-edit, a file and a folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t").write_text("casas rojas\n" * 3)
@@ -44,7 +45,7 @@ def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_every_verb_and_imports_none(capsys: Capsys) -> None:
     """A verb's first line says what it is for."""
     main(["--help"])
     lines = capsys.readouterr().out.splitlines()
@@ -88,9 +89,7 @@ def test_features_are_listed_without_tables_learners_or_extractors() -> None:
         ("x.xls", "cannot tell the kind of table to write from the name; .tsv or .csv or .jsonl or .parquet"),
     ],
 )  # fmt: skip
-def test_an_output_that_cannot_be_written(
-    output: str, message: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_that_cannot_be_written(output: str, message: str, texts: Path, capsys: Capsys) -> None:
     """Said before any work: the translations need not even be there."""
     before = sorted(texts.rglob("*"))
     for more in ([], ["--target", "none"]):
@@ -99,7 +98,7 @@ def test_an_output_that_cannot_be_written(
     assert sorted(texts.rglob("*")) == before and (texts / "file").read_text() == "old"
 
 
-def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_features_extract_looks_at_its_output_first(texts: Path, capsys: Capsys) -> None:
     for output in ("file/x", "folder.tsv", "/proc/x"):
         assert run("features", "extract", ROOT / "qe/getting_started/demo/demo.yaml", "-o", output) == 2
         error = capsys.readouterr().err
@@ -110,7 +109,7 @@ def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.
 
 
 @pytest.mark.slow
-def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: Capsys) -> None:
     corpus = ["--source", "t", "--target", "p", "--only", "target_ngrams"]
     assert run("resources", "build", *corpus, "--output", "file/x") == 2
     error = capsys.readouterr().err
@@ -145,7 +144,7 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["english", "eng", "xx"])
-def test_wrong_language_codes(language: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_language_codes(language: str, texts: Path, capsys: Capsys) -> None:
     verbs = {
         "labels": [*LABELS, "--target-language", language, "--output", "x.tsv"],
         "resources": ["resources", "build", "--source", "t", "--target", "p", "--source-language", language,
@@ -180,16 +179,12 @@ NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models`
         ("score --modle m", "no such option: --modle; did you mean '--model'?; see `qe score --help`"),
     ],
 )
-def test_the_way_out_is_told(
-    command: str, message: str, texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_way_out_is_told(command: str, message: str, texts: Path, capsys: Capsys) -> None:
     assert run(*command.split()) == 2
     assert capsys.readouterr().err == f"qe {command.split()[0]}: {message}\n"
 
 
-def test_an_interrupted_job_tells_how_to_go_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupted_job_tells_how_to_go_on(monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     importlib.import_module("qe.cli.score")
 
     def stopped(verb: str, arguments: list[str]) -> None:
@@ -203,7 +198,7 @@ def test_an_interrupted_job_tells_how_to_go_on(
     assert capsys.readouterr().err == "qe score: interrupted\n"
 
 
-def test_a_corpus_that_is_not_there(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corpus_that_is_not_there(texts: Path, capsys: Capsys) -> None:
     for name, message in (("none", "no such file"), ("folder.tsv", "is a directory, not a file")):
         assert run("resources", "build", "--source", name, "--target", "p", "--output", "bundle") == 2
         assert capsys.readouterr().err == f"qe resources: {name}: {message}; check the path of the corpus\n"
@@ -211,7 +206,7 @@ def test_a_corpus_that_is_not_there(texts: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory: TempPaths) -> Path:
     folder = tmp_path_factory.mktemp("demo")
     generate(folder / "data", pairs=300, train=20, test=5, new=5)
     return folder
@@ -242,9 +237,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("dataset.source_language=english", "did you mean 'en' (English)?"),
     ],
 )  # fmt: skip
-def test_settings_of_features(
-    setting: str, message: str, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_of_features(setting: str, message: str, demo: Path, tmp_path: Path, capsys: Capsys) -> None:
     output = tmp_path / "x.parquet"
     arguments = [
         "features",
@@ -272,7 +265,7 @@ SEEDED = [
 
 
 @pytest.mark.parametrize("name", SEEDED)
-def test_negative_seeds_are_refused_alike(name: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_negative_seeds_are_refused_alike(name: str, texts: Path, capsys: Capsys) -> None:
     assert len(SEEDED) >= 10
     assert run(*name.split(), "--seed", "-1") == 2
     told = capsys.readouterr().err

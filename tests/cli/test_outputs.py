@@ -6,7 +6,7 @@ import pytest
 
 from qe.cli._commands import OUTPUT, OWN_CHECK
 from qe.cli._verbs import commands, verbs
-from tests.factories import exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 FILES = {
     "t": "la casa roja\n",
@@ -29,7 +29,7 @@ def run(*arguments: str) -> int:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     for name, text in FILES.items():
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), COMMANDS)
 def test_an_output_that_exists_is_refused_without_overwrite(
-    command: str, output: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    command: str, output: str, folder: Path, capsys: Capsys
 ) -> None:
     words = [*command.split(), "-o", output]
     assert run(*words) == 0
@@ -78,9 +78,7 @@ LOOPED = [
 
 
 @pytest.mark.parametrize("command", LOOPED)
-def test_a_loop_of_links_is_one_message(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_loop_of_links_is_one_message(command: str, folder: Path, capsys: Capsys) -> None:
     (folder / "loop").symlink_to("other")
     (folder / "other").symlink_to("loop")
     assert run(*command.split()) == 2
@@ -88,9 +86,7 @@ def test_a_loop_of_links_is_one_message(
     assert (folder / "loop").is_symlink() and (folder / "other").is_symlink()
 
 
-def test_exhausted_memory_is_one_message(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exhausted_memory_is_one_message(folder: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     def exhausted(*_: object) -> None:
         raise MemoryError
 
@@ -103,16 +99,14 @@ def test_exhausted_memory_is_one_message(
 
 @pytest.mark.parametrize(("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("QE_THREADS", "none")])
 def test_wrong_numbers_of_threads_in_the_environment(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, value: str, monkeypatch: Monkeypatch, capsys: Capsys
 ) -> None:
     monkeypatch.setenv(name, value)
     assert run("evaluate") == 2
     assert f"{name} must be a whole number from 1" in capsys.readouterr().err
 
 
-def test_the_old_name_of_an_option_is_taken_with_a_notice(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_old_name_of_an_option_is_taken_with_a_notice(folder: Path, capsys: Capsys) -> None:
     command = ["score", "--model", "none", "--input", "t", "--output", "out.tsv", "--known=before.tsv"]
     assert run(*command) == 2
     first, second = capsys.readouterr().err.splitlines()

@@ -11,6 +11,7 @@ import pytest
 
 from qe.cli import main
 from qe.getting_started.demo.run import EXPERIMENT
+from tests.factories import Capsys, Monkeypatch, TempPaths
 from tests.shown import ROOT, commands
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -18,7 +19,7 @@ OWN_DATA = ROOT / "docs" / "own-data.md"
 
 
 @pytest.fixture(scope="module")
-def folder(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(demo_run: Any, tmp_path_factory: TempPaths) -> Path:
     """A folder with the small demo in output/demo, and a copy of its store."""
     place = tmp_path_factory.mktemp("shown")
     left = shutil.ignore_patterns("artifacts", "mlflow.db*", "*.lock")
@@ -34,9 +35,7 @@ def folder(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
-def test_every_command_runs(
-    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_runs(page: Path, folder: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")

@@ -15,7 +15,7 @@ from qe.cli.shared import progress
 from qe.display.table import Column, Table
 from qe.display.terminal import say, show
 from qe.production.server.throttle import write_stderr
-from tests.factories import exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 # Colour, title, carriage return, C1 control, deletion, override of direction, isolate.
 UNSEEN = "a\x1b[8mb\x1b]0;t\x07c\rd\x9be\x7ff\u202eg\u2066h"
@@ -52,7 +52,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("name", MESSAGES)
 @pytest.mark.filterwarnings("default")
 def test_messages_are_escaped_in_terminals_and_files(
-    name: str, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+    name: str, stream: type[io.StringIO], monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", stream())
     monkeypatch.setattr(warnings, "showwarning", lambda text, *rest: print(text, file=sys.stderr))
@@ -79,7 +79,7 @@ DATA: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_data_are_escaped_in_terminals_alone(
-    name: str, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+    name: str, stream: type[io.StringIO], monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", stream())
     monkeypatch.setattr("shutil.get_terminal_size", lambda: type("Size", (), {"columns": 200}))
@@ -90,7 +90,7 @@ def test_data_are_escaped_in_terminals_alone(
     assert expected in written
 
 
-def test_a_log_in_json_stays_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_in_json_stays_json(monkeypatch: Monkeypatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
     with standard_streams():
         JsonLog("score").tell("note", UNSEEN + "é")
@@ -99,9 +99,7 @@ def test_a_log_in_json_stays_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not set(UNSEEN) & set(line) - set(SHOWN)
 
 
-def test_a_refusal_of_the_system_names_the_file_escaped(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_of_the_system_names_the_file_escaped(capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     def fails(*rest: object) -> None:
         raise OSError(13, "Permission denied", UNSEEN)
 

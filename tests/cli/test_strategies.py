@@ -11,6 +11,7 @@ from qe.cli import main
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import constructor
 from qe.learning.selector import SELECTORS
+from tests.factories import Capsys, Monkeypatch
 from tests.shown import ROOT
 
 CATALOGUES: dict[str, Catalogue[Any]] = {"learners": LEARNERS, "selectors": SELECTORS}
@@ -23,7 +24,7 @@ ROWS = re.findall(
 )
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+def run(capsys: Capsys, *arguments: str) -> tuple[int, str]:
     with pytest.raises(SystemExit) as ended:
         main([*arguments])
     out = capsys.readouterr()
@@ -31,9 +32,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("verb", CATALOGUES)
-def test_all_are_listed_with_what_they_are(
-    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_are_listed_with_what_they_are(verb: str, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     code, text = run(capsys, verb, "list")
     assert code == 0 and all(f"\n{name} " in text for name in CATALOGUES[verb].names)
@@ -46,9 +45,7 @@ def test_all_are_listed_with_what_they_are(
 @pytest.mark.parametrize(
     ("verb", "name"), [(verb, name) for verb, c in CATALOGUES.items() for name in c.names]
 )
-def test_parameters_are_those_of_the_estimator(
-    verb: str, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parameters_are_those_of_the_estimator(verb: str, name: str, capsys: Capsys) -> None:
     told = {p["name"]: p for p in json.loads(run(capsys, verb, "describe", name, "--json")[1])["parameters"]}
     made = constructor(CATALOGUES[verb], name)().get_params(deep=False)
     plain = {key: value for key, value in made.items() if isinstance(value, str | int | float | None)}
@@ -58,7 +55,7 @@ def test_parameters_are_those_of_the_estimator(
 
 
 @pytest.mark.parametrize("verb", CATALOGUES)
-def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: Capsys) -> None:
     """A row of docs/results/learners.md: MAE with defaults, searched, seconds of a fit; on two data sets."""
     told = {one["name"]: one["measured"] for one in json.loads(run(capsys, verb, "list", "--json")[1])[verb]}
     shown = 0
@@ -77,14 +74,14 @@ def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: pytest.Ca
     assert code == 0 and "To try first: " in text
 
 
-def test_what_was_not_measured_reads_something_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_measured_reads_something_else(capsys: Capsys) -> None:
     told = json.loads(run(capsys, "learners", "list", "--json")[1])["learners"]
     unmeasured = {one["name"] for one in told if one["measured"] is None}
     example = {"huber"}  # of docs/extending.md, where a test puts it in its place
     assert unmeasured - example == {"logistic", "precomputed_kernel", "svr_tree_kernels"}
 
 
-def test_describe_is_for_people_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_is_for_people_too(capsys: Capsys) -> None:
     code, text = run(capsys, "learners", "describe", "ridge")
     assert code == 0 and "alpha |w|^2" in text and "0.01 to 10,000, logarithmic" in text
     assert "Measured: MAE 0.613 on WMT12, 0.581 on the demo's data" in text

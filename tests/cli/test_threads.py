@@ -9,7 +9,7 @@ import pytest
 from features.basics import threads, workers
 from qe.cli._commands import NOTHING_COMPUTED
 from qe.cli._verbs import command, verbs
-from tests.factories import exit_code
+from tests.factories import Monkeypatch, exit_code
 
 
 def options(verb: Any, path: str) -> set[str]:
@@ -27,9 +27,7 @@ def test_every_verb_that_computes_has_the_option(verb: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_option_holds_for_libraries_too_and_ends_with_the_command(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_option_holds_for_libraries_too_and_ends_with_the_command(monkeypatch: Monkeypatch) -> None:
     seen: list[tuple[int, str, str]] = []
 
     def printed(*_: Any, **__: Any) -> None:
@@ -47,7 +45,7 @@ def test_the_option_holds_for_libraries_too_and_ends_with_the_command(
 @pytest.mark.parametrize(("asked", "expected"), [(["--threads", "2"], 2), ([], 3), (["--workers", "1"], 1)])
 def test_scoring_starts_as_many_processes_as_it_may(
     asked: list[str], expected: int, demo_model: Path, demo_run: Any, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Monkeypatch
 ) -> None:  # fmt: skip
     """64 processors, of which this process may use three."""
     started: list[int] = []

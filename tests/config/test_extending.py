@@ -13,7 +13,7 @@ from qe.cli import main
 from qe.config import extending
 from qe.config.experiment import Experiment, load
 from tests.conftest import ROOT
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code, refuses
 
 BASE = """
 name: base
@@ -164,9 +164,7 @@ def test_what_cannot_be_extended(tmp_path: Path, content: str, message: str) -> 
     refuses(message, load, tmp_path / "x.yaml")
 
 
-def test_a_mapping_extends_a_file_of_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mapping_extends_a_file_of_the_working_directory(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     experiment(tmp_path, "")
     monkeypatch.chdir(tmp_path)
     source = {"extends": "base.yaml", "features": {"remove": ["lm"]}}
@@ -183,7 +181,7 @@ def test_the_resolved_file_says_the_same(path: Path, tmp_path: Path) -> None:
     assert "extends" not in whole.file_content()
 
 
-def test_check_prints_the_resolved_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_the_resolved_file(tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "data").mkdir()
     base = "name: base\ndataset: {format: wmt12, path: data}\nfeatures: [surface]\nlearner: {kind: ridge}\n"
     experiment(tmp_path, "name: x\nfeatures: {add: [token_counts]}\n", base)
@@ -197,7 +195,7 @@ def test_check_prints_the_resolved_file(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads("{" + listed)["experiments"] == [whole.file_content()]
 
 
-def test_print_goes_with_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_goes_with_check(tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "data").mkdir()
     experiment(tmp_path, "features: [surface]\nresources: {}\nannotations: {}\n")
     with pytest.raises(SystemExit) as ended:

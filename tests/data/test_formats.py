@@ -17,7 +17,7 @@ from features.basics.errors import InputError
 from qe.data.dataset import Dataset
 from qe.data.format import FORMATS, make_format
 from qe.data.reading import Reading
-from tests.factories import Find, refuses
+from tests.factories import Find, TempPaths, refuses
 
 SCORE = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}
 FILES: dict[str, dict[str, str]] = {"train": {"source": "s", "target": "t", "scores": "y"}}
@@ -492,9 +492,7 @@ FIELD = st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",
 
 @pytest.mark.slow
 @given(st.lists(st.dictionaries(st.sampled_from(["source", "target"]), FIELD, min_size=2), min_size=1))
-def test_json_lines_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, str]]
-) -> None:
+def test_json_lines_round_trip(tmp_path_factory: TempPaths, records: list[dict[str, str]]) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "a.jsonl"
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), "utf-8", newline="")
     data = read_table(path, columns={}, blind=["train"])

@@ -16,6 +16,7 @@ from qe.data.labels import save_table
 from qe.data.reading import Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import open_input
+from tests.factories import Capsys
 
 ROWS = 6_000  # a pipe holds 64 KiB, and every input is larger
 _LETTERS = "abcdefgh"
@@ -188,9 +189,7 @@ def pipes(folder: Path, contents: Mapping[str, bytes]) -> Iterator[None]:
         done.set()
 
 
-def run(
-    arguments: str, folder: Path, capsys: pytest.CaptureFixture[str], **names: Path
-) -> tuple[object, ...]:
+def run(arguments: str, folder: Path, capsys: Capsys, **names: Path) -> tuple[object, ...]:
     """Exit code, standard output, and the files that a verb writes."""
     (folder / "out").mkdir()
     names |= {"out": folder / "out"}
@@ -217,7 +216,7 @@ def check(
     arguments: str,
     contents: Mapping[str, str],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capsys,
     **names: Path,
 ) -> None:
     """A verb gives the same from pipes as from files."""
@@ -235,14 +234,12 @@ def check(
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_reads_pipes_as_files(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_verb_reads_pipes_as_files(verb: str, tmp_path: Path, capsys: Capsys) -> None:
     check(*VERBS[verb], tmp_path, capsys)
 
 
 @pytest.mark.parametrize("verb", _MODEL)
-def test_a_model_reads_pipes_as_files(
-    verb: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_reads_pipes_as_files(verb: str, demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     check(*_MODEL[verb], tmp_path, capsys, model=demo_model)
 
 

@@ -8,6 +8,8 @@ from qe.display.drawing import canvas, save
 from qe.display.plot_formats import PLOTS
 from tests.factories import refuses
 
+pytestmark = pytest.mark.slow
+
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
@@ -18,7 +20,6 @@ def draw(path: Path) -> None:
     save(figure, path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", BEGINNINGS)
 def test_the_ending_says_the_kind(kind: str, tmp_path: Path) -> None:
     draw(tmp_path / f"one.{kind}")
@@ -28,7 +29,6 @@ def test_the_ending_says_the_kind(kind: str, tmp_path: Path) -> None:
     assert b"/Type3" not in one  # a kind of font that some publishers refuse
 
 
-@pytest.mark.slow
 def test_more_kinds_stand_beside_a_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw(tmp_path / "a.png")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]

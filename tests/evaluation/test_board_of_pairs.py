@@ -14,7 +14,7 @@ from qe.cli import main
 from qe.evaluation import board_of_pairs
 from qe.evaluation.board_of_pairs import exchanged_p
 from qe.evaluation.leaderboard import Outputs
-from tests.factories import exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 LABEL = {"name": "da", "low": 0, "high": 100, "higher_is_better": True}
 
@@ -92,9 +92,7 @@ def test_equal_systems_have_p_1() -> None:
 
 
 @pytest.mark.slow
-def test_qe_compare_shows_it(
-    folders: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_qe_compare_shows_it(folders: list[Path], capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit) as ended:
         main(["compare", *map(str, folders), "--samples", "100"])

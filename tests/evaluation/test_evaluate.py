@@ -16,7 +16,7 @@ from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
 from qe.evaluation.tables import notes, report_tables, winners
 from qe.statistics.family import Pair
-from tests.factories import Find, refuses
+from tests.factories import Capsys, Find, refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("hter", 0, 1, False)
@@ -289,7 +289,7 @@ def run(*arguments: object) -> int:
     return 0
 
 
-def test_command_prints_json_and_writes_the_same(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_json_and_writes_the_same(files: Path, capsys: Capsys) -> None:
     code = run(
         "--gold", files / "gold.txt", "--predictions", files / "svr.txt", f"base={files / 'mean.txt'}",
         "--samples", 200, "--json", "--output", files / "report.json",
@@ -300,7 +300,7 @@ def test_command_prints_json_and_writes_the_same(files: Path, capsys: pytest.Cap
     assert list(content["systems"]) == ["svr", "base"] and len(content["comparisons"]) == 8
 
 
-def test_command_groups_around_the_baseline(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_groups_around_the_baseline(files: Path, capsys: Capsys) -> None:
     arguments = ["--gold", files / "gold.txt", "--baseline", "mean", "--samples", 300]
     for name in ("svr", "poor", "mean"):
         arguments += ["--predictions", files / f"{name}.txt"]
@@ -310,7 +310,7 @@ def test_command_groups_around_the_baseline(files: Path, capsys: pytest.CaptureF
     assert run(*arguments, "--quiet") == 0 and capsys.readouterr().out == printed
 
 
-def test_command_scores_as_the_official_scorer(shared_data: Find, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_scores_as_the_official_scorer(shared_data: Find, capsys: Capsys) -> None:
     folder = shared_data("golden/wmt12-scorer")
     gold, hypothesis = folder / "ref_round.tsv", folder / "hyp_round.tsv"
     assert run("--gold", gold, "--predictions", hypothesis, "--official") == 0
@@ -343,9 +343,7 @@ def halves(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_official_prints_dashes_for_what_was_not_submitted(
-    halves: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_official_prints_dashes_for_what_was_not_submitted(halves: Path, capsys: Capsys) -> None:
     arguments = ["--gold", halves / "gold.tsv", "--predictions", halves / "ranks.tsv", halves / "scores.tsv"]
     assert run(*arguments, "--official") == 0
     ranking, no_scores, no_ranks, scoring = capsys.readouterr().out.splitlines(keepends=True)
@@ -358,9 +356,7 @@ def test_official_prints_dashes_for_what_was_not_submitted(
     assert told["T_scores"]["delta_avg"] is None and told["T_ranks"]["delta_avg"] > 0
 
 
-def test_plain_evaluation_says_what_ranks_alone_cannot_give(
-    halves: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plain_evaluation_says_what_ranks_alone_cannot_give(halves: Path, capsys: Capsys) -> None:
     arguments = ["--gold", halves / "gold.tsv", "--predictions", halves / "ranks.tsv", halves / "scores.tsv"]
     assert run(*arguments, "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -393,7 +389,7 @@ def test_plain_evaluation_says_what_ranks_alone_cannot_give(
     ],
 )
 def test_command_bad_input_is_exit_code_2(
-    files: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    files: Path, arguments: list[str], message: str, capsys: Capsys
 ) -> None:
     (files / "short.txt").write_text("3.0\n")
     (files / "words.txt").write_text("good\n" * 60)
@@ -403,9 +399,7 @@ def test_command_bad_input_is_exit_code_2(
 
 
 @pytest.mark.slow
-def test_buckets_compare_systems_on_parts_of_the_segments(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_buckets_compare_systems_on_parts_of_the_segments(tmp_path: Path, capsys: Capsys) -> None:
     """`a` is far worse than `b` on the longer half alone."""
     rng = np.random.default_rng(4)
     gold, noise = rng.uniform(1, 5, 120), rng.normal(0, 0.3, (2, 120))

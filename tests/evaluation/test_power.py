@@ -13,7 +13,7 @@ from features.basics.progress import silent
 from qe.cli import main
 from qe.evaluation.power import PowerSettings, _Pilot, power
 from qe.statistics.metric import METRICS
-from tests.factories import refuses
+from tests.factories import Capsys, Monkeypatch, refuses
 
 Floats = np.ndarray
 SMALL = PowerSettings(simulations=300, samples=99)
@@ -124,7 +124,7 @@ def test_what_no_predictions_can_reach_is_said() -> None:
     )
 
 
-def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
+def run(arguments: list[Any], code: int, capsys: Capsys) -> Any:
     with pytest.raises(SystemExit) as stopped:
         main(["power", *map(str, arguments)])
     captured = capsys.readouterr()
@@ -133,9 +133,7 @@ def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
-def test_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command(tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     for name, column in zip(("gold", "a", "b"), pilot(60), strict=True):
         (tmp_path / f"{name}.txt").write_text("".join(f"{value:.4f}\n" for value in column))

@@ -22,7 +22,7 @@ from qe.evaluation.word_level import (
     f1_bad,
     mcc,
 )
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code, refuses
 
 Bools = NDArray[np.bool_]
 
@@ -118,7 +118,7 @@ def run(arguments: list[str]) -> None:
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gold.tags").write_text("OK BAD OK OK OK\nBAD OK OK\n")
     (tmp_path / "a.tags").write_text("OK BAD OK BAD OK\nOK OK OK\n")
@@ -126,7 +126,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: Capsys) -> None:
     command = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --json -q"
     run([*command.split(), "--threshold", "0.5", "--samples", "0"])
     report = json.loads(capsys.readouterr().out)
@@ -189,9 +189,7 @@ EVALUATE = "evaluate words --gold gold.tags --source-gold gold.src_tags --sample
 
 
 @pytest.mark.slow
-def test_scored_rows_hold_words_gaps_and_source_words(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scored_rows_hold_words_gaps_and_source_words(files: Path, capsys: Capsys) -> None:
     scored(files)
     run([*EVALUATE.split(), "--json", "--reliability", "r.png", "--predictions", "model.jsonl"])
     report = json.loads(capsys.readouterr().out)
@@ -207,7 +205,7 @@ def test_scored_rows_hold_words_gaps_and_source_words(
     assert lower["mcc"] == pytest.approx(matthews_corrcoef([1, 0, 0, 0], [1, 1, 0, 1]))
 
 
-def test_source_words_have_files_of_their_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_words_have_files_of_their_own(files: Path, capsys: Capsys) -> None:
     scored(files)
     (files / "a.src_tags").write_text("BAD OK OK\nOK\n")
     command = [*EVALUATE.split(), "--predictions", "a=a.tags", "model=model.jsonl"]
@@ -232,7 +230,7 @@ def test_source_words_have_files_of_their_own(files: Path, capsys: pytest.Captur
 )
 def test_what_does_not_fit_is_told(
     changes: dict[str, object], more: tuple[str, ...], message: str, files: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capsys
 ) -> None:  # fmt: skip
     scored(files, **changes)
     with pytest.raises(SystemExit) as ended:
@@ -241,7 +239,7 @@ def test_what_does_not_fit_is_told(
 
 
 def test_thresholds_inside_folds_are_best_by_the_metric_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
     gold, bad, offsets = simulated(200, 4)

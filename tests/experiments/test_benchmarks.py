@@ -11,6 +11,7 @@ from sklearn.svm import SVR
 from features.basics.array_types import FloatArray
 from qe.data.folds import Fold, make_folds
 from tests.conftest import ROOT
+from tests.factories import Capsys
 
 
 def benchmark(name: str) -> ModuleType:
@@ -66,7 +67,7 @@ def test_linear_regression_is_least_squares_on_what_it_keeps(tcd: ModuleType) ->
 
 
 @pytest.mark.slow
-def test_cells_of_tcd(tcd: ModuleType, folds: list[Fold], capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells_of_tcd(tcd: ModuleType, folds: list[Fold], capsys: Capsys) -> None:
     """Only sets with the last column, a measure, know half of what makes the labels."""
     features, scores = table([*tcd.BASELINE, "measure"])
     predictions = tcd.cells(features, scores, folds)
@@ -107,9 +108,7 @@ def test_accuracy_by_hand(discretised: ModuleType) -> None:
 
 
 @pytest.mark.slow
-def test_cells_of_dfki(
-    discretised: ModuleType, folds: list[Fold], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cells_of_dfki(discretised: ModuleType, folds: list[Fold], capsys: Capsys) -> None:
     """On a label that is linear in two columns, regression is nearer than the classes of the same width."""
     features, scores = table(["a", "b", "c"])
     tables = discretised.selected("all", features, scores, folds)

@@ -11,6 +11,8 @@ from features.text.tokenizer import Tokenizer
 from tests.features.resources.test_predictor import bundle as bundle
 from tests.features.resources.test_predictor import sentences
 
+pytestmark = pytest.mark.slow
+
 
 def segments(pairs: list[tuple[str, str]]) -> Segments:
     columns = {"source": [pair[0] for pair in pairs], "target": [pair[1] for pair in pairs]}
@@ -24,7 +26,6 @@ def scores(bundle: Bundle) -> PredictorScores:
     return made
 
 
-@pytest.mark.slow
 def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> None:
     batch = segments([*sentences(5, 3), ("the red cat", "el rojo verde gato mesa")])
     source, target = batch.source_tokens, batch.target_tokens
@@ -48,7 +49,6 @@ def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> 
             np.testing.assert_allclose(table[f"predictor_{name}"][i], value, rtol=1e-5, err_msg=name)
 
 
-@pytest.mark.slow
 def test_wrong_words_lower_the_scores(scores: PredictorScores) -> None:
     good = sentences(40, 4)
     worse = [(source, target.replace("el ", "espera ")) for source, target in good]
@@ -65,6 +65,5 @@ def test_wrong_words_lower_the_scores(scores: PredictorScores) -> None:
         assert sign * (better[place] - worst[place]) > 0, name
 
 
-@pytest.mark.slow
 def test_an_empty_translation_is_undefined(scores: PredictorScores) -> None:
     assert np.isnan(scores.extract(segments([("the cat", "")]))).all()

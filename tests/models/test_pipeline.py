@@ -11,6 +11,8 @@ from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate, fit
 from tests.learning.learners.test_learners import QUICK
 
+pytestmark = pytest.mark.slow
+
 
 def holes(rows: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.float64]]]:
     """A linear problem with a tenth of all values undefined, and one column undefined throughout."""
@@ -22,7 +24,6 @@ def holes(rows: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, 
     return pd.DataFrame(X, columns=[f"f{i}" for i in range(5)]), y
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_a_learner_with_undefined_features(name: str) -> None:
     X, y = holes()
@@ -35,7 +36,6 @@ def test_a_learner_with_undefined_features(name: str) -> None:
         assert np.corrcoef(predicted, y)[0, 1] > 0.3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTORS.names)
 def test_a_selector_with_undefined_features(name: str) -> None:
     X, y = holes()

@@ -14,8 +14,8 @@ from features.basics.errors import InputError
 from features.core.feature_set import EXTRACTORS, FeatureSet
 from qe.learning.learner import LEARNERS
 from qe.statistics.metric import METRICS
+from tests.factories import Monkeypatch, refuses, segments
 from tests.factories import qe as command
-from tests.factories import refuses, segments
 
 MODULE = '''
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def install(folder: Path, version: str) -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def site(tmp_path: Path, monkeypatch: Monkeypatch) -> Iterator[Path]:
     folder = tmp_path / "site"
     folder.mkdir()
     install(folder, "1.2")
@@ -161,9 +161,7 @@ def test_an_extractor_of_a_distribution_is_checked_before_the_search(site: Path,
     assert not (tmp_path / "out").exists()
 
 
-def test_extractors_of_distributions_are_listed_and_described(
-    site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_extractors_of_distributions_are_listed_and_described(site: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")  # names are not wrapped
     listed = command("features", "list").out
     assert "acme-qe:exclamations" in listed and "How many exclamation marks the target has." in listed

@@ -19,13 +19,13 @@ from qe.production import promotion
 from qe.statistics.metric import METRICS
 from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def poor(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def poor(demo_model: Path, tmp_path_factory: TempPaths) -> Path:
     """A model that says 3 whatever it sees."""
     model = Model.load(demo_model)
     candidate = Candidate("mean")
@@ -235,11 +235,7 @@ def run(arguments: list[str]) -> int:
 
 
 def test_the_commands(
-    two: str,
-    labelled: promotion.Labelled,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    two: str, labelled: promotion.Labelled, tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     lines = [

@@ -15,7 +15,7 @@ from qe.models.training_rows import HeldOutPredictions
 from qe.production.risk import BadLabels, min_labels, triage
 from qe.production.triage import Thresholds
 from qe.production.triage_plots import risk_figure
-from tests.factories import refuses
+from tests.factories import Capsys, refuses
 
 
 def drawn(n: int, seed: int, decimals: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -203,7 +203,7 @@ def run(arguments: list[str]) -> int:
     return int(stopped.value.code or 0)
 
 
-def test_the_command(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
     assert run([*files, "--plot", str(tmp_path / "risk.svg")]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "at most 5.0 % of the published segments are bad (hter>0.3)" in printed
@@ -226,15 +226,11 @@ def test_the_command(files: list[str], tmp_path: Path, capsys: pytest.CaptureFix
         (["--bad", "ter>0.3"], "no column 'ter'"),
     ],
 )
-def test_what_does_not_go_is_said(
-    files: list[str], more: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_go_is_said(files: list[str], more: list[str], message: str, capsys: Capsys) -> None:
     assert run([*files, *more]) == 2 and message in capsys.readouterr().err
 
 
-def test_groups_are_for_bad_alone(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_groups_are_for_bad_alone(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
     by = str(tmp_path / "by.txt")
     assert (
         run([*files[:-2], "--costs", by, "--domains", by]) == 2
@@ -245,9 +241,7 @@ def test_groups_are_for_bad_alone(
 
 
 @pytest.mark.slow
-def test_a_model_gives_its_out_of_fold_predictions(
-    demo_model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_gives_its_out_of_fold_predictions(demo_model: Path, capsys: Capsys) -> None:
     rows = HeldOutPredictions.load(demo_model)
     assert run(["triage", "-m", str(demo_model), "--bad", "effort<2", "--risk", "0.3", "--json"]) in (0, 1)
     content = json.loads(capsys.readouterr().out)

@@ -31,7 +31,7 @@ from qe.production.triage import (
     triage,
 )
 from qe.production.triage_plots import trade_off_figure
-from tests.factories import refuses
+from tests.factories import Capsys, Monkeypatch, refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, 1, False)
@@ -204,9 +204,7 @@ def run(arguments: list[str]) -> int:
 
 @pytest.mark.slow
 @pytest.mark.capability
-def test_the_command(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command(files: list[str], tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert run([*files, "--plot", str(tmp_path / "triage.png"), "--samples", "100"]) == 0
     printed = capsys.readouterr().out
@@ -217,9 +215,7 @@ def test_the_command(
     assert content["n"] == 300 and 3 < content["publish"] < 5 and len(content["cost"]["ci"]) == 2
 
 
-def test_the_command_says_no_where_nothing_is_saved(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_no_where_nothing_is_saved(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "costs.yaml").write_text(
         "good: 4\npublish_bad: 0\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
     )
@@ -236,9 +232,7 @@ def test_the_command_says_no_where_nothing_is_saved(
         (["--scale-low", "-2", "--scale-high", "1.5"], "good: 4 is outside of the label 'gold', -2 to 1.5"),
     ],
 )
-def test_labels_of_another_scale(
-    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_of_another_scale(tmp_path: Path, more: list[str], says: str, capsys: Capsys) -> None:
     (tmp_path / "gold.txt").write_text("".join(f"{-2 + 3.5 * i / 29}\n" for i in range(30)))
     (tmp_path / "costs.yaml").write_text(
         "good: 4\npublish_bad: 9\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
@@ -248,9 +242,7 @@ def test_labels_of_another_scale(
     assert run(["triage", *given, *more]) == 2 and says in capsys.readouterr().err
 
 
-def test_one_action_for_all_is_said_and_ends_with_1(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_action_for_all_is_said_and_ends_with_1(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "costs.yaml").write_text(
         "good: 5\npublish_bad: 99\npost_edit: 1\npost_edit_worst: 1\nretranslate: 4\n"
     )
@@ -303,7 +295,7 @@ def test_thresholds_on_another_scale_than_the_labels_are_noted(
     assert "notes" not in repr(found)
 
 
-def test_the_command_notes_costs_on_another_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_notes_costs_on_another_scale(tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "gold.txt").write_text("".join(f"{20 + 2 * i}\n" for i in range(30)))
     (tmp_path / "costs.yaml").write_text(
         "good: 4\npublish_bad: 9\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
@@ -317,9 +309,7 @@ def test_the_command_notes_costs_on_another_scale(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.slow
-def test_the_model_says_what_the_label_is(
-    files: list[str], demo_model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_model_says_what_the_label_is(files: list[str], demo_model: Path, capsys: Capsys) -> None:
     assert run([*files, "--samples", "100", "--json"]) == 0
     plain = capsys.readouterr().out
     assert run([*files, "--samples", "100", "--json", "--model", str(demo_model)]) == 0

@@ -15,7 +15,7 @@ from qe.data.table_rows import read_rows
 from qe.scoring.checks import CHECKS, Checks, Knowledge
 from qe.scoring.filtering import Threshold, filter_checks, filter_files
 from qe.scoring.jobs import score_file
-from tests.factories import Find, exit_code, refuses
+from tests.factories import Capsys, Find, exit_code, refuses
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
@@ -187,9 +187,7 @@ def test_scores_of_a_column(tmp_path: Path) -> None:
         )
 
 
-def test_a_models_scores_are_those_of_qe_score(
-    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_models_scores_are_those_of_qe_score(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     rows = demo_model.parent / "data" / "new.tsv"
     score_file(demo_model, [rows], tmp_path / "scores.tsv", workers=1)
     scores = pd.read_csv(tmp_path / "scores.tsv", sep="\t")
@@ -258,9 +256,7 @@ def test_what_is_left_out_has_the_same_form(mark: bytes, end: bytes, tmp_path: P
 
 
 @pytest.mark.parametrize("text", ["1_0", "٣", "1e", "0x1", ""])
-def test_the_worst_score_is_a_number_as_people_write_it(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_worst_score_is_a_number_as_people_write_it(text: str, tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "in.tsv").write_text("source\ttarget\tscore\na b\tc d\t1\n")
     given = ["--input", str(tmp_path / "in.tsv"), "--output", str(tmp_path / "out.tsv"), "--worst", text]
     with pytest.raises(SystemExit) as ended:

@@ -11,11 +11,11 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.jobs import FinishedOutput, score_file
 from qe.scoring.scorer import Options
-from tests.factories import refuses
+from tests.factories import Capsys, Monkeypatch, refuses
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_cache(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     """What is remembered lies in a folder of the test's."""
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -65,9 +65,7 @@ def test_a_finished_job_does_nothing(demo_model: Path, tmp_path: Path, resume: b
 
 
 @pytest.mark.parametrize("kind", ["tsv", "xlf"])
-def test_the_same_command_twice(
-    kind: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command_twice(kind: str, demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     unit = "<trans-unit id='1'><source>Zdand dro</source><target>Nawanw</target></trans-unit>"
     xliff = (
         "<xliff version='1.2' xmlns='urn:oasis:names:tc:xliff:document:1.2'><file original='a' datatype='x'"

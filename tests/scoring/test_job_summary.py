@@ -13,7 +13,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.job_summary import Condition, failures, summary_of
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, exit_code, refuses
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_the_summary_lies_beside_the_output(demo_model: Path, rows: Path, tmp_pa
 
 
 def test_a_strangers_file_is_no_place_for_a_summary(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
     place.write_text('{"mine": 1}')
@@ -117,7 +117,7 @@ def test_a_parquet_file_names_its_model(demo_model: Path, rows: Path, tmp_path: 
 
 
 def test_scores_of_another_model_are_refused(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
     assert ended("--model", demo_model, "--input", rows, "--output", output) == 0
@@ -151,25 +151,21 @@ def main_ended(command: list[str], code: int) -> None:
 
 
 def test_what_is_printed_names_the_model(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     assert ended("--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["model"]["fingerprint"] == sha256(demo_model / "model.json")
 
 
-def test_a_summary_replaces_no_input(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_summary_replaces_no_input(demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys) -> None:
     output = tmp_path / "s.tsv"
     given = ("--model", demo_model, "--input", rows, "--output", output, "--summary", rows)
     assert ended(*given) == 2 and "rows.tsv: is an input too" in capsys.readouterr().err
     assert not output.exists()
 
 
-def test_a_job_fails_by_its_conditions(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_fails_by_its_conditions(demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys) -> None:
     given = ["--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv"]
     assert ended(*given, "--fail-if", "unscored>10%") == 1
     assert "failed: unscored>10%: 5 of 25 rows (20.0 %) have no score" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from features.storage.files import read_lines
 from qe.cli import main
 from qe.scoring import row_formats
 from qe.scoring.input import ManyInput, files_of, open_all
-from tests.factories import refuses
+from tests.factories import Capsys, Monkeypatch, refuses
 
 HEADER = "id\tsource\ttarget"
 ROWS = [f"{i}\tthe house {i}\tla casa {i}" for i in range(6)]
@@ -50,9 +50,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["day", "day/*.tsv*", "day/[ab].*"])
-def test_files_are_read_one_after_the_other(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_read_one_after_the_other(tmp_path: Path, name: str, monkeypatch: Monkeypatch) -> None:
     write(tmp_path / "day" / "b.tsv", *ROWS[2:])
     plain = write(tmp_path / "a.tsv", *ROWS[:2])
     zstd(tmp_path / "day" / "a.tsv.zst", plain.read_bytes())
@@ -152,7 +150,7 @@ def test_compressed_bytes_depend_on_the_content_alone(tmp_path: Path) -> None:
         assert done.stdout == content
 
 
-def score(monkeypatch: pytest.MonkeyPatch, *arguments: object, stdin: bytes = b"") -> tuple[int, bytes]:
+def score(monkeypatch: Monkeypatch, *arguments: object, stdin: bytes = b"") -> tuple[int, bytes]:
     """The exit code, and what went to standard output."""
     content = io.BytesIO()
     out = io.TextIOWrapper(content, "utf-8", write_through=True)
@@ -164,7 +162,7 @@ def score(monkeypatch: pytest.MonkeyPatch, *arguments: object, stdin: bytes = b"
 
 
 def test_tables_through_pipes(
-    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo_model: Path, tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys
 ) -> None:
     lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:31]
     plain = write(tmp_path / "in.tsv", *lines[1:], header=lines[0])
@@ -198,7 +196,7 @@ def test_tables_through_pipes(
 
 @pytest.mark.parametrize("name", ["day", "day/*.parquet", "day/b*", "day/"])
 def test_a_folder_and_a_pattern_are_scored_by_the_command(
-    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    demo_model: Path, tmp_path: Path, monkeypatch: Monkeypatch, name: str
 ) -> None:
     lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:21]
     plain = write(tmp_path / "in.tsv", *lines[1:], header=lines[0])
@@ -218,11 +216,7 @@ def test_a_folder_and_a_pattern_are_scored_by_the_command(
 
 @pytest.mark.parametrize("more", [["-o", "day/out.tsv"], ["-o", "out.tsv", "--summary", "day/told.tsv"]])
 def test_what_a_pattern_would_find_the_next_time_is_no_output(
-    demo_model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    more: list[str],
+    demo_model: Path, tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys, more: list[str]
 ) -> None:
     write(tmp_path / "day" / "a.tsv", *ROWS)
     monkeypatch.chdir(tmp_path)
@@ -251,8 +245,8 @@ def test_a_file_that_comes_in_later_is_of_another_job(tmp_path: Path) -> None:
 )
 def test_pipes_that_cannot_be(
     demo_model: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    monkeypatch: Monkeypatch,
+    capsys: Capsys,
     arguments: list[str],
     stdin: bytes,
     message: str,

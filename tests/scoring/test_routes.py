@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qe.scoring.routes import read_routes
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, exit_code, refuses
 
 
 def ended(*arguments: str | Path) -> int:
@@ -28,11 +28,7 @@ def routed(demo_model: Path, tmp_path: Path) -> tuple[Path, list[str]]:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_rows_go_to_the_model_of_their_route(
-    demo_model: Path,
-    routed: tuple[Path, list[str]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    workers: str,
+    demo_model: Path, routed: tuple[Path, list[str]], tmp_path: Path, capsys: Capsys, workers: str
 ) -> None:
     routes, lines = routed
     (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n", "utf-8")
@@ -127,7 +123,7 @@ def test_models_lie_beside_the_file(tmp_path: Path) -> None:
 
 
 def test_what_goes_with_one_model_alone(
-    demo_model: Path, routed: tuple[Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo_model: Path, routed: tuple[Path, list[str]], tmp_path: Path, capsys: Capsys
 ) -> None:
     routes, lines = routed
     (tmp_path / "in.tsv").write_text("\n".join(lines[:5]) + "\n", "utf-8")

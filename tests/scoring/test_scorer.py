@@ -20,7 +20,7 @@ from qe.models.model import Model
 from qe.scoring import jobs, scorer
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
-from tests.factories import refuses
+from tests.factories import Monkeypatch, refuses
 
 Rows = list[tuple[dict[str, str], str]]
 
@@ -43,7 +43,7 @@ def write_tsv(path: Path, rows: Rows) -> Path:
 
 
 def test_words_of_a_few_segments_are_described_at_once(
-    model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    model: Model, rows: Rows, monkeypatch: Monkeypatch
 ) -> None:
     """Scores are the same to the last bit; a model that judges no words computes all rows together."""
     expected, seen, extract = Scorer(model).score(rows[:10]).rows, list[int](), Model.features
@@ -61,7 +61,7 @@ def test_words_of_a_few_segments_are_described_at_once(
     assert seen == [10, 4, 0, 4, 0, 2, 0, 0]  # tables of words are forgotten piece by piece
 
 
-def test_repeated_segments_are_scored_once(model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_segments_are_scored_once(model: Model, rows: Rows, monkeypatch: Monkeypatch) -> None:
     seen: list[int] = []
     extract = Model.features
 
@@ -146,9 +146,7 @@ class Killed(BaseException):
     """Ends a job as a signal would: nothing catches it."""
 
 
-def killed_after(
-    chunks: int, monkeypatch: pytest.MonkeyPatch, source: Path, model: Path, output: Path
-) -> None:
+def killed_after(chunks: int, monkeypatch: Monkeypatch, source: Path, model: Path, output: Path) -> None:
     """A job in chunks of ten rows that ends once so many are stored, without tidying up."""
     store = jobs._Job.store
 
@@ -165,7 +163,7 @@ def killed_after(
 
 
 def test_a_job_goes_on_with_the_same_options_only(
-    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
     killed_after(1, monkeypatch, path, demo_model, output)
@@ -177,7 +175,7 @@ def test_a_job_goes_on_with_the_same_options_only(
 
 
 def test_an_attempt_without_a_finished_chunk_stops_no_other(
-    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
     killed_after(0, monkeypatch, path, demo_model, output)
@@ -188,7 +186,7 @@ def test_an_attempt_without_a_finished_chunk_stops_no_other(
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_score_that_is_no_number_has_a_reason(
-    model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch, bad: float
+    model: Model, rows: Rows, monkeypatch: Monkeypatch, bad: float
 ) -> None:
     judge = Model.judge
 
@@ -232,7 +230,7 @@ def test_damage_in_the_second_chunk_keeps_the_first(demo_model: Path, rows: Rows
 
 
 def test_a_full_disk_keeps_the_finished_chunks(
-    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:200]), tmp_path / "out.tsv"
     write, written = Path.write_bytes, []
@@ -295,7 +293,7 @@ def test_a_model_that_vanishes_is_named(demo_model: Path, rows: Rows, tmp_path: 
 
 
 def test_a_job_killed_while_it_tidies_up_is_finished_by_resuming(
-    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     path, output = write_tsv(tmp_path / "in.tsv", rows[:40]), tmp_path / "out.tsv"
 

@@ -30,7 +30,10 @@ from qe.models.word_tags import PlaceTags, WordTags
 from qe.scoring.jobs import row_formats, score_file
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.word_level import WordLevel
+from tests.factories import Capsys, TempPaths
 from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.slow
 
 CONFIG = {"kind": "word_quality", "rounds": 5}
 TOKENS = Options(tokens=True)
@@ -45,7 +48,7 @@ TAGS = WordTags(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: TempPaths) -> Path:
     return word_models(tmp_path_factory.mktemp("word-level"))
 
 
@@ -89,7 +92,6 @@ def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1, resume:
     return output.read_bytes().splitlines()
 
 
-@pytest.mark.slow
 def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
     scored = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
     model = Model.load(folder / "model")
@@ -105,7 +107,6 @@ def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
         assert row["tokens"] is row["bad"] is row["gaps"] is row["score"] is None and row["reason"]
 
 
-@pytest.mark.slow
 def test_kinds_agree(folder: Path, tmp_path: Path) -> None:
     lists = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
     score(folder, tmp_path / "out.tsv")
@@ -118,7 +119,6 @@ def test_kinds_agree(folder: Path, tmp_path: Path) -> None:
         assert [list(map(float, cell.split())) for cell in joined[name]] == [row[name] or [] for row in lists]
 
 
-@pytest.mark.slow
 def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path) -> None:
     one, other = (
         [json.loads(line) for line in score(folder, tmp_path / f"{chunk}.jsonl", chunk, workers)]
@@ -129,7 +129,6 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
     ]
 
 
-@pytest.mark.slow
 def test_workers_of_a_boosted_model_score_alike(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "qe", "score", "--model", str(folder / "boosted"), "--quiet"]
     command += ["--input", str(folder / "data" / "new.tsv"), "--chunk", "30"]
@@ -141,7 +140,6 @@ def test_workers_of_a_boosted_model_score_alike(folder: Path, tmp_path: Path) ->
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
-@pytest.mark.slow
 def test_a_killed_job_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     whole, output = score(folder, tmp_path / "whole.jsonl", 3), tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "qe", "score", "--tokens", "--chunk", "3", "--workers", "1"]
@@ -158,9 +156,7 @@ def test_a_killed_job_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) ->
     assert score(folder, output, 3, resume=True) == whole
 
 
-def test_a_model_without_words_says_so(
-    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_without_words_says_so(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     with pytest.raises(SystemExit) as done:
         new = demo_model.parent / "data" / "new.tsv"
         given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
@@ -169,7 +165,6 @@ def test_a_model_without_words_says_so(
     assert "has no word-level part; train one with the features word_quality" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_repeated_segments_have_the_same_words(folder: Path) -> None:
     rows = list(read_rows(folder / "data" / "new.tsv"))[:3]
     first, second = (Scorer.load(folder / "model", TOKENS) for _ in range(2))
@@ -177,7 +172,6 @@ def test_repeated_segments_have_the_same_words(folder: Path) -> None:
     assert [row["bad"] for row in both[3:]] == [row["bad"] for row in second.score(rows[1:]).rows]
 
 
-@pytest.mark.slow
 def test_tags_are_those_of_calibrated_probabilities_and_thresholds(folder: Path, tmp_path: Path) -> None:
     source, rows = folder / "data" / "new.tsv", {}
     for metric in ("f1_mult", "mcc"):
@@ -204,7 +198,6 @@ def test_tags_are_those_of_calibrated_probabilities_and_thresholds(folder: Path,
     assert rows["mcc"][88]["spans"] is rows["mcc"][88]["tags"] is None and "source_tags" not in rows["mcc"][0]
 
 
-@pytest.mark.slow
 def test_kinds_of_tables_hold_tags_and_spans(folder: Path, tmp_path: Path) -> None:
     source = folder / "data" / "new.tsv"
     for kind in ("jsonl", "tsv", "parquet"):
@@ -217,7 +210,7 @@ def test_kinds_of_tables_hold_tags_and_spans(folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.capability
-def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     new = demo_model.parent / "data" / "new.tsv"
     given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
     with pytest.raises(SystemExit) as done:

@@ -20,6 +20,7 @@ from qe.systems.comparison_files import marked, page
 from qe.systems.results import System, SystemsComparison
 from qe.systems.text_metric import metric
 from qe.systems.texts import Texts
+from tests.factories import Capsys, Monkeypatch
 from tests.pages import Page, is_readable_aloud, needs_nothing_else
 
 N = 80
@@ -119,7 +120,7 @@ def test_marked_words_are_those_that_the_other_lacks() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, lines in texts().items():
         Path(name).write_text("".join(f"{line}\n" for line in lines))
@@ -129,7 +130,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(capsys: pytest.CaptureFixture[str], *more: str, code: int = 0) -> tuple[str, str]:
+def run(capsys: Capsys, *more: str, code: int = 0) -> tuple[str, str]:
     given = ["--references", "ref", "--system", "old=old", "--system", "new=new", "--metrics", "ter"]
     with pytest.raises(SystemExit) as stopped:
         main(["compare", *given, "--samples", "299", "--quiet", *more])
@@ -139,7 +140,7 @@ def run(capsys: pytest.CaptureFixture[str], *more: str, code: int = 0) -> tuple[
 
 
 @pytest.mark.slow
-def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(folder: Path, capsys: Capsys) -> None:
     kinds = ["--bucket", "length", "--bucket", "document=docs", "--bucket", "quality=q,q", "--bands", "2"]
     told = json.loads(run(capsys, *kinds, "--json", "--output", "out")[0])["buckets"]
     assert list(told["kinds"]) == ["length", "document", "quality"]
@@ -155,9 +156,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_sources_are_what_length_looks_at_and_the_page_shows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sources_are_what_length_looks_at_and_the_page_shows(folder: Path, capsys: Capsys) -> None:
     Path("src").write_text("".join(f"{'word ' * (1 + i % 3)}w{i % 40} {i}\n" for i in range(N)))
     arguments = ["--source", "src", "--bucket", "length", "--bucket", "rare", "--corpus", "ref"]
     out = json.loads(run(capsys, *arguments, "--json", "--output", "out")[0])["buckets"]
@@ -181,9 +180,7 @@ def test_sources_are_what_length_looks_at_and_the_page_shows(
         (["--source", "short"], "short: 80 segments, but 2 sources"),
     ],
 )
-def test_mistakes_are_told(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
+def test_mistakes_are_told(folder: Path, capsys: Capsys, arguments: list[str], message: str) -> None:
     Path("short").write_text("a b\nc\n")
     _, error = run(capsys, *arguments, "--output", "out", code=2)
     assert message in error and error.count("\n") == 1

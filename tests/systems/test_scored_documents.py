@@ -11,7 +11,7 @@ import pytest
 from qe.cli import main
 from qe.statistics.metrics.ranks import RankingAccuracy
 from qe.systems.documents import ranking_accuracy
-from tests.factories import exit_code
+from tests.factories import Capsys, exit_code
 
 
 def written(path: Path, values: Any) -> Path:
@@ -19,7 +19,7 @@ def written(path: Path, values: Any) -> Path:
     return path
 
 
-def evaluated(*arguments: str | Path, capsys: pytest.CaptureFixture[str], code: int = 0) -> Any:
+def evaluated(*arguments: str | Path, capsys: Capsys, code: int = 0) -> Any:
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", *map(str, arguments), "--json", "--quiet"])
     told = capsys.readouterr()
@@ -36,9 +36,7 @@ def made(folder: Path, segments: int = 120, documents: int = 12) -> tuple[pd.Dat
     return table, [written(folder / f"{name}.txt", table[name]) for name in ("document", "gold", "svr")]
 
 
-def test_documents_are_evaluated_by_the_means_of_their_segments(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_documents_are_evaluated_by_the_means_of_their_segments(tmp_path: Path, capsys: Capsys) -> None:
     table, (documents, gold, svr) = made(tmp_path)
     means = table.groupby("document", sort=False)[["gold", "svr"]].mean()
     given = ("--predictions", svr, "--documents", documents)
@@ -54,7 +52,7 @@ def test_documents_are_evaluated_by_the_means_of_their_segments(
     assert other["mae"] == pytest.approx((10 * means.gold - means.svr).abs().mean())
 
 
-def test_documents_are_what_tests_and_notes_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_are_what_tests_and_notes_count(tmp_path: Path, capsys: Capsys) -> None:
     table, (documents, gold, svr) = made(tmp_path)
     other = written(tmp_path / "other.txt", table.gold.iloc[::-1])
     given = ["--gold", gold, "--predictions", svr, other, "--documents", documents]
@@ -67,7 +65,7 @@ def test_documents_are_what_tests_and_notes_count(tmp_path: Path, capsys: pytest
     assert "segments" not in told
 
 
-def test_documents_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_that_do_not_fit_are_refused(tmp_path: Path, capsys: Capsys) -> None:
     _, (documents, gold, svr) = made(tmp_path)
     given = ("--gold", gold, "--predictions", svr, "--documents")
     short = written(tmp_path / "short.txt", ["a", "b"])

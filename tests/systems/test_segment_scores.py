@@ -9,13 +9,13 @@ import pytest
 
 from qe.statistics.randomization import randomization_tests
 from qe.statistics.result import Measure
-from tests.factories import exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 N = 40
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray[Any, Any]]:
+def files(tmp_path: Path, monkeypatch: Monkeypatch) -> dict[str, np.ndarray[Any, Any]]:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(5)
     words = np.array(["a", "b", "c", "d"])
@@ -28,7 +28,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarr
     return scores
 
 
-def run(capsys: pytest.CaptureFixture[str], *more: str, references: bool = True) -> tuple[str, str]:
+def run(capsys: Capsys, *more: str, references: bool = True) -> tuple[str, str]:
     given = ["--references", "ref"] if references else []
     exit_code("compare", *given, "--system", "x=x.txt", "--system", "y=y.txt", "--quiet", *more)
     told = capsys.readouterr()
@@ -39,7 +39,7 @@ BOTH = ("--scores", "comet:x=x.comet", "--scores", "comet:y=y.comet")
 
 
 def test_scores_of_files_are_tested_as_metrics_are(
-    files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
+    files: dict[str, np.ndarray[Any, Any]], capsys: Capsys
 ) -> None:
     told = json.loads(run(capsys, "--metrics", "bleu", *BOTH, "--json")[0])
     assert list(told["systems"]["x"]) == ["bleu", "comet"]
@@ -60,7 +60,7 @@ def test_scores_of_files_are_tested_as_metrics_are(
 
 
 def test_the_table_has_footnotes_of_signatures(
-    files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
+    files: dict[str, np.ndarray[Any, Any]], capsys: Capsys
 ) -> None:
     out = run(capsys, "--metrics", "bleu", *BOTH)[0]
     assert "\nBLEU: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:mtqe-" in out
@@ -70,7 +70,7 @@ def test_the_table_has_footnotes_of_signatures(
 
 
 def test_files_alone_need_no_references_and_errors_have_a_direction(
-    files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
+    files: dict[str, np.ndarray[Any, Any]], capsys: Capsys
 ) -> None:
     more = [*BOTH, "--samples", "999", "--json", "--margin", "comet=0.001"]
     higher = json.loads(run(capsys, *more, references=False)[0])
@@ -93,9 +93,6 @@ def test_files_alone_need_no_references_and_errors_have_a_direction(
     ],
 )
 def test_mistakes_are_named(
-    files: dict[str, np.ndarray[Any, Any]],
-    capsys: pytest.CaptureFixture[str],
-    more: tuple[str, ...],
-    message: str,
+    files: dict[str, np.ndarray[Any, Any]], capsys: Capsys, more: tuple[str, ...], message: str
 ) -> None:
     assert message in run(capsys, "--metrics", "bleu", "ter", *more)[1]

@@ -7,7 +7,7 @@ from sacrebleu.metrics import BLEU, TER
 
 from qe.systems.text_metric import metrics_for
 from qe.systems.tokenizers import doubt
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code, refuses
 
 RAW = ["The house is red.", 'He said "no", and left.', "It costs 3.50 dollars.", "Is it Ana's book?"]
 OTHER = ["The house was red.", 'He said "no" and left.', "It cost 3.50 dollars.", "Is this Ana's book?"]
@@ -56,9 +56,7 @@ def test_languages_without_usual_tokens(language: str | None, tokenize: str | No
     )
 
 
-def test_text_against_the_choice_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_against_the_choice_is_said(tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("ref").write_text("\n".join(RAW) + "\n", "utf-8")
     Path("a").write_text("\n".join(OTHER) + "\n", "utf-8")

@@ -16,6 +16,7 @@ from qe.tracking.address import check_reachable, database_file, database_uri, lo
 from qe.tracking.connection import connected
 from qe.tracking.logged_models import Described, log_model, model_directory, registered_now
 from qe.tracking.settings import registered_model
+from tests.factories import Monkeypatch
 
 FOLDERS = ["a%2Fb", "50%25", "100%", "what?x", "a#b", "x y", "ü", "a+b;c", "file:x", "a?b%3Fc#d", "a&b=c"]
 
@@ -30,7 +31,7 @@ def test_a_path_comes_back_from_its_address(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a%2Fb", "50%25", "what?x", "a#b ü"])
 def test_store_artifacts_and_models_are_in_the_folder(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     first, second = tmp_path / "first" / name, tmp_path / "second" / name
@@ -80,9 +81,7 @@ NO_STORES = {
 
 
 @pytest.mark.parametrize("kind", NO_STORES)
-def test_what_is_no_store_is_refused_and_stays(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_store_is_refused_and_stays(kind: str, tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     NO_STORES[kind](path := tmp_path / "store")
     files = {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{path}")

@@ -18,6 +18,8 @@ from qe.tracking import logged_models, registry, runs
 from qe.tracking.connection import connected
 from qe.tracking.logged_models import Described
 
+pytestmark = pytest.mark.slow
+
 VARIABLES = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_EXPERIMENT_ID")
 
 
@@ -71,7 +73,6 @@ def experiment_of(run: runs.Run) -> str:
     return str(run.client.get_experiment(run.experiment_id).name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("user", ["nothing", "variable", "store", "levels"])
 def test_what_the_user_has_set_stays(user: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = f"sqlite:///{folder / 'runs.db'}"
@@ -92,7 +93,6 @@ def test_what_the_user_has_set_stays(user: str, folder: Path, monkeypatch: pytes
     assert state() == before
 
 
-@pytest.mark.slow
 def test_a_run_is_a_child_of_the_active_one(folder: Path) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
     mlflow.set_experiment("of-the-user")
@@ -107,7 +107,6 @@ def test_a_run_is_a_child_of_the_active_one(folder: Path) -> None:
     assert mlflow.get_run(theirs.info.run_id).data.metrics == {}
 
 
-@pytest.mark.slow
 def test_the_store_of_the_active_run_is_taken_whatever_the_file_says(
     folder: Path, database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +121,6 @@ def test_the_store_of_the_active_run_is_taken_whatever_the_file_says(
     assert not (folder / "other.db").exists()
 
 
-@pytest.mark.slow
 def test_the_experiment_is_the_users(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
     number = mlflow.create_experiment("by-number")
@@ -138,7 +136,6 @@ def test_the_experiment_is_the_users(folder: Path, monkeypatch: pytest.MonkeyPat
         assert experiment_of(run) == "set-in-python"
 
 
-@pytest.mark.slow
 def test_a_run_goes_on_though_the_user_has_another_experiment(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt), runs.run("ours") as run:
         raise KeyboardInterrupt
@@ -150,7 +147,6 @@ def test_a_run_goes_on_though_the_user_has_another_experiment(folder: Path) -> N
     assert again.id == run.id and entry.info.status == "FINISHED" and entry.data.metrics == {"mae": 1.0}
 
 
-@pytest.mark.slow
 def test_autologging_of_the_user_logs_nothing_of_ours(folder: Path) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
     mlflow.set_experiment("autologged")
@@ -164,7 +160,6 @@ def test_autologging_of_the_user_logs_nothing_of_ours(folder: Path) -> None:
         mlflow.sklearn.autolog(disable=True)
 
 
-@pytest.mark.slow
 def test_a_logged_model_is_in_the_experiment_of_its_run(folder: Path, tmp_path: Path) -> None:
     """Also while the user works in another one."""
     (tmp_path / "model").mkdir()

@@ -15,6 +15,8 @@ from qe.tracking.connection import connected
 from qe.tracking.registry import delete, select_versions, to_delete
 from tests.factories import exit_code, refuses
 
+pytestmark = pytest.mark.slow
+
 NAME = "mine"
 
 
@@ -39,7 +41,6 @@ def numbers() -> list[str]:
     return [version.version for version in registry.model_versions(NAME)]
 
 
-@pytest.mark.slow
 def test_aliases_and_the_way_back_are_kept(store: Path) -> None:
     registered(7)
     registry.make_champion(NAME, "1")
@@ -52,7 +53,6 @@ def test_aliases_and_the_way_back_are_kept(store: Path) -> None:
     assert numbers() == ["1", "3", "4", "6", "7"]
 
 
-@pytest.mark.slow
 def test_a_deleted_version_takes_its_model_along_unless_another_is_of_it(store: Path) -> None:
     first, second = registered(2)
     with connected():
@@ -66,7 +66,6 @@ def test_a_deleted_version_takes_its_model_along_unless_another_is_of_it(store: 
             mlflow.get_logged_model(first)
 
 
-@pytest.mark.slow
 def test_an_alias_protects_its_version(store: Path) -> None:
     registered(2)
     waiting = select_versions(NAME, ["1", "2"])
@@ -78,7 +77,6 @@ def test_an_alias_protects_its_version(store: Path) -> None:
     refuses("unknown version of 'mine' '9'; known: 1, 2", select_versions, NAME, ["9"])
 
 
-@pytest.mark.slow
 def test_verbs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     registered(3)
     registry.make_champion(NAME, "1")
@@ -95,7 +93,6 @@ def test_verbs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("keep-last", NAME, "0") == "no version to delete\n"
 
 
-@pytest.mark.slow
 def test_mlflow_collects_the_files(store: Path) -> None:
     (model,) = registered(1)
     with connected():

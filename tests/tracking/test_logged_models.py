@@ -14,10 +14,11 @@ from qe.tracking.logged_models import Described, model_directory, registered_as
 from qe.tracking.registry import model_versions, register
 from tests.factories import refuses
 
+pytestmark = pytest.mark.slow
+
 LARGE_FILE, SMALL_FILE = "resources/lm/table.npy", "model.json"
 
 
-@pytest.mark.slow
 def test_a_missing_model_is_an_error(store: Path) -> None:
     refuses("no tracking store is there yet", model_directory, "models:/absent@champion")
     with connected():
@@ -45,7 +46,6 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_logged_models_hold_large_files_once_and_outlive_the_folder(
     store: Path, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,7 +66,6 @@ def test_logged_models_hold_large_files_once_and_outlive_the_folder(
     assert (second / LARGE_FILE).read_bytes() == content
 
 
-@pytest.mark.slow
 def test_on_another_file_system_large_files_are_copied(
     store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,7 +78,6 @@ def test_on_another_file_system_large_files_are_copied(
     assert (path / LARGE_FILE).read_bytes() == (folder / LARGE_FILE).read_bytes()
 
 
-@pytest.mark.slow
 def test_a_file_uri_is_a_local_store(store: Path, folder: Path) -> None:
     store.write_text(store.read_text().replace("files", f"file://{store.parent}/with%20space"))
     path = logged(folder)

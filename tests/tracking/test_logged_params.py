@@ -21,6 +21,8 @@ from qe.tracking import runs
 from qe.tracking.logged_models import Described, log_model, model_directory
 from tests.factories import refuses
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {"source": ["the red house", "a tree ."], "target": ["la casa roja", "un arbol ."]}
 
 # What a bare installation of the requirements lacks.
@@ -47,7 +49,6 @@ def logged(demo_model: Path, store: Path) -> Path:
         )
 
 
-@pytest.mark.slow
 def test_params_ask_for_what_qe_score_gives(logged: Path, demo_model: Path) -> None:
     table = pd.DataFrame(TEXTS)
     model, ours = mlflow.pyfunc.load_model(str(logged)), qe.load_model(demo_model)
@@ -60,7 +61,6 @@ def test_params_ask_for_what_qe_score_gives(logged: Path, demo_model: Path) -> N
     refuses("interval", model.predict, table, params={"interval": "much"}, error=mlflow.MlflowException)
 
 
-@pytest.mark.slow
 def test_no_package_of_training_is_needed(logged: Path, demo_model: Path) -> None:
     lines = (logged / "requirements.txt").read_text("utf-8").split()
     columns = ["langcodes", "numba", "rapidfuzz", "regex", "sacremoses", "simplemma", "snowballstemmer"]
@@ -73,7 +73,6 @@ def test_no_package_of_training_is_needed(logged: Path, demo_model: Path) -> Non
     assert told["score"] == expected["score"].tolist() and told["because"] == expected["because"].tolist()
 
 
-@pytest.mark.slow
 def test_the_signature_names_the_params(logged: Path) -> None:
     signature: Any = yaml.safe_load((logged / "MLmodel").read_text("utf-8"))["signature"]
     names = {each["name"]: each["default"] for each in json.loads(signature["params"])}

@@ -9,8 +9,9 @@ import pytest
 from qe.tracking import runs
 from qe.tracking.connection import connected
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_report_is_a_run_of_its_own(store: Path, tmp_path: Path) -> None:
     """More metrics than MLflow takes at a time, names that it refuses, an undefined figure, files."""
     folder = tmp_path / "report"
@@ -29,7 +30,6 @@ def test_a_report_is_a_run_of_its_own(store: Path, tmp_path: Path) -> None:
     assert [item.path for item in client.list_artifacts(run_id, "rank/plots")] == ["rank/plots/one.png"]
 
 
-@pytest.mark.slow
 def test_a_run_holds_parameters_metrics_children_and_artifacts(store: Path) -> None:
     note = store.parent / "note.txt"
     note.write_text("x")
@@ -50,7 +50,6 @@ def test_a_run_holds_parameters_metrics_children_and_artifacts(store: Path) -> N
     assert (store.parent / "files").is_dir()
 
 
-@pytest.mark.slow
 def test_a_run_goes_on_under_its_id(store: Path) -> None:
     with pytest.raises(KeyboardInterrupt), runs.run("first") as run:
         run.metrics({"a": 1.0})

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from qe.tracking import settings
-from tests.factories import refuses
+from tests.factories import Monkeypatch, TempPaths, refuses
 
 
-def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_paths_start_at_the_file(store: Path, monkeypatch: Monkeypatch) -> None:
     below = store.parent / "a" / "b"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
@@ -17,7 +15,7 @@ def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.Monke
 
 
 def test_artifacts_lie_beside_the_store(
-    store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    store: Path, tmp_path_factory: TempPaths, monkeypatch: Monkeypatch
 ) -> None:
     other, bare = tmp_path_factory.mktemp("other"), tmp_path_factory.mktemp("bare")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{other / 'runs.db'}")

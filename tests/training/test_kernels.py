@@ -26,6 +26,8 @@ from qe.training.check import check
 from qe.training.train import Outcome, train
 from tests.factories import refuses
 
+pytestmark = pytest.mark.slow
+
 N_TRAIN, N_TEST = 48, 12
 TREES = [
     {"kind": "constituents", "side": "source"},
@@ -102,7 +104,6 @@ def outcome(folder: Path) -> Outcome:
     return run(folder, "out")
 
 
-@pytest.mark.slow
 def test_trees_are_learned_from(outcome: Outcome) -> None:
     report = outcome.report
     assert report["search"]["best"]["learner_params"]["tree_weight"] == 0.2
@@ -112,7 +113,6 @@ def test_trees_are_learned_from(outcome: Outcome) -> None:
     assert outcome.model.columns() == ("source", "target", "annotation_source", "annotation_target")
 
 
-@pytest.mark.slow
 def test_predictions_of_training_are_those_of_the_saved_model(folder: Path, outcome: Outcome) -> None:
     """To the last bit: all rows, one row, and the file scored in a fresh process."""
     table = pd.read_parquet(outcome.output / "predictions.parquet").query("split == 'test'")
@@ -132,7 +132,6 @@ def test_predictions_of_training_are_those_of_the_saved_model(folder: Path, outc
     assert scored["because"].str.contains("sentences of the (?:source|translation) are built: [+-]").any()
 
 
-@pytest.mark.slow
 def test_the_model_holds_the_support_vectors_trees_alone(outcome: Outcome) -> None:
     learner = Model.load(outcome.output / "model").pipeline.named_steps["learn"]
     support = len(learner.weights_)
@@ -149,7 +148,6 @@ def test_the_model_holds_the_support_vectors_trees_alone(outcome: Outcome) -> No
     }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_explanations_add_up(folder: Path, outcome: Outcome) -> None:
     model = Model.load(outcome.output / "model")
     rows = pd.read_json(folder / "test.jsonl", lines=True)
@@ -162,7 +160,6 @@ def test_explanations_add_up(folder: Path, outcome: Outcome) -> None:
     ), atol=1e-9)  # fmt: skip
 
 
-@pytest.mark.slow
 def test_trees_alone(folder: Path) -> None:
     """Row (e) of the paper: no features. Everything a run makes is made, explanations too."""
     learner = {"kind": "svr_tree_kernels", "params": {"tree_weight": 1.0}, "space": {"C": [1.0, 4.0]}}
@@ -181,7 +178,6 @@ def test_trees_alone(folder: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_feature_tables_hold_trees_in_brackets(folder: Path) -> None:
     (folder / "extract.yaml").write_text(yaml.safe_dump(settings()))
     extract(experiment.load(folder / "extract.yaml"), folder / "table.parquet", folder / "cache", silent)
@@ -189,14 +185,12 @@ def test_feature_tables_hold_trees_in_brackets(folder: Path) -> None:
     assert len(table) == N_TRAIN + N_TEST and table["constituents_source"].str.startswith("(S (").all()
 
 
-@pytest.mark.slow
 def test_nested_cross_validation(folder: Path) -> None:
     split = {"folds": 2, "outer": 2}
     made = run(folder, "nested", split=split, intervals={"method": "split", "share": 0.2})
     assert made.report["nested"]["systems"]["trees"]["mae"] < 0.4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -234,7 +228,6 @@ def gram(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(values["train"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("split", [{"folds": 3}, {"folds": 2, "outer": 3}, {"folds": 3, "repeats": 2}])
 def test_a_given_kernel_reaches_the_learner_as_it_is(
     folder: Path, gram: pd.DataFrame, split: dict[str, int]
@@ -274,7 +267,6 @@ def test_a_given_kernel_reaches_the_learner_as_it_is(
     np.testing.assert_allclose(ours, np.clip(expected, 1, 5), atol=2e-3)
 
 
-@pytest.mark.slow
 def test_columns_of_a_kernel_cannot_be_selected(folder: Path, gram: pd.DataFrame) -> None:
     files = {"train": "train.gram", "test": "test.gram"}
     with pytest.raises(InputError, match="the columns of a kernel cannot be selected"):

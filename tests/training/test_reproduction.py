@@ -15,13 +15,13 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
 from qe.training.reproduction import compared, report_of, reproduce
 from qe.training.train import train
-from tests.factories import refuses
+from tests.factories import Capsys, Monkeypatch, TempPaths, refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def run(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(demo_run: Any, tmp_path_factory: TempPaths) -> Path:
     """A small run of its own, untracked."""
     folder = tmp_path_factory.mktemp("run") / "out"
     overrides = [
@@ -51,7 +51,7 @@ def test_all_figures_come_back(run: Path, demo_run: Any, tmp_path: Path) -> None
 
 
 def test_a_search_resumed_with_a_smaller_budget_is_recorded_as_it_ran(
-    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_run: Any, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     """In report, model and MLflow; and the record gives the same figures again."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -76,11 +76,7 @@ def test_a_search_resumed_with_a_smaller_budget_is_recorded_as_it_ran(
 
 
 def test_what_differs_is_told(
-    run: Path,
-    demo_run: Any,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Path, demo_run: Any, tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     report = report_of(str(run))

@@ -24,9 +24,11 @@ from qe.training.check import check
 from qe.training.search import Helpers
 from qe.training.study import storage_at
 from qe.training.train import train
-from tests.factories import refuses
+from tests.factories import Monkeypatch, refuses
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -109,18 +111,15 @@ def test_workers_share_a_journal_file(demo_run: Any, tmp_path: Path) -> None:
     check_workers(demo_run, str(tmp_path / "shared.journal"))
 
 
-def test_workers_share_a_postgresql_study(
-    demo_run: Any, postgresql: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_share_a_postgresql_study(demo_run: Any, postgresql: str, monkeypatch: Monkeypatch) -> None:
     """The password comes from the environment."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     check_workers(demo_run, postgresql)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["environment", "the home's .pgpass", "a file that the address names"])
 def test_the_password_need_not_stand_in_the_experiment(
-    way: str, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, postgresql: str, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     for name in ("PGPASSWORD", "PGPASSFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -138,7 +137,7 @@ def test_the_password_need_not_stand_in_the_experiment(
 
 
 def test_no_artifact_of_a_run_has_the_password(
-    demo_run: Any, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_run: Any, postgresql: str, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     """Output folder, tracking database and artifacts, files in archives included."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -175,7 +174,6 @@ def test_a_worker_of_another_experiment_is_refused(demo_run: Any, tmp_path: Path
     assert len(before) == 2 and finished(storage) == before
 
 
-@pytest.mark.slow
 def test_an_unreachable_database_is_an_error_without_the_password() -> None:
     pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
     with pytest.raises(InputError, match="cannot be used as study storage") as caught:
@@ -190,8 +188,7 @@ def test_a_worker_without_shared_storage_is_told(demo_run: Any) -> None:
     assert done.returncode == 2 and "a worker needs a study that processes share" in done.stderr
 
 
-@pytest.mark.slow
-def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     """Data in memory reach the other process, too; every trial is in the report, and no number is missing."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     words = ["the", "red", "house", "walks", "never", "often", "to", "green", "trees"]
@@ -218,7 +215,6 @@ def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: py
     assert all(trial.state.is_finished() for trial in study.trials)
 
 
-@pytest.mark.slow
 def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
     """What another process cannot do is told, with its reason."""
     content = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}

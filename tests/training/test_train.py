@@ -29,6 +29,7 @@ from qe.training.check import check
 from qe.training.reading import read_dataset
 from qe.training.study import journal as study_file
 from qe.training.train import train
+from tests.factories import Capsys, Monkeypatch
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +37,7 @@ BASELINE = ROOT / "experiments" / "wmt12" / "baseline.yaml"
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     (tmp_path / "mlflow.yaml").write_text("artifact_root: artifacts\n")
     monkeypatch.chdir(tmp_path)
@@ -321,9 +322,7 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     assert np.mean([child.data.metrics["MAE"] for child in children]) == pytest.approx(repeats["mae"]["mean"])
 
 
-def test_figures_of_each_fold_are_scikit_learns(
-    demo_run: Any, store: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_of_each_fold_are_scikit_learns(demo_run: Any, store: Path, capsys: Capsys) -> None:
     """Contiguous folds; the mean absolute error of all rows is that of the folds weighted by their sizes."""
     options = ["--set", "split={folds: 4, by: contiguous}", "--set", "learner={kind: ridge}", "--quiet"]
     places = ["--data-root", str(demo_run.output), "--cache-dir", str(demo_run.output / "cache"), "-o", "out"]
@@ -350,7 +349,7 @@ def test_contiguous_folds_cannot_be_repeated(store: Path) -> None:
 
 
 def test_tracking_off_leaves_nothing_in_mlflow(
-    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_run: Any, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,8 @@ from qe.getting_started.demo.generation import generate
 from qe.models.model import Model
 from tests.factories import exit_code, refuses
 
+pytestmark = pytest.mark.slow
+
 
 def verb(*words: object) -> int:
     return exit_code(*words)
@@ -72,7 +74,6 @@ def scored(folder: Path, model: Path, output: Path) -> pd.DataFrame:
     return pd.read_csv(output, sep="\t")
 
 
-@pytest.mark.slow
 def test_scores_are_the_feature_in_standard_deviations(
     folder: Path, made: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -89,7 +90,6 @@ def test_scores_are_the_feature_in_standard_deviations(
     assert model.scale.higher_is_better and model.scale.low is None
 
 
-@pytest.mark.slow
 @pytest.mark.capability
 def test_it_orders_translations_as_labels_do(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
     """The demo's judges, whom the model never saw."""
@@ -101,7 +101,6 @@ def test_it_orders_translations_as_labels_do(folder: Path, made: dict[str, Any],
     assert np.corrcoef(model.predict(segments), gold)[0, 1] > 0.3
 
 
-@pytest.mark.slow
 def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
     table = pd.read_csv(folder / "data" / "new.tsv", sep="\t", keep_default_na=False)
     table["score"] = np.arange(len(table))
@@ -112,7 +111,6 @@ def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tm
     assert one.equals(other)
 
 
-@pytest.mark.slow
 def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
     recipe = made["about"]["recipe"]
     assert (
@@ -124,7 +122,6 @@ def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
     assert kept == recipe and kept["versions"]["numpy"] == np.__version__
 
 
-@pytest.mark.slow
 def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Log-probabilities alone: no parallel text, and the score is their standardised mean."""
     rng = np.random.default_rng(0)
@@ -145,7 +142,6 @@ def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.
     )
 
 
-@pytest.mark.slow
 def test_it_has_no_intervals_and_says_why(
     folder: Path, made: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,7 +153,6 @@ def test_it_has_no_intervals_and_says_why(
     assert "no prediction intervals; train it again, with labels" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_from_python_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
     rows = {"source": ["a"] * 20, "target": ["b"] * 20, "subwords": ["b"] * 20}
     table = pd.DataFrame({**rows, "token_log_probabilities": ["-1 -2"] * 20})
@@ -179,7 +174,6 @@ def test_from_python_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
     assert made(table).features["decoder_mean"].eq(-1.5).all()
 
 
-@pytest.mark.slow
 def test_with_an_encoder_scores_are_the_centred_cosine(folder: Path, tmp_path: Path) -> None:
     """Alone, by numpy; its mean and deviation are those of the same translations. It needs no folder."""
     for package in ("onnx", "onnxruntime", "tokenizers"):

@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from qe.data.translation_files import xlsx
 from qe.data.translation_files.xlsx import Sheet
 from qe.data.translation_files.xlsx import SheetLocation as Where
-from tests.factories import refuses
+from tests.factories import Monkeypatch, refuses
 
 openpyxl = pytest.importorskip("openpyxl")
 HEADER = ["id", "source", "target"]
@@ -205,7 +205,7 @@ def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
     refuses(message, Sheet, tmp_path / "a.xlsx")
 
 
-def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setattr("qe.data.translation_files.xlsx.MAX_BYTES", 1000)
     with ZipFile(tmp_path / "a.xlsx", "w") as parts:
         parts.writestr("xl/workbook.xml", " " * 2000)
@@ -330,9 +330,7 @@ def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
 
 
 @pytest.mark.parametrize("name", COSTLY)
-def test_costly_workbooks_are_refused_in_words(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_costly_workbooks_are_refused_in_words(name: str, tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     change, limits, message = COSTLY[name]
     for limit, value in limits.items():
         monkeypatch.setattr(f"qe.data.translation_files.xlsx.{limit}", value)
@@ -429,7 +427,7 @@ def test_a_table_has_no_two_columns_of_one_name_in_capitals_or_not(tmp_path: Pat
     refuses("its table has a column 'score' already", sheet.add, {"score": "score"}, {2: {"score": 0.5}})
 
 
-def test_a_workbook_of_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_of_too_many_cells(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setattr("qe.data.translation_files.xlsx.MAX_CELLS", 5)
     with pytest.raises(InputError, match="has more than 5 cells"):
         Sheet(saved(tmp_path / "a.xlsx", HEADER, A))

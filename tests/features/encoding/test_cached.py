@@ -12,6 +12,7 @@ import pytest
 from features.encoding.cached import CachedEncoder, TextStore
 from features.encoding.encoded import EncodedText
 from features.encoding.folder import EncoderFolder, EncoderSettings, fastest_path
+from tests.factories import Monkeypatch
 from tests.features.encoding.made import Layered, layered_folder
 
 for package in ("onnx", "onnxruntime", "tokenizers"):
@@ -22,7 +23,7 @@ MEAN = EncoderSettings(pooling="mean")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     return layered_folder(tmp_path / "e", Layered.of_seed())
 
@@ -76,7 +77,7 @@ def test_a_text_is_encoded_once_whoever_asks(folder: Path) -> None:
     assert asked == TEXTS[:1]
 
 
-def test_results_are_the_same_without_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_the_same_without_a_cache(folder: Path, monkeypatch: Monkeypatch) -> None:
     kept = counted(folder)[0].encode(TEXTS)
     (folder.parent / "cache" / "encodings").chmod(0o777)  # others could write there
     without, asked = counted(folder)
@@ -103,7 +104,7 @@ def test_damaged_records_and_files_are_made_again(folder: Path) -> None:
     assert content(encoder.encode(TEXTS)) == kept and asked == []
 
 
-def test_the_older_half_goes_when_the_file_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_older_half_goes_when_the_file_is_full(folder: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setattr("features.encoding.cached._LIMIT", 40_000)
     store = TextStore.of_user("0" * 16)
     assert store is not None
@@ -128,9 +129,7 @@ def test_what_sixteen_bits_cannot_hold_is_not_kept(folder: Path) -> None:
     assert content(large.encode(["ab"])) == content([each])
 
 
-def test_a_name_is_read_in_eight_bits_where_it_has_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_read_in_eight_bits_where_it_has_them(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
     (tmp_path / "e5").mkdir()
     assert fastest_path("e5") == tmp_path / "e5"

@@ -23,7 +23,7 @@ from features.word_level.knowledge import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.tokens import TokenMemory, TokenResources, TokenTable, remembered
 from features.word_quality import WordQuality
-from tests.factories import EN_ES, Find, refuses
+from tests.factories import EN_ES, Find, TempPaths, refuses
 
 PAIRS, TRIED = 3000, 200  # of the corpus, and after it
 
@@ -49,7 +49,7 @@ def corpus(pairs: list[tuple[str, str]]) -> ParallelCorpus:
 
 
 @pytest.fixture(scope="module")
-def resource(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> SyntheticWordQuality:
+def resource(corpus: ParallelCorpus, tmp_path_factory: TempPaths) -> SyntheticWordQuality:
     return learned(corpus, tmp_path_factory.mktemp("whole"))
 
 
@@ -62,9 +62,7 @@ def learned(corpus: ParallelCorpus, folder: Path, **settings: Any) -> SyntheticW
 
 
 @pytest.fixture(scope="module")
-def bundle(
-    corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path_factory: pytest.TempPathFactory
-) -> Bundle:
+def bundle(corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path_factory: TempPaths) -> Bundle:
     parts = parts_needed([{"kind": "word_quality", "knowledge": ["pretrained", "predictor"]}])
     folder = tmp_path_factory.mktemp("synthetic") / "bundle"
     builders = {"synthetic_word_quality": lambda *_, **__: resource}

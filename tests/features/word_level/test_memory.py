@@ -17,6 +17,8 @@ from features.word_level.knowledge import Knowing
 from features.word_level.tokens import TokenMemory, TokenTable, forget_tables, remembered
 from tests.factories import EN_ES
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [("the house", "la casa"), ("a green house", "una casa verde"), ("the dog", "el perro")] * 20
 TEXTS = [("the house", "la casa"), ("a dog", "un perro verde"), ("", ""), ("green", "la la"), ("a", "x")]
 
@@ -57,7 +59,6 @@ def same(left: TokenTable, right: TokenTable) -> bool:
     )
 
 
-@pytest.mark.slow
 def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     remembered(family, segments(3, 1), frozenset())
@@ -67,7 +68,6 @@ def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[l
     assert same(mixed, family.described(segments(0, 1, 2, 3, 4, 1), frozenset()))
 
 
-@pytest.mark.slow
 def test_families_with_the_same_resources_share_memory(bundle: Bundle, asked: list[list[str]]) -> None:
     quality, network, other = (
         make_extractor(from_variant(name), bundle)
@@ -80,7 +80,6 @@ def test_families_with_the_same_resources_share_memory(bundle: Bundle, asked: li
     assert len(asked) == 2 and len(more.word_names) > len(one.word_names)
 
 
-@pytest.mark.slow
 def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None:
     """The hidden vector of the predictor, word by word, in a memory of its own."""
     plain, quality, network = (
@@ -102,7 +101,6 @@ def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None
     np.testing.assert_array_equal(more.words[:, len(less.word_names) :], expected)
 
 
-@pytest.mark.slow
 def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
     parts = parts_needed([{"kind": "word_quality"}])
     for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
@@ -111,7 +109,6 @@ def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[
     assert asked == [["la casa"], ["la casa"]]
 
 
-@pytest.mark.slow
 def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     for translation in ("la casa", "el perro", "la casa"):
@@ -120,7 +117,6 @@ def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[s
     assert len(asked) == 2
 
 
-@pytest.mark.slow
 def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
     before = set(tokens_module._memories)
     again = Bundle(bundle.path)
@@ -132,7 +128,6 @@ def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
     assert set(tokens_module._memories) <= before
 
 
-@pytest.mark.slow
 def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens_module, "_LIMIT", 4)  # tokens
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
@@ -146,7 +141,6 @@ def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.M
         assert own._tokens <= 4
 
 
-@pytest.mark.slow
 def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     expected = remembered(family, segments(0, 1), frozenset())
@@ -155,7 +149,6 @@ def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -
     assert same(remembered(family, segments(0, 1), frozenset()), expected) and len(asked) == 2
 
 
-@pytest.mark.slow
 def test_what_another_thread_computes_is_kept(bundle: Bundle) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     own = TokenMemory()
@@ -169,7 +162,6 @@ def test_what_another_thread_computes_is_kept(bundle: Bundle) -> None:
     assert len(own._places) == 3
 
 
-@pytest.mark.slow
 def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     threads = [Thread(target=lambda: remembered(family, segments(0, 1, 2, 3), frozenset())) for _ in range(4)]
@@ -180,7 +172,6 @@ def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> No
     assert len(asked) == 1
 
 
-@pytest.mark.slow
 def test_no_segments(bundle: Bundle) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     assert len(remembered(family, segments(), frozenset()).offsets) == 1

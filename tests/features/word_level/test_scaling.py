@@ -10,11 +10,12 @@ from hypothesis.extra.numpy import arrays
 
 from features.word_level.network import moments, standardised_inputs
 
+pytestmark = pytest.mark.slow
+
 floats = st.one_of(st.just(float("nan")), st.floats(-1e3, 1e3, width=32))
 matrices = arrays(np.float32, st.tuples(st.integers(0, 12), st.integers(0, 5)), elements=floats)
 
 
-@pytest.mark.slow
 @given(matrices)
 @example(np.array([[1e-45], [0]], np.float32))  # its deviation is 0 in single precision
 def test_moments_are_those_of_numpy(columns: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
@@ -30,7 +31,6 @@ def test_moments_are_those_of_numpy(columns: np.ndarray[tuple[int, int], np.dtyp
     assert (deviation > 0).all()
 
 
-@pytest.mark.slow
 @given(matrices)
 def test_inputs_are_cut(columns: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
     vectors = np.full((len(columns), 2), 0.5, np.float32)

@@ -11,12 +11,13 @@ from features.word_level.tokens import TokenTable, describe
 from tests.features.word_level.test_training_text import ROWS, segments, word_quality
 from tests.features.word_level.test_training_text import bundle as bundle
 
+pytestmark = pytest.mark.slow
+
 
 def described(bundle: Bundle, batch: Segments) -> TokenTable:
     return describe(batch, word_quality(bundle), frozenset())
 
 
-@pytest.mark.slow
 def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, ("the cat", "", ""), *ROWS[::-1], ("", "gato", "gato")]
     whole = described(bundle, segments(rows))
@@ -31,13 +32,11 @@ def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPa
             np.testing.assert_array_equal(keys, other[name], err_msg=name)
 
 
-@pytest.mark.slow
 def test_no_segment_at_all_has_an_empty_table(bundle: Bundle) -> None:
     table = described(bundle, segments([]))
     assert len(table.words) == len(table.gaps) == 0 and table.offsets.tolist() == [0]
 
 
-@pytest.mark.slow
 def test_triples_tell_apart_what_pairs_do_not(bundle: Bundle) -> None:
     """`casa` between `la` and `roja`, and `la` and `blanca`; equal texts have equal keys."""
     texts = ["la casa roja", "la casa blanca", "la casa roja"]

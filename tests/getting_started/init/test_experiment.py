@@ -14,7 +14,7 @@ from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
 from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
 from qe.training.check import load
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses
 
 PAGE = Path(__file__).parents[3] / "docs/init.md"
 Rows = Callable[..., pd.DataFrame]
@@ -22,12 +22,12 @@ EN_ES = Wishes(languages=("en", "es"), higher_is_better=True)
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> DemoData:
+def data(tmp_path_factory: TempPaths) -> DemoData:
     return generate(tmp_path_factory.mktemp("data"), pairs=60, train=310, test=1, new=1)
 
 
 @pytest.fixture(autouse=True)
-def encoders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def encoders(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     """The folder of the user's encoders; there is none in it."""
     monkeypatch.setenv("QE_ENCODERS", str(tmp_path / "encoders"))
     return tmp_path / "encoders"
@@ -211,11 +211,7 @@ def run(*arguments: object) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", [(), ("--own-corpus",), ("--parallel", "corpus.source", "corpus.target")])
 def test_it_trains_as_it_stands(
-    corpus: Sequence[str],
-    tmp_path: Path,
-    table: pd.DataFrame,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    corpus: Sequence[str], tmp_path: Path, table: pd.DataFrame, monkeypatch: Monkeypatch, capsys: Capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")

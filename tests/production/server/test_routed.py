@@ -9,7 +9,7 @@ from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.service import RoutedService, Service
 from qe.scoring.routes import Route
-from tests.factories import exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code
 from tests.production.server.asgi import call
 
 LIMITS = Limits(bytes=20_000, rows=30, seconds=300, busy=2)
@@ -78,11 +78,7 @@ def test_what_is_told_of_the_models(app: App, one: Service) -> None:
     ],
 )
 def test_what_cannot_be_served(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+    tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("routes.yaml").write_text("- {pair: en-es, model: m}\n")

@@ -15,7 +15,7 @@ from qe_human.effort.correlations import Correlation, Draws
 from qe_human.effort.report import EffortReport, analyse
 from qe_human.effort.report_files import page, write_report
 from qe_human.effort.sets import discrepancies
-from tests.factories import Done, qe, refuses
+from tests.factories import Done, Monkeypatch, qe, refuses
 from tests.pages import Page, needs_nothing_else
 from tests.qe_human.effort.conftest import Annotated, Training
 
@@ -171,9 +171,7 @@ def files(tmp_path: Path) -> list[object]:
 
 
 @pytest.mark.slow
-def test_command_line_with_conllu(
-    files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_line_with_conllu(files: list[object], tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(*files, "--json", "--output", tmp_path / "out")
     content = json.loads(out)
@@ -228,7 +226,7 @@ def test_output_folders_of_others_are_refused(files: list[object], tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_track(files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_track(files: list[object], tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     import mlflow
 
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"

@@ -14,6 +14,8 @@ from features.text.tokens import Tokens
 from qe_papers.extractors.sequence_lm import SequenceLanguageModels
 from qe_papers.learned.sequence_models import SEQUENCES
 
+pytestmark = pytest.mark.slow
+
 SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]
 TAGS = {"the": "DT", "houses": "NNS", "house": "NN", "of": "IN", "red": "JJ"}
@@ -37,7 +39,6 @@ def fitted() -> SequenceLanguageModels:
     )
 
 
-@pytest.mark.slow
 def test_sequences_by_hand() -> None:
     """Stop words are `la` and `de`, twice in the four pairs each."""
     batch = segments([("of the houses", "de la casas"), ("of", "de")])
@@ -54,7 +55,6 @@ def test_sequences_by_hand() -> None:
     assert made["chains"].words(1) == []
 
 
-@pytest.mark.slow
 def test_perplexities_are_those_of_the_models() -> None:
     extractor, batch = fitted(), segments([("of the houses", "de las casas")])
     row = dict(zip(extractor.names, extractor.extract(batch)[0].tolist(), strict=True))

@@ -15,6 +15,8 @@ from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder, train
 from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -41,7 +43,6 @@ def relist(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(content), "utf-8")
 
 
-@pytest.mark.slow
 def test_all_tasks_run_together(trained: Path) -> None:
     annotators = AnnotatorFolder(trained)
     assert annotators.tasks == ("constituents", "entities", "pos", "dependencies")
@@ -55,7 +56,6 @@ def test_all_tasks_run_together(trained: Path) -> None:
     assert annotators.evaluate("constituents", [trained.parent / "t.mrg"])["brackets"]["f1"] == 1
 
 
-@pytest.mark.slow
 def test_a_corpus_is_annotated_by_what_it_keeps_alone(trained: Path) -> None:
     """Trees and entities of a corpus are dropped: they are not made, and its cache outlives them."""
     chosen = for_corpora(tagger(f"{trained}+hunspell", "es", "en"))
@@ -70,7 +70,6 @@ def test_a_corpus_is_annotated_by_what_it_keeps_alone(trained: Path) -> None:
     assert entities.tasks == ("entities",)
 
 
-@pytest.mark.slow
 def test_the_same_training_gives_the_same_files(trained: Path, tmp_path: Path) -> None:
     for task in ("pos", "dependencies"):
         train(task, [trained.parent / "t.conllu"], "es", tmp_path / "es", {"epochs": 1})
@@ -78,7 +77,6 @@ def test_the_same_training_gives_the_same_files(trained: Path, tmp_path: Path) -
         assert sha256(tmp_path / "es" / name) == sha256(trained / name)
 
 
-@pytest.mark.slow
 def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
     with (folder / "pos" / "tags.npy").open("r+b") as stream:
         stream.seek(-4, 2)
@@ -95,7 +93,6 @@ def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
         _ = AnnotatorFolder(folder).tasks
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "array", "message"),
     [
@@ -126,7 +123,6 @@ def test_forged_arrays_are_refused(folder: Path, file: str, array: np.ndarray, m
         _ = AnnotatorFolder(folder).annotators
 
 
-@pytest.mark.slow
 def test_guides_that_do_not_belong_to_the_grammar_are_refused(folder: Path) -> None:
     meta = folder / "constituents" / "meta.json"
     content = json.loads(meta.read_text("utf-8"))
@@ -142,7 +138,6 @@ def test_guides_that_do_not_belong_to_the_grammar_are_refused(folder: Path) -> N
             _ = AnnotatorFolder(folder).annotators
 
 
-@pytest.mark.slow
 def test_damaged_descriptions_are_refused(folder: Path) -> None:
     meta = folder / "pos" / "meta.json"
     content = json.loads(meta.read_text("utf-8"))
@@ -158,7 +153,6 @@ def test_damaged_descriptions_are_refused(folder: Path) -> None:
             _ = AnnotatorFolder(folder).annotators
 
 
-@pytest.mark.slow
 def test_what_a_task_needs_is_said(tmp_path: Path) -> None:
     train("dependencies", [write_conllu(tmp_path / "t")], "es", tmp_path / "es", {"epochs": 1})
     with pytest.raises(InputError, match="the task 'dependencies' needs 'pos'.*--task pos"):

@@ -36,7 +36,7 @@ if shutil.which("java") is None:
 from qe.scoring.spark import resources
 from qe.scoring.spark.scoring import ScoredTable, score_table
 from qe.scoring.spark.session import check_installed, on_loopback, ship_folder, shipped, spark_session
-from tests.factories import exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses
 from tests.scoring.test_word_level import word_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -45,7 +45,7 @@ HEADER = b"id\tscore\treason\n"
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark(tmp_path_factory: TempPaths) -> Iterator[Any]:
     """One session for all tests. Small splits, so that small files too are read by several tasks."""
     patch = pytest.MonkeyPatch()
     # A task that fails is not tried again: what fails here is meant to.
@@ -201,7 +201,7 @@ def test_kept_columns_of_parquet_have_their_types(
 
 
 @pytest.fixture(scope="module")
-def word_level(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def word_level(tmp_path_factory: TempPaths) -> Path:
     return word_models(tmp_path_factory.mktemp("words"))
 
 
@@ -339,9 +339,7 @@ def test_what_is_there_is_kept(spark: Any, demo_run: Any, demo_model: Path, tmp_
     assert (output / "mine").read_text() == "kept"
 
 
-def test_the_command(
-    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     path, output = tmp_path / "in.tsv", tmp_path / "out.tsv"
     lines = [f"{row['source']}\t{row['target']}\n" for row in new_rows(demo_run, 50)]
     path.write_text("source\ttarget\n" + "".join(lines), "utf-8")
@@ -366,14 +364,14 @@ def test_the_command(
     ],
 )
 def test_options_that_do_not_go_together(
-    arguments: list[str], message: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, demo_model: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     given = ["score", "--model", str(demo_model), "--input", "x.tsv", "--output", str(tmp_path / "o.tsv")]
     assert exit_code(*given, *arguments) == 2 and message in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_without_pyspark_or_java_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_pyspark_or_java_the_remedy_is_named(monkeypatch: Monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     refuses("Java runtime.*JAVA_HOME=.*apt-get install openjdk", check_installed)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -441,7 +439,7 @@ def saved(counts: NgramCounts, path: Path) -> dict[str, bytes]:
     ("order", "words", "texts"), [(5, 300, 400), (3, 3, 40), (1, 5, 10)], ids=["many", "few words", "order 1"]
 )
 def test_ngrams_are_the_local_ones(
-    order: int, words: int, texts: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    order: int, words: int, texts: int, spark: Any, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setattr(resources, "SLICE", 700)
     generator = random.Random(order)
