@@ -313,9 +313,11 @@ class EvaluationSection(Section):
     By default, `samples` is as many as the tests need.
 
     `robustness: false` leaves out the scores of perturbed translations (`qe robustness`).
+    `bad`, as `hter>0.3`: labels of the plot of errors let through; by default the worst quarter.
     """
 
     metric: MetricName = "mae"
+    bad: str | None = None
     robustness: bool = True
     samples: int | None = Field(None, ge=100, le=1_000_000)
     seed: Seed = 0

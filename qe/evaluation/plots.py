@@ -28,6 +28,7 @@ from qe.display.drawing import (
 )
 from qe.display.numbers import count, general, number, signed, span
 from qe.evaluation.coverage import BandCoverage, Coverage
+from qe.evaluation.error_curve import ErrorCurve
 from qe.evaluation.power import MetricPower, Point, PowerReport
 from qe.evaluation.word_level import Bin
 from qe.statistics.buckets import BucketReport, Buckets
@@ -106,6 +107,21 @@ def delta_avg_by_quantiles(per_n: Mapping[str, ArrayLike], segments: int | None 
     legend(axes, "best", title="mean over n, best first")
     n = "" if segments is None else f"{_count(segments)} · "
     headline(axes, "DeltaAvg by number of quantiles", f"{n}higher is better; 0 is a random ranking")
+    return figure
+
+
+def errors_let_through(curves: Mapping[str, ErrorCurve], subtitle: str) -> Figure:
+    """Share of all bad segments that is let through, by share published, with 95 % intervals."""
+    figure, axes = canvas(6.4, 4.8)
+    for index, (name, curve) in enumerate(curves.items()):
+        colour, published = PALETTE[index % len(PALETTE)], 100 * curve.published
+        axes.fill_between(published, *(100 * curve.ci.T), color=colour, alpha=0.15, linewidth=0)
+        axes.plot(published, 100 * curve.errors, color=colour, linewidth=1.8, label=name or "by prediction")
+    axes.plot([0, 100], [0, 100], color=GREY, linestyle=":", label="at random")
+    axes.plot([0, 100], [0, 100], "s", color=INK, markersize=5, label="never (0) and always (100) skipping")
+    axes.set(xlabel="segments skipped: published unseen (%)", ylabel="bad segments let through (%)")
+    legend(axes, "upper left")
+    headline(axes, "Errors let through", subtitle)
     return figure
 
 

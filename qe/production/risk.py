@@ -4,11 +4,10 @@ Learn then Test (Angelopoulos, Bates, Candès, Jordan and Lei 2021): exact binom
 fixed-sequence testing from the strictest threshold on.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, log, log1p
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,71 +16,14 @@ from scipy.special import betainc
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
 from features.basics.hints import checked
-from qe.data.dataset import LabelScale
-from qe.data.headers import HIGHER, LOWER, key_of
 from qe.display.numbers import count, number, p_value, percent
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
-from qe.statistics.bootstrap import bootstrap_scores
+from qe.evaluation.error_curve import BadLabels, ErrorCurve, error_curve, ranks
 from qe.statistics.levels import Groups, group_index
 
 _TESTED = np.linspace(0.1, 1, 46)  # shares of the segments that the tested thresholds publish
 _MAX_LABELS = 1_000_000
-_BAD = re.compile(r"\s*(?P<label>[^<>=]*?)\s*(?P<sign>[<>])(?P<equal>=?)\s*(?P<limit>[-+.\deE]+)\s*")
-
-
-@dataclass(frozen=True)
-class BadLabels:
-    """Which labels are bad: those above or below a limit, such as `hter>0.3`.
-
-    Attributes
-    ----------
-    label : str
-        Name of the label; may be empty.
-    limit : float
-    higher_is_better : bool
-        Whether bad labels are the low ones.
-    with_limit : bool
-        Whether the limit itself is bad.
-    """
-
-    label: str
-    limit: float
-    higher_is_better: bool
-    with_limit: bool
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Reads `LABEL>NUMBER`, with `>`, `>=`, `<` or `<=`.
-
-        Raises InputError for another form, and for a side that is the good one of a known label.
-
-        >>> BadLabels.parse("hter>0.3").mask(np.array([0.3, 0.4])).tolist()
-        [False, True]
-        """
-        match = _BAD.fullmatch(text)
-        try:
-            limit = float(match["limit"]) if match else np.nan
-        except ValueError:
-            limit = np.nan
-        if match is None or not np.isfinite(limit):
-            raise InputError(f"bad segments are given as 'hter>0.3' or 'da<60', but got {text!r}")
-        higher, label = match["sign"] == "<", match["label"]
-        if key_of(label) in (LOWER if higher else HIGHER):
-            raise InputError(f"{text!r} calls the better labels bad", remedy="turn the sign round")
-        return cls(label, limit, higher, bool(match["equal"]))
-
-    def check(self, scale: LabelScale) -> None:
-        """Raises InputError if the labels have another name or direction than the scale of a model."""
-        same = not self.label or key_of(self.label) == key_of(scale.name)
-        if not same or self.higher_is_better != scale.higher_is_better:
-            sign = "<" if scale.higher_is_better else ">"
-            raise InputError(f"bad labels of this model are given as '{scale.name}{sign}NUMBER'")
-
-    def mask(self, gold: FloatArray) -> BoolArray:
-        """(n,) whether each label is bad."""
-        worse = gold < self.limit if self.higher_is_better else gold > self.limit
-        return np.asarray(worse | (gold == self.limit) & self.with_limit)
 
 
 @dataclass(frozen=True)
@@ -108,20 +50,6 @@ class RiskThreshold:
     published_bad: int
     p: float
     needed: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class ErrorCurve:
-    """Share of all bad segments that publishing the best-predicted ones lets through.
-
-    published  (k,) share of the segments that are published, from 0 to 1
-    errors     (k,) share of the bad segments among them
-    ci         (k, 2) its 95 % bootstrap interval
-    """
-
-    published: FloatArray
-    errors: FloatArray
-    ci: FloatArray
 
 
 @summarised
@@ -246,7 +174,7 @@ def triage(
     for name, rows in parts.items():
         chosen = is_bad[rows], units[rows]
         thresholds[name] = _threshold(predicted[rows], quality[rows], *chosen, risk, 1 - confidence)
-        curves[name] = _curve(quality[rows], *chosen, samples, seed)
+        curves[name] = error_curve(quality[rows], *chosen, samples, seed)
     return RiskControl(bad, risk, confidence, documents is not None, thresholds, curves)
 
 
@@ -295,7 +223,7 @@ def _threshold(
 ) -> RiskThreshold:
     order = np.argsort(-quality, kind="stable")
     least, total, best = min_labels(risk, error), len(quality), None
-    for published in _ranks(quality[order], _TESTED):
+    for published in ranks(quality[order], _TESTED):
         per_unit = _labels_per_unit(units[order[:published]])
         if published < least * per_unit:
             continue
@@ -311,28 +239,7 @@ def _threshold(
     return best
 
 
-def _ranks(ranked: FloatArray, shares: FloatArray) -> list[int]:
-    """Numbers of segments, best first, with at least these shares: equal predictions go together."""
-    ends = np.append(np.flatnonzero(np.diff(ranked)) + 1, len(ranked))
-    wanted = np.ceil(np.round(shares * len(ranked), 6))
-    return [int(end) for end in np.unique(ends[np.searchsorted(ends, wanted)])]
-
-
 def _needed(rate: float, share: float, per_unit: float, risk: float, error: float) -> int | None:
     published = np.unique(np.geomspace(1, _MAX_LABELS, 2000).round())
     enough = betainc(published * (1 - rate), published * rate + 1, 1 - risk) <= error
     return ceil(published[np.argmax(enough)] * per_unit / share) if enough.any() else None
-
-
-def _curve(quality: FloatArray, bad: BoolArray, units: IntArray, samples: int, seed: int) -> ErrorCurve:
-    order = np.argsort(-quality, kind="stable")
-    ranks = np.array([0, *_ranks(quality[order], np.linspace(0.02, 1, 50))])
-    first = np.arange(len(order))[:, np.newaxis] < ranks
-    errors = (bad[order, np.newaxis] & first).astype(np.float64)
-
-    def shares(sums: FloatArray) -> FloatArray:
-        return sums / np.maximum(sums[..., -1:], 1)  # without bad segments, none is let through
-
-    drawn = bootstrap_scores(errors, shares, samples=samples, seed=seed, groups=units[order])[0]
-    ci = np.quantile(drawn, [0.025, 0.975], axis=0).T
-    return ErrorCurve(ranks / len(order), shares(errors.sum(axis=0)), ci)

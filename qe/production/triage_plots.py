@@ -12,13 +12,13 @@ from qe.display.drawing import (
     ORANGE,
     PALETTE,
     VERMILLION,
-    canvas,
     headline,
     legend,
     new_figure,
     plain_axes,
 )
 from qe.display.numbers import in_words, percent, percent_estimate
+from qe.evaluation.plots import errors_let_through
 from qe.production.risk import RiskControl
 from qe.production.triage import ACTIONS, TradeOff, Triage
 
@@ -75,20 +75,14 @@ def _draw_costs(axes: Axes, curve: TradeOff, decision: Triage, unit: str) -> Non
 
 
 def risk_figure(control: RiskControl) -> Figure:
-    """Plots the share of all bad segments that is let through, by share published, with 95 % intervals."""
-    figure, axes = canvas(6.4, 4.8)
+    """Plots the share of all bad segments that each threshold lets through on the curve of its group."""
+    levels = f"at most {percent(control.risk)} bad with confidence {percent(control.confidence, 0)}"
+    figure = errors_let_through(control.curves, f"bad: {control.bad} · dots: {levels}")
     for index, (name, curve) in enumerate(control.curves.items()):
-        colour, chosen = PALETTE[index % len(PALETTE)], control.thresholds[name]
-        published, errors = 100 * curve.published, 100 * curve.errors
-        axes.fill_between(published, *(100 * curve.ci.T), color=colour, alpha=0.15, linewidth=0)
-        axes.plot(published, errors, color=colour, linewidth=1.8, label=name or "by prediction")
+        chosen = control.thresholds[name]
         if chosen.publish is not None:
             share = 100 * chosen.published / chosen.labels
-            axes.plot(share, np.interp(share, published, errors), "o", color=colour, markersize=7)
-    axes.plot([0, 100], [0, 100], color=GREY, linestyle=":", label="at random")
-    axes.plot([0, 100], [0, 100], "s", color=INK, markersize=5, label="never (0) and always (100) skipping")
-    axes.set(xlabel="segments skipped: published unseen (%)", ylabel="bad segments let through (%)")
-    legend(axes, "upper left")
-    levels = f"at most {percent(control.risk)} bad with confidence {percent(control.confidence, 0)}"
-    headline(axes, "Errors let through", f"bad: {control.bad} · dots: {levels}")
+            errors = np.interp(share, 100 * curve.published, 100 * curve.errors)
+            colour = PALETTE[index % len(PALETTE)]
+            figure.axes[0].plot(share, errors, "o", color=colour, markersize=7)
     return figure

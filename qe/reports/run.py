@@ -30,6 +30,7 @@ from qe.training.summary import differences_table, scores_table, verdict
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
 _IMPORTANCE = "Feature importance: how much the error rises if the values of a feature are shuffled"
+_LET_THROUGH = "How many bad segments are let through if the segments predicted best are published unseen"
 _GAIN = "By how much the segments ranked first are better than all, for each number of quantiles (DeltaAvg)"
 
 
@@ -70,7 +71,8 @@ def run_page(folder: Path) -> str:
         tables=_tables(report),
         notes=[*data.get("leaks", ()), *data["notes"], *report["cross_validation"]["notes"]],
         shown=f"{len(split.table):,} labelled segments: {split.name}.",
-        predictions=_prediction_figures(split, name),
+        predictions=_prediction_figures(split, name)
+        + _saved_plots(folder, {_LET_THROUGH: "errors_let_through"}),
         errors=_errors(split),
         importance=_saved_plots(folder, {_IMPORTANCE: "feature_importance"}),
         words=_saved_plots(folder, {"How often words are BAD, by P(BAD); out of fold": "reliability"}),

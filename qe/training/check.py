@@ -33,6 +33,7 @@ from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
+from qe.evaluation.error_curve import BadLabels
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS
@@ -326,6 +327,8 @@ def _check_search(experiment: Experiment) -> Iterator[str]:
     for place, name in (*metrics, ("evaluation.metric", experiment.evaluation.metric)):
         if name not in METRICS:
             yield f"{place}: {METRICS.unknown(name)}"
+    if (bad := experiment.evaluation.bad) is not None:
+        yield from _checked("evaluation.bad", lambda: BadLabels.parse(bad))
     if (storage := section.storage) is not None:
         yield from _checked("search.storage", lambda: check_study_storage(storage, "search.storage"))
     for path in section.warm_start:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
@@ -24,13 +25,14 @@ from qe.data.folds import Fold
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
 from qe.display.drawing import save
-from qe.display.numbers import number, signed, signed_general
+from qe.display.numbers import number, percent, signed, signed_general
 from qe.evaluation import baselines
 from qe.evaluation import plots as evaluation_plots
 from qe.evaluation.coverage import Coverage
+from qe.evaluation.error_curve import BadLabels, error_curve
 from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
 from qe.evaluation.oracles import SplitOracles, split_oracles
-from qe.evaluation.plots import interval_coverage, reliability_plot
+from qe.evaluation.plots import errors_let_through, interval_coverage, reliability_plot
 from qe.models.companions import Companions
 from qe.models.model import Model
 from qe.models.robustness import Robustness
@@ -353,6 +355,7 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
         "predicted_against_gold": evaluation_plots.predicted_against_gold(gold, out_of_fold, scale),
         "residuals": evaluation_plots.residuals(gold, out_of_fold, scale),
         "delta_avg": evaluation_plots.delta_avg_by_quantiles(_delta_avg_curves(result)),
+        "errors_let_through": _errors_let_through(result),
     }
     for name, entries in {"": result.companions.intervals.measured, **result.covered}.items():
         if entries:
@@ -391,6 +394,16 @@ def _delta_avg_curves(result: TrainingResult) -> dict[str, FloatArray]:
     known = {} if prepared.oracles is None else prepared.oracles.oracles
     quality |= {f"oracle {name}": oracle.quality for name, oracle in known.items() if name != "effort"}
     return {name: delta_avg_by_n(sign * prepared.scores, values) for name, values in quality.items()}
+
+
+def _errors_let_through(result: TrainingResult) -> Figure:
+    prepared, section = result.prepared, result.prepared.experiment.evaluation
+    gold, scale = prepared.scores, prepared.dataset.scale
+    rule = BadLabels.worst_quarter(gold, scale) if section.bad is None else BadLabels.parse(section.bad)
+    bad, units = rule.mask(gold), np.arange(len(gold))
+    curve = error_curve(scale.sign * result.out_of_fold, bad, units, seed=section.seed)
+    subtitle = f"bad: {rule}, {percent(float(bad.mean()), 0)} of n = {len(gold):,} segments, out of fold"
+    return errors_let_through({"": curve}, subtitle)
 
 
 def write_report(output: Path, report: Mapping[str, Any]) -> None:

@@ -25,6 +25,7 @@ from features.storage.surroundings import restored
 from qe.config.experiment import SearchSection, StrategySection
 from qe.data.dataset import Dataset
 from qe.display.numbers import number
+from qe.evaluation.error_curve import BadLabels
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
@@ -415,6 +416,8 @@ def objective_of(prepared: Prepared, folds: Sequence[FoldData]) -> Objective:
                 f"{metric} is for labels of two classes, but `{scale.name}` is a number",
                 remedy="choose another metric, or name the classes: dataset.label.classes: [OK, BAD]",
             )
+    if (bad := experiment.evaluation.bad) is not None:
+        BadLabels.parse(bad).check(scale)
 
     def directed(section: StrategySection, constructor: Callable[..., Any]) -> StrategySection:
         if scale.higher_is_better or "label_sign" not in constructor().get_params():

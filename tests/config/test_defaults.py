@@ -21,4 +21,8 @@ def test_the_page_states_the_defaults_of_the_sections() -> None:
     evaluation = EvaluationSection.model_validate({})
     metric, correction = evaluation.metric.upper(), evaluation.correct.capitalize()
     robustness = "yes" if evaluation.robustness else "no"
-    assert stated()["evaluation"] == f"{metric}, as many as the comparisons need, {correction}, {robustness}"
+    bad = "worst quarter" if evaluation.bad is None else evaluation.bad
+    assert (
+        stated()["evaluation"]
+        == f"{metric}, as many as the comparisons need, {correction}, {robustness}, {bad}"
+    )

@@ -11,8 +11,9 @@ import qe
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
+from qe.evaluation.error_curve import BadLabels
 from qe.models.training_rows import HeldOutPredictions
-from qe.production.risk import BadLabels, min_labels, triage
+from qe.production.risk import min_labels, triage
 from qe.production.triage import Thresholds
 from qe.production.triage_plots import risk_figure
 from tests.factories import Capsys, refuses

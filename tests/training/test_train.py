@@ -96,7 +96,7 @@ def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     names = {p.stem for p in (output / "plots").glob("*.png")}
     assert names == {
         "predicted_against_gold", "residuals", "delta_avg", "feature_importance", "study_history",
-        "interval_coverage", "interval_coverage_test", "robustness",
+        "interval_coverage", "interval_coverage_test", "robustness", "errors_let_through",
     }  # fmt: skip
 
 
