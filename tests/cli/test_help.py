@@ -44,14 +44,16 @@ def test_every_verb_is_in_one_group() -> None:
 
 
 def test_the_first_help_has_the_groups_and_fits(capsys: Capsys, monkeypatch: Monkeypatch) -> None:
+    """A verb's first line says what it is for."""
     monkeypatch.setenv("COLUMNS", "80")
     main(["--help"])
     lines = capsys.readouterr().out.splitlines()
     titles = [line[:-1] for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert titles == list(GROUPS) and titles[0] == "start" and "production" in titles
-    members = [line.split()[0] for line in lines if line.startswith("  ")]
-    assert members == " ".join(GROUPS.values()).split()
+    shown = dict(line.strip().split(maxsplit=1) for line in lines if line.startswith("  "))
+    assert [*shown] == " ".join(GROUPS.values()).split()
     assert max(map(len, lines)) <= 80 and all(len(purpose(verb)) <= 64 for verb in verbs())
+    assert all(told[0].isalnum() and told[-1] not in ".:" for told in shown.values()), shown
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])

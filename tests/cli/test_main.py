@@ -45,41 +45,6 @@ def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_help_names_every_verb_and_imports_none(capsys: Capsys) -> None:
-    """A verb's first line says what it is for."""
-    main(["--help"])
-    lines = capsys.readouterr().out.splitlines()
-    purposes = dict(line.strip().split(maxsplit=1) for line in lines if line.startswith("  "))
-    assert sorted(purposes) == sorted(verbs()) and "train" in purposes
-    assert purposes["train"] == "run experiments: search, selection, fit, evaluation, tracking"
-    assert all(purpose[0].isalnum() and purpose[-1] not in ".:" for purpose in purposes.values()), purposes
-    script = "import sys; from qe.cli import main; main(['--help']); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    loaded = set(done.stdout.splitlines()[-1].split())
-    assert "qe.cli._verbs" in loaded
-    assert not loaded & {
-        "numpy",
-        "pandas",
-        "mlflow",
-        "typer",
-        "rich.console",
-        *(f"qe.cli.{v}" for v in verbs()),
-    }
-
-
-@pytest.mark.slow
-def test_features_are_listed_without_tables_learners_or_extractors() -> None:
-    at_exit = "import atexit, sys; atexit.register(lambda: print(*sys.modules))"
-    script = f"{at_exit}; from qe.cli import main; main(['features', 'list'])"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    loaded = set(done.stdout.splitlines()[-1].split())
-    assert "numpy" in loaded and not loaded & {"pandas", "sklearn", "numba", "mlflow", "features.baseline17"}
-
-
 @pytest.mark.parametrize(
     "output, message",
     [
@@ -96,26 +61,6 @@ def test_an_output_that_cannot_be_written(output: str, message: str, texts: Path
         assert run(*LABELS, *more, "--output", output) == 2
         assert capsys.readouterr().err == f"qe labels: {output}: {message}\n"
     assert sorted(texts.rglob("*")) == before and (texts / "file").read_text() == "old"
-
-
-def test_features_extract_looks_at_its_output_first(texts: Path, capsys: Capsys) -> None:
-    for output in ("file/x", "folder.tsv", "/proc/x"):
-        assert run("features", "extract", ROOT / "qe/getting_started/demo/demo.yaml", "-o", output) == 2
-        error = capsys.readouterr().err
-        assert error.startswith(f"qe features: {output}: ") and error.count("\n") == 1
-    assert run("features", "extract", ROOT / "qe/getting_started/demo/demo.yaml", "-o", "x.parquet") == 2
-    assert "dataset.path: no such dataset: " in capsys.readouterr().err
-    assert not (texts / "x.parquet").exists()
-
-
-@pytest.mark.slow
-def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: Capsys) -> None:
-    corpus = ["--source", "t", "--target", "p", "--only", "target_ngrams"]
-    assert run("resources", "build", *corpus, "--output", "file/x") == 2
-    error = capsys.readouterr().err
-    assert error.startswith("qe resources: file/x: ") and error.count("\n") == 1
-    assert run("resources", "build", *corpus, "--output", "/proc/x") == 2
-    assert "/proc/x" in capsys.readouterr().err
 
 
 @pytest.mark.slow

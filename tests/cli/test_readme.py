@@ -48,13 +48,6 @@ def test_every_command_runs(page: Path, folder: Path, monkeypatch: Monkeypatch, 
         assert ended.value.code in allowed, f"{command}\n{capsys.readouterr().err}"
 
 
-def test_what_needs_something_of_an_earlier_row_stands_below_it() -> None:
-    shown = commands(ROOT / "docs" / "verbs.md")
-    verbs = [command.split()[1] for command in shown]
-    assert len(shown) > 20 and {"resources", "align", "ablate", "score", "train", "compare"} <= set(verbs)
-    assert verbs.index("resources") < verbs.index("align") and any("--tokens" in one for one in shown)
-
-
 @pytest.mark.parametrize(
     ("page", "most"), [("README.md", 149), ("docs/own-data.md", 120), ("docs/architecture.md", 100)]
 )

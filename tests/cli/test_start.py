@@ -51,3 +51,12 @@ def test_the_help_of_a_verb_loads_no_library_of_its_work(verb: str) -> None:
 def test_the_first_help_takes_little_time() -> None:
     seconds("--help")  # compiled files, and what the disk has to read, are there now
     assert min(seconds("--help") for _ in range(5)) < MOST
+
+
+@pytest.mark.slow
+def test_features_are_listed_without_tables_learners_or_extractors() -> None:
+    modules, unwanted = (
+        loaded("features", "list"),
+        {"pandas", "sklearn", "numba", "mlflow", "features.baseline17"},
+    )
+    assert "numpy" in modules and not modules & unwanted

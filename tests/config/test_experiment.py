@@ -8,7 +8,7 @@ from features.basics.progress import silent
 from features.core.feature_set import EXTRACTORS
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
-from qe.config.experiment import ResourcesSection, from_mapping, load
+from qe.config.experiment import ResourcesSection, load
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.ensembles import make_members
 from qe.resources.cache import corpus_absent, resources_for
@@ -158,8 +158,3 @@ def test_the_mlqe_experiments_run_on_any_pair(name: str) -> None:
     assert all(EXTRACTORS.get(config["kind"]) for config in loaded.features)
     made = LEARNERS.get(loaded.learner[0].kind)().estimator(**loaded.learner[0].params)
     assert make_members(made.members, 0)
-
-
-def test_a_loop_of_symbolic_links_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    refuses("loop of symbolic links", from_mapping, {"name": "a", "features": ["surface"]}, tmp_path / "loop")

@@ -50,7 +50,7 @@ def texts(tmp_path: Path) -> Path:
 
 def test_wmt12_equals_its_published_statistics(shared_data: Find) -> None:
     data = FORMATS.get("wmt12")().read(shared_data("wmt12-qe"))
-    train, test = data.folds["train"], data.folds["test"]
+    train, test = data.splits["train"], data.splits["test"]
     assert (len(train), len(test)) == (1832, 422)
     assert train.scores is not None and train.judges is not None and train.weights is not None
     assert train.scores.mean() == pytest.approx(3.4455, abs=5e-5)
@@ -68,7 +68,7 @@ def test_wmt12_equals_its_published_statistics(shared_data: Find) -> None:
 
 def test_wmt12_hter_from_post_edits(shared_data: Find) -> None:
     data = FORMATS.get("wmt12")(label="hter").read(shared_data("wmt12-qe"))
-    train = data.folds["train"]
+    train = data.splits["train"]
     assert train.scores is not None and train.post_edit is not None
     unedited = np.array([a == b for a, b in zip(train.segments.target, train.post_edit, strict=True)])
     assert not data.scale.higher_is_better and data.scale.low == 0 and data.scale.high is None
@@ -110,7 +110,7 @@ def test_mlqe_pe_equals_its_published_statistics(
     da, raw, edits = (
         FORMATS.get("mlqe_pe")(pair=pair, label=label).read(folder) for label in ("da", "da_mean", "hter")
     )
-    values = [data.folds[split].scores for data in (da, raw, edits)]
+    values = [data.splits[split].scores for data in (da, raw, edits)]
     assert all(v is not None for v in values)
     z, m, h = (np.asarray(v) for v in values)
     assert (len(z), len(m), len(h)) == ((7000,) * 3 if split == "train" else (1000,) * 3)
@@ -183,7 +183,7 @@ def test_unquoted_table_reads_all_rows_of_mlqe_pe(shared_data: Find) -> None:
 
 def test_parallel_text(texts: Path) -> None:
     data = read_text(texts)
-    train = data.folds["train"]
+    train = data.splits["train"]
     assert train.segments.source == ("a", "b", "c") and train.segments.id == ("train-1", "train-2", "train-3")
     assert train.scores is not None and train.scores.tolist() == [1, 2.5, 5]
     assert data.notes == () and set(data.provenance) == {"s", "t", "y"}
@@ -197,17 +197,17 @@ def test_parallel_text_gzip_judges_and_blind_split(texts: Path) -> None:
         "test": {"source": "s", "target": "t"},
     }
     data = read_text(texts, splits=splits)
-    assert data.folds["train"].segments.source == ("a", "b", "c")
-    assert data.folds["train"].judges is not None
-    assert data.folds["train"].judges.tolist() == [[1, 2], [3, 4], [5, 5]]
-    assert data.folds["test"].scores is None and data.folds["test"].segments.id[0] == "test-1"
+    assert data.splits["train"].segments.source == ("a", "b", "c")
+    assert data.splits["train"].judges is not None
+    assert data.splits["train"].judges.tolist() == [[1, 2], [3, 4], [5, 5]]
+    assert data.splits["test"].scores is None and data.splits["test"].segments.id[0] == "test-1"
 
 
 def test_untidy_text_is_read_correctly_and_mentioned(texts: Path) -> None:
     write(texts, s=b"\xef\xbb\xbfa \t\r\nb\r\nc", t="A\nB\rB\n C\x00\u2028\x85\x0cC\n")
     data = read_text(texts)
-    assert data.folds["train"].segments.source == ("a", "b", "c")
-    assert data.folds["train"].segments.target == ("A", "B\rB", " C\x00\u2028\x85\x0cC")
+    assert data.splits["train"].segments.source == ("a", "b", "c")
+    assert data.splits["train"].segments.target == ("A", "B\rB", " C\x00\u2028\x85\x0cC")
     assert data.notes == (
         "s: starts with a byte-order mark (dropped)",
         "s: no line end after the last line",
@@ -232,10 +232,10 @@ def test_hter_label_computed_from_post_edits(texts: Path) -> None:
     }
     data = read_text(texts, splits=splits, label="hter")
     assert not data.scale.higher_is_better and data.scale.name == "hter"
-    assert data.folds["train"].scores is not None
+    assert data.splits["train"].scores is not None
     # one insertion in four words; case does not count; one shift in two words
-    assert data.folds["train"].scores.tolist() == [0.25, 0, 0.5]
-    assert data.folds["test"].scores is None
+    assert data.splits["train"].scores.tolist() == [0.25, 0, 0.5]
+    assert data.splits["test"].scores is None
     write(texts, p="the cat sat down\n\nD C\n")
     refuses("p:2: the post-edit is empty", read_text, texts, splits=splits, label="hter")
 
@@ -243,8 +243,8 @@ def test_hter_label_computed_from_post_edits(texts: Path) -> None:
 def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
     write(texts, p="A\nB\nC\n", y="0.5\n0\n1.25\n")
     data = read_text(texts, splits={"train": FILES["train"] | {"post_edit": "p"}}, label="hter")
-    assert data.folds["train"].scores is not None
-    assert data.folds["train"].scores.tolist() == [0.5, 0, 1.25]
+    assert data.splits["train"].scores is not None
+    assert data.splits["train"].scores.tolist() == [0.5, 0, 1.25]
 
 
 @pytest.mark.parametrize(
@@ -332,8 +332,8 @@ def test_tolerant_reading_collects_every_defect(texts: Path) -> None:
         splits=splits, label=SCORE, source_language="en", target_language="es"
     ).read_with(reading, texts)
     assert [str(error.location).split("/")[-1] for error in reading.defects] == ["i:2", "y:2", "y:3"]
-    assert data.folds["train"].scores is not None
-    assert np.isnan(data.folds["train"].scores).tolist() == [False, True, True]
+    assert data.splits["train"].scores is not None
+    assert np.isnan(data.splits["train"].scores).tolist() == [False, True, True]
 
 
 # Tables.
@@ -387,9 +387,9 @@ def test_table_splits_judges_ids_and_blind(tmp_path: Path) -> None:
         columns={"scores": "score", "judges": ["j1", "j2"]},
         blind=["test"],
     )
-    assert data.folds["train"].judges is not None
-    assert data.folds["train"].judges.tolist() == [[1, 5], [2, 4], [3, 3]]
-    assert data.folds["test"].scores is None
+    assert data.splits["train"].judges is not None
+    assert data.splits["train"].judges.tolist() == [[1, 5], [2, 4], [3, 3]]
+    assert data.splits["test"].scores is None
     named = read_table(tmp_path / "train.csv", columns={"scores": "score", "id": "name"})
     assert named.splits["train"].segments.id == ("x", "y", "z")
 
@@ -497,7 +497,7 @@ def test_json_lines_round_trip(tmp_path_factory: TempPaths, records: list[dict[s
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), "utf-8", newline="")
     data = read_table(path, columns={}, blind=["train"])
     expected = tuple(unicodedata.normalize("NFC", r["source"].rstrip(" \t")) for r in records)
-    assert data.folds["train"].segments.source == expected
+    assert data.splits["train"].segments.source == expected
 
 
 # Labels of a table -> those that are learned from, and the lines of rows that are left out.

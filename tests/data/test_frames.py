@@ -58,7 +58,7 @@ def test_rows_of_a_table_in_memory_are_numbered_and_texts_must_be_there() -> Non
     told = {"source_language": "en", "target_language": "de", "higher_is_better": True}
     table = pd.DataFrame({**TEXTS, "score": [1.0, np.nan, 3.5]})
     data = qe.Dataset.from_frame(table, **told)
-    assert data.folds["train"].segments.id == ("1", "2") and len(data.notes) == 1
+    assert data.splits["train"].segments.id == ("1", "2") and len(data.notes) == 1
     assert "1 rows without a label are left out (lines row 2)" in data.notes[0]
     with pytest.raises(InputError, match=r"the table of 'train':row 3: the target is missing \(null\)"):
         qe.Dataset.from_frame(table.assign(target=["a", "b", None]), **told)

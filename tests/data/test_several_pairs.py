@@ -37,7 +37,7 @@ def two_pairs(folder: Path, **options: Any) -> Dataset:
 
 def test_labels_are_standardised_by_pair_with_the_values_of_its_training_rows(tmp_path: Path) -> None:
     data = two_pairs(tmp_path)
-    assert list(data.folds) == ["train", "dev-en-de"]
+    assert list(data.splits) == ["train", "dev-en-de"]
     train, dev = data.split("train"), data.split("dev-en-de")
     german, nepali = np.array([1.0, 2, 3]), np.array([10.0, 30, 20, 40])
     expected = np.concatenate([(y - y.mean()) / y.std() for y in (german, nepali)])

@@ -65,10 +65,6 @@ def test_machine_order_is_told_from_human_order(fitted: MachineLanguageModel) ->
     assert human[name] > machine[name]
 
 
-def test_an_empty_translation_is_undefined(fitted: MachineLanguageModel) -> None:
-    assert np.isnan(fitted.extract(segments("", "the"))[0]).all()
-
-
 def test_misuse_is_refused(fitted: MachineLanguageModel) -> None:
     refuses("fitted", MachineLanguageModel(fitted.target_lm).extract, segments("a"))
     refuses("no words", MachineLanguageModel(fitted.target_lm).fit, segments("", ""), {})

@@ -109,17 +109,6 @@ def test_one_row_is_as_in_a_batch(family: Multilingual) -> None:
         np.testing.assert_array_equal(family.extract(SEGMENTS.take([row]))[0], together[row])
 
 
-def test_what_was_learned_is_saved(family: Multilingual, tmp_path: Path) -> None:
-    family.save(tmp_path)
-    restored = Multilingual("absent", layers=(), trees=20).restore(tmp_path)
-    np.testing.assert_array_equal(restored.extract(SEGMENTS), family.extract(SEGMENTS))
-
-
-def test_texts_without_known_tokens_are_undefined(family: Multilingual) -> None:
-    values = family.extract(Segments(("",), ("",)))
-    assert np.isnan(values[0, family.names.index("multilingual_prediction")])
-
-
 def test_one_pair_is_not_enough(family: Multilingual) -> None:
     fresh = Multilingual(family.model, layers=())
     refuses("several language pairs, but there is one", fresh.fit, of_pair("en-de"), {"scores": SCORES[:30]})

@@ -63,7 +63,3 @@ def test_wrong_words_lower_the_scores(scores: PredictorScores) -> None:
     ):
         place = names.index(f"predictor_{name}")
         assert sign * (better[place] - worst[place]) > 0, name
-
-
-def test_an_empty_translation_is_undefined(scores: PredictorScores) -> None:
-    assert np.isnan(scores.extract(segments([("the cat", "")]))).all()

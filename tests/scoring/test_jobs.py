@@ -1,6 +1,5 @@
 """Batch scoring: every row comes back, in order; killed jobs go on to the same bytes."""
 
-import json
 import os
 import signal
 import subprocess
@@ -16,7 +15,6 @@ from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
 from qe.scoring.jobs import score_file, score_frame
-from qe.scoring.scorer import Scorer
 from tests.patience import PATIENCE
 
 
@@ -49,31 +47,6 @@ def test_one_row_out_for_every_row_in(demo_model: Path, rows: list[dict[str, str
     segments = expected.segments({k: [r[k] for r in rows[:40]] for k in ("source", "target")})
     assert np.array_equal(out["score"][:40].astype(float), expected.predict(segments))
     assert not (tmp_path / "out.tsv.partial").exists()
-
-
-@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet", "out.tsv.gz"])
-def test_kinds_agree(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path, name: str) -> None:
-    path = write_tsv(tmp_path / "in.tsv", rows[:25])
-    for output in ("out.tsv", name):
-        score_file(demo_model, [path], tmp_path / output, chunk=10, workers=1)
-    one, other = (list(read_rows(tmp_path / o)) for o in ("out.tsv", name))
-    assert [(r["id"], float(r["score"])) for r, _ in one] == [(r["id"], float(r["score"])) for r, _ in other]
-
-
-def test_two_text_files_are_scored(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
-    for side in ("source", "target"):
-        (tmp_path / side).write_text("".join(r[side] + "\n" for r in rows[:12]))
-    score_file(demo_model, [tmp_path / "source", tmp_path / "target"], tmp_path / "out.tsv", workers=1)
-    assert [r["id"] for r, _ in read_rows(tmp_path / "out.tsv")] == [str(i) for i in range(1, 13)]
-
-
-def test_workers_and_chunks_do_not_change_the_scores(
-    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
-) -> None:
-    path = write_tsv(tmp_path / "in.tsv", rows[:300])
-    score_file(demo_model, [path], tmp_path / "one.tsv", chunk=300, workers=1)
-    score_file(demo_model, [path], tmp_path / "two.tsv", chunk=37, workers=2)
-    assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
 
 
 def test_a_job_of_one_chunk_starts_no_process(
@@ -113,29 +86,12 @@ def test_a_killed_job_goes_on_to_the_same_bytes(
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
-def test_a_changed_input_is_not_resumed(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
-    path = write_tsv(tmp_path / "in.tsv", rows[:20])
-    partial = tmp_path / "out.tsv.partial"
-    partial.mkdir()
-    (partial / "job.json").write_text(json.dumps({"fingerprint": "another"}))
-    (partial / "000000000.piece").touch()
-    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
-        score_file(demo_model, [path], tmp_path / "out.tsv", resume=True)
-
-
 def test_a_missing_column_is_named_before_anything_is_written(demo_model: Path, tmp_path: Path) -> None:
     path = tmp_path / "in.tsv"
     path.write_text("mine\ttarget\na\tb\n")
     with pytest.raises(InputError, match="needs the column 'source'; the input has mine, target"):
         score_file(demo_model, [path], tmp_path / "out.tsv")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv"]
-
-
-def test_a_row_is_scored_as_in_any_batch(demo_model: Path, rows: list[dict[str, str]]) -> None:
-    scorer = Scorer(Model.load(demo_model))
-    together = scorer.score([(dict(r), "") for r in rows[:30]], 0).rows
-    alone = [scorer.score([(dict(r), "")], 0).rows[0] for r in rows[:30]]
-    assert [a["score"] for a in alone] == pytest.approx([t["score"] for t in together], abs=1e-12)
 
 
 def test_frames_keep_their_index_and_say_why(demo_model: Path) -> None:

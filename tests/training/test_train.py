@@ -371,7 +371,7 @@ def test_texts_go_to_mlflow_as_far_as_the_user_says(texts: str, demo_run: Any, s
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     train(check(loaded), store / "out", cache=demo_run.output / "cache")
     data = read_dataset(loaded)
-    segments = [split.segments for split in data.folds.values()]
+    segments = [split.segments for split in data.splits.values()]
     lines = [text for part in segments for text in (*part.source, *part.target) if len(text) > 40]
     paths = [store / "mlflow.db", *(path for path in (store / "artifacts").rglob("*") if path.is_file())]
     kept = [path.read_bytes() for path in paths]

@@ -67,10 +67,6 @@ def test_a_lemma_that_is_not_given_is_simplemmas() -> None:
     assert cells["noun_edited"] == 1 and cells["word_changed"] == 0
 
 
-def test_nothing_is_known_of_no_words() -> None:
-    assert np.isnan(EditsByWordClass().extract(segments(("", "")))).all()
-
-
 def test_the_annotation_must_be_there() -> None:
     given = replace(segments(("uno/uno/NUM", "dos/dos/NUM")), annotation_pseudo_reference=None)
     refuses("no column 'annotation_pseudo_reference'; make it", EditsByWordClass().extract, given)

@@ -6,7 +6,6 @@ import math
 import random
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -93,13 +92,6 @@ def test_what_is_learned(learned: Morphemes, corpus: ParallelCorpus) -> None:
     again = Morphemes.build(corpus, side="target")
     assert random.random() == expected
     assert again.morphemes == learned.morphemes and again.counts.tolist() == learned.counts.tolist()
-
-
-def test_save_and_load(learned: Morphemes, tmp_path: Path) -> None:
-    learned.save(tmp_path)
-    again = Morphemes.load(tmp_path)
-    assert again.fingerprint == learned.fingerprint and again.words == learned.words
-    assert [again.segment(w) for w in WORDS] == [learned.segment(w) for w in WORDS]
 
 
 def test_words_learned_from() -> None:

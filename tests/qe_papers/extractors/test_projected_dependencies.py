@@ -94,11 +94,6 @@ def test_there_are_the_papers_eighteen_features_and_three_of_the_other_reading()
     assert len(made().features) == 18 + 3
 
 
-def test_nothing_is_known_of_a_translation_without_edges() -> None:
-    fitted = made().fit(segments("las rojas casas"), {"reference": ["la rojas casas"]})
-    assert np.isnan(list(row(fitted, segments("")).values())).all()
-
-
 def test_training_rows_without_edges_are_one_message() -> None:
     with pytest.raises(InputError, match="no dependency of a training row is projected"):
         made().fit(segments(""), {"reference": ["las casas"]})

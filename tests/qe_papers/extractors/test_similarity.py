@@ -155,10 +155,6 @@ def test_by_hand() -> None:
     assert values(["a", "b", "c", "d"])["matching_4_boundary"] == 1
 
 
-def test_undefined_without_words() -> None:
-    assert np.isnan(list(values([]).values())).all()
-
-
 def test_what_counts_occurrences_is_no_share() -> None:
     units = {f.name.removeprefix("similarity_target_"): f.unit for f in extractor().features}
     features = values(["a", "b"])
