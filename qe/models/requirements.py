@@ -1,9 +1,12 @@
 """pip requirements for scoring with a model, without packages that only training needs."""
 
+from collections.abc import Iterator
+
 from features.basics.packages import DISTRIBUTION, version, versions
 from features.basics.plugins import kinds_in, versions_of
 from qe.learning.arrays import estimators
 from qe.models.description import kinds_of
+from qe.models.general import General
 from qe.models.model import Model
 from qe.models.versions import MAKERS
 
@@ -13,14 +16,22 @@ _EXTRAS = {"encoder": ("onnxruntime", "tokenizers"), "segmenters": ("jieba", "py
 
 def requirements(model: Model) -> list[str]:
     """Lines of a requirements file with the installed versions, also of packages that compute columns."""
-    needed = {"encoder": _encodes(model), "segmenters": any(t.segmenter for t in model.tokenizers)}
+    models = [model, *_within(model)]
+    tokenizers = [tokenizer for each in models for tokenizer in each.tokenizers]
+    needed = {"encoder": any(map(_encodes, models)), "segmenters": any(t.segmenter for t in tokenizers)}
     extras = [name for name, is_needed in needed.items() if is_needed]
     own = f"{DISTRIBUTION}[{','.join(extras)}]" if extras else DISTRIBUTION
     plugins = versions_of(kinds_of(model.candidate, model.feature_set.configs))
     unused = {name for extra, names in _EXTRAS.items() if extra not in extras for name in names}
     makers = versions(*(name for name in MAKERS if name not in unused))
-    more = {**makers, **(versions("lightgbm") if _boosts(model) else {}), **plugins}
+    more = {**makers, **(versions("lightgbm") if any(map(_boosts, models)) else {}), **plugins}
     return [f"{own}=={version()}", *(f"{name}=={number}" for name, number in more.items())]
+
+
+def _within(model: Model) -> Iterator[Model]:
+    for extractor in model.feature_set.extractors:
+        if isinstance(extractor, General):
+            yield from (extractor.saved, *_within(extractor.saved))
 
 
 def _boosts(model: Model) -> bool:

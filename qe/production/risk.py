@@ -30,18 +30,14 @@ _MAX_LABELS = 1_000_000
 class RiskThreshold:
     """The threshold of one group of segments, and what it does to the labelled ones.
 
-    Attributes
-    ----------
-    publish : float or None
-        Predictions at least as good are published; None: no segment.
-    labels, published, published_bad : int
-        Labelled segments; those that the threshold publishes (or the strictest would); bad ones among them.
-    p : float
-        P-value of the hypothesis that more than the stated share is bad; without a threshold, that of the
-        strictest tested threshold.
-    needed : int or None
-        Without a threshold: labels that the strictest one needs, if the share of bad segments stays as it is;
-        None: no number of labels suffices.
+    publish        predictions at least as good are published; None: no segment
+    labels         labelled segments
+    published      those that the threshold publishes, or the strictest would
+    published_bad  bad ones among them
+    p              p-value of the hypothesis that more than the stated share is bad; without a threshold, that
+                   of the strictest tested threshold
+    needed         without a threshold: labels that the strictest one needs, if the share of bad ones stays as
+                   it is; None: no number of labels suffices
     """
 
     publish: float | None
@@ -55,14 +51,7 @@ class RiskThreshold:
 @summarised
 @dataclass(frozen=True)
 class RiskControl:
-    """A threshold for each group of segments, with its guarantee.
-
-    Attributes
-    ----------
-    thresholds : mapping of str to RiskThreshold
-        One named by the empty string without groups.
-    curves : mapping of str to ErrorCurve
-    """
+    """Thresholds by group of segments (without groups, of the empty string), their guarantee and curves."""
 
     bad: str
     risk: float

@@ -38,6 +38,7 @@ from qe.data.folds import make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.training.extraction import Extraction
 from qe_treebanks.annotators._brackets import escaped
+from tests.models.general import small_model
 
 PAIRS, LABELLED, BATCH = 300, 120, 24
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
@@ -54,6 +55,7 @@ PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
         "values": {"doc_id": ["1"]},
     },
     "encoder": lambda folder: {"model": encoder_folder(folder), "second": ["pseudo_reference"]},
+    "general": lambda folder: {"model": str(small_model(folder))},
     "multilingual": lambda folder: {"model": encoder_folder(folder), "layers": []},
     "precomputed": lambda folder: {"files": {"train": feature_file(folder)}, "columns": "header"},
 }

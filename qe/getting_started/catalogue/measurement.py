@@ -106,9 +106,8 @@ def demo_world(
 
 def measurable() -> list[str]:
     """All families and their variants, but for those that need files of the user's own."""
-    kinds = (
-        kind for kind in EXTRACTORS.names if kind not in ("columns", "encoder", "multilingual", "precomputed")
-    )
+    of_users = ("columns", "encoder", "general", "multilingual", "precomputed")
+    kinds = (kind for kind in EXTRACTORS.names if kind not in of_users)
     return [name for kind in kinds for name in variants(kind)]
 
 
