@@ -7,10 +7,11 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import (
+    class_entry,
     entry_point,
     foreign_names,
     is_foreign,
@@ -19,6 +20,9 @@ from features.basics.plugins import (
     own_entries,
     package_of,
 )
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -34,9 +38,8 @@ class Catalogue(Generic[T]):
     A module of `package` (empty: plugins alone) holds one public class, which has the module's name. A
     module that holds several names each with `register`; the package lists them as
     `NAMES = {module: (name, ...)}`. Entry points of this project's plugin packages add names of the group
-    `mtqe.GROUP` (features.basics.plugins). With `plugins`, `DISTRIBUTION:NAME` is an entry point of another
-    distribution; `names` leaves those out.
-    Modules whose name starts with `_` and subpackages are not entries.
+    `mtqe.GROUP`. With `plugins`, `DISTRIBUTION:NAME` is an entry point of another distribution; `names` lacks
+    those. Without a package, `package.module.Class` is a class, too. Modules `_NAME` and subpackages are not.
 
     >>> from features.core.bundle import RESOURCES
     >>> RESOURCES.get("lexikon")
@@ -156,7 +159,9 @@ class Catalogue(Generic[T]):
     def get(self, name: str) -> type[T]:
         """The class of a name; raises InputError for an unknown one, with the known ones and the nearest."""
         if self._plugins and is_foreign(name):
-            return self._foreign(name)
+            return self._loaded(entry_point(self.noun, self.group, name))
+        if not self.packages:
+            return self._loaded(class_entry(self.noun, name))
         place = self._location(name)
         module = importlib.import_module(place.module)
         if place.attribute:
@@ -178,13 +183,13 @@ class Catalogue(Generic[T]):
             )
         return cast(type[T], defined[0])
 
-    def _foreign(self, name: str) -> type[T]:
+    def _loaded(self, entry: "EntryPoint") -> type[T]:
         try:
-            kind = entry_point(self.noun, self.group, name).load()
+            kind = entry.load()
         except (ImportError, AttributeError) as error:
-            raise InputError(f"the {self.noun} '{name}' cannot be loaded: {error}") from error
+            raise InputError(f"the {self.noun} '{entry.name}' cannot be loaded: {error}") from error
         if not (inspect.isclass(kind) and issubclass(kind, self.base)):
-            raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
+            raise InputError(f"the {self.noun} '{entry.name}' is no class made from {self.base.__name__}")
         return cast(type[T], kind)
 
 

@@ -1,6 +1,7 @@
 """Plugins: strategies of packages next to the core, found by entry points and imported on first use."""
 
 import importlib.util
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -78,6 +79,17 @@ def entry_point(noun: str, group: str, name: str) -> "EntryPoint":
     if own not in entries:
         raise unknown_name(f"{noun} of the distribution '{home}'", own, entries)
     return entries[own]
+
+
+def class_entry(noun: str, path: str) -> "EntryPoint":
+    # Not imported yet. Nothing of the standard library: some of its modules act when imported.
+    from importlib.metadata import EntryPoint
+
+    module, _, name = path.rpartition(".")
+    parts = module.split(".")
+    if not all(map(str.isidentifier, parts)) or parts[0] in sys.stdlib_module_names:
+        raise InputError(f"{noun} '{path}' is neither DISTRIBUTION:NAME nor package.module.Class")
+    return EntryPoint(path, f"{module}:{name}", noun)
 
 
 def foreign_names(group: str) -> list[str]:

@@ -45,7 +45,8 @@ def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
 
 
 def _trials(search: Mapping[str, Any]) -> str:
-    more = {"passed over": search["skipped"], "failed": len(search["failures"])}
+    failed = len(search["failures"])
+    more = {"passed over": search["skipped"], "pruned": search.get("pruned"), "failed": failed}
     others = [f"{number} more {how}" for how, number in more.items() if number]
     if not re.fullmatch("[0-9]+ trials?", search["ended"]):
         others.append(f"the search ended: {search['ended']}")

@@ -22,6 +22,7 @@ from pydantic import (
 
 from features.basics.errors import InputError, combined_error, quoted
 from features.basics.passwords import without_passwords
+from features.basics.plugins import is_foreign
 from features.basics.short_repr import in_short
 from features.storage.files import resolved
 from features.storage.strict_yaml import read_mapping
@@ -283,16 +284,27 @@ Duration = Annotated[
 ]
 
 
+def _known_sampler(name: str) -> str:
+    if name not in ("tpe", "random", "grid") and not (is_foreign(name) or "." in name):
+        raise ValueError("give 'tpe', 'random', 'grid', or DISTRIBUTION:NAME or package.module.Class")
+    return name
+
+
 class SearchSection(Section):
     """The study: sampler, budgets, objectives.
 
+    sampler       `tpe`, `random`, `grid`, or a class: `package.module.Class` or DISTRIBUTION:NAME
+    pruner        a class that ends bad trials after some of the folds
     trials        how many, at most; 30, unless `time` or `without_gain` ends the search
     time          how long the search may take, such as `20m`; the trial that passes it is the last one
     without_gain  trials since the best one, after which the search ends
     failures      the share of the trials that may fail by their numbers before the search stops
     """
 
-    sampler: Literal["tpe", "random", "grid"] = "tpe"
+    sampler: Annotated[str, AfterValidator(_known_sampler)] = "tpe"
+    sampler_params: dict[str, Any] = Field(default_factory=dict)
+    pruner: str | None = None
+    pruner_params: dict[str, Any] = Field(default_factory=dict)
     trials: int | None = Field(None, ge=1)
     time: Duration | None = None
     without_gain: int | None = Field(None, ge=1)

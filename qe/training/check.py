@@ -14,7 +14,7 @@ from typing import Any, Final
 from features.basics.assignments import assigned
 from features.basics.errors import InputError, combined_error, quoted, unknown_name
 from features.basics.packages import missing
-from features.basics.plugins import load_own
+from features.basics.plugins import is_foreign, load_own
 from features.core.bundle import Bundle, known_parts, unknown_part
 from features.core.feature_set import (
     EXTRACTORS,
@@ -30,7 +30,13 @@ from features.storage import strict_yaml
 from features.text.synonyms import english
 from features.text.tokenizer import SEGMENTERS
 from qe.config import experiment as experiment_file
-from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
+from qe.config.experiment import (
+    IN_MEMORY,
+    DatasetSection,
+    Experiment,
+    ResourcesSection,
+    SearchSection,
+)
 from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
 from qe.evaluation.error_curve import BadLabels
@@ -339,12 +345,26 @@ def _check_search(experiment: Experiment) -> Iterator[str]:
         space.distributions()
     except (InputError, ModuleNotFoundError):  # reported with the strategy
         return
+    if is_foreign(section.sampler) or "." in section.sampler or section.pruner or section.sampler_params:
+        yield from _check_optuna_classes(section)
     if section.sampler == "grid":
         try:
             if (points := space.most_trials(section)) > MAX_POINTS:
                 yield f"search.sampler: a grid of {points:,} points; at most {MAX_POINTS:,} can be tried"
         except InputError as error:
             yield _placed("search.sampler", error)
+
+
+def _check_optuna_classes(section: SearchSection) -> Iterator[str]:
+    from qe.training.study import pruner_of, sampler_of  # slow to import, and rarely needed here
+
+    if section.sampler != "grid":
+        yield from _checked("search.sampler", lambda: sampler_of(section, 0))
+    elif section.sampler_params:
+        yield "search.sampler_params: a grid takes none"
+    yield from _checked("search.pruner", lambda: pruner_of(section))
+    if section.pruner and len(section.objective) > 1:
+        yield "search.pruner: Optuna prunes studies of one objective only; search.objective has several"
 
 
 def _check_model_name(experiment: Experiment) -> Iterator[str]:

@@ -23,7 +23,7 @@ from qe.learning.selector import NothingSelected, Selector
 from qe.models.pipeline import Candidate, imputer, scaler
 from qe.statistics.metric import METRICS
 from qe.training.plan import Space
-from qe.training.study import FAILURE
+from qe.training.study import FAILURE, FOLDS_BEFORE_PRUNING
 
 _MAX_REASON = 300  # characters
 _MAX_SELECTIONS = 16  # fitted selectors that a fold keeps
@@ -138,6 +138,9 @@ class FoldData:
             return scale.clip(finite(self.fitted(candidate, seed)(test)))
 
 
+OnFold = Callable[[FoldData, FloatArray], None]  # called with a fold and its predictions, in order
+
+
 def _transformed(
     step: Callable[[bool], Any], train: pd.DataFrame, test: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -174,15 +177,13 @@ class Objective:
         candidate = self.space.draw(trial)
         trial.set_user_attr("candidate", candidate.settings())
         try:
-            predictions = self.predictions(candidate)
+            predictions = self.predictions(candidate, self._pruning(trial))
         except NothingSelected as error:
             raise optuna.TrialPruned(str(error)) from None
         except CandidateFailed as error:
             trial.set_user_attr(FAILURE, error.reason)
             raise
-        sign, metrics = self.scale.sign, [METRICS.get(name)() for name in self.metrics]
-        pairs = [(sign * f.gold, sign * p) for f, p in zip(self.folds, predictions, strict=True)]
-        values = np.array([[metric.score(*pair) for metric in metrics] for pair in pairs])
+        values = np.array([self._scores(*pair) for pair in zip(self.folds, predictions, strict=True)])
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
         trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
         mean = values.mean(axis=0)  # (folds, metrics) -> (metrics,)
@@ -196,13 +197,44 @@ class Objective:
             best.loss, best.name, best.predictions = loss, _name(candidate), predictions
         return tuple(float(value) for value in mean)
 
-    def predictions(self, candidate: Candidate) -> list[FloatArray]:
+    def _scores(self, fold: FoldData, predicted: FloatArray) -> list[float]:
+        sign = self.scale.sign
+        return [METRICS.get(name)().score(sign * fold.gold, sign * predicted) for name in self.metrics]
+
+    def _pruning(self, trial: optuna.Trial) -> OnFold | None:
+        # The pruner sees the mean over the folds so far, in their order, as soon as it is known.
+        values: list[float] = []
+        if isinstance(trial.study.pruner, optuna.pruners.NopPruner):
+            return None
+
+        def report(fold: FoldData, predicted: FloatArray) -> None:
+            values.append(self._scores(fold, predicted)[0])
+            trial.report(float(np.mean(values)), len(values))
+            if len(values) < len(self.folds) and trial.should_prune():
+                trial.set_user_attr(FOLDS_BEFORE_PRUNING, len(values))
+                raise optuna.TrialPruned(f"pruned after {len(values)} of {len(self.folds)} folds")
+
+        return report
+
+    def predictions(self, candidate: Candidate, on_fold: OnFold | None = None) -> list[FloatArray]:
         """Predictions of the held-out rows of every fold; those of this process's best trial are kept."""
         if _name(candidate) == self._best.name:
+            for pair in zip(self.folds, self._best.predictions, strict=True):
+                if on_fold is not None:
+                    on_fold(*pair)
             return self._best.predictions
         workers = self.threads or min(len(self.folds), cores())
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), self.folds))
+            futures = [pool.submit(fold.predict, candidate, self.scale, self.seed) for fold in self.folds]
+            predictions = []
+            try:
+                for fold, future in zip(self.folds, futures, strict=True):
+                    predictions.append(future.result())
+                    if on_fold is not None:
+                        on_fold(fold, predictions[-1])
+                return predictions
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
     @property
     def directions(self) -> list[Literal["minimize", "maximize"]]:

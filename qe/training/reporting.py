@@ -111,7 +111,8 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
         "search": {
             "trials": len(search.finished),
             "ended": search.ended,
-            "skipped": search.pruned,
+            "skipped": search.ended_early(by_pruner=False),
+            "pruned": search.ended_early(by_pruner=True),
             "failures": search.failures,
             "reproducible": search.reproducible,
             "notes": [search.note] if search.note else [],

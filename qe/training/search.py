@@ -92,10 +92,10 @@ class SearchResult:
     def best_number(self) -> int:
         return _place(self.best_trial, self.finished)
 
-    @property
-    def pruned(self) -> int:
-        """How many trials were ended because no feature was left to learn from."""
-        return sum(trial.state == TrialState.PRUNED for trial in self.trials)
+    def ended_early(self, *, by_pruner: bool) -> int:
+        """How many trials the pruner ended, or ended because no feature was left to learn from."""
+        states = [t for t in self.trials if t.state == TrialState.PRUNED]
+        return sum((studies.FOLDS_BEFORE_PRUNING in t.user_attrs) == by_pruner for t in states)
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -209,7 +209,8 @@ class Search:
         self.study.sampler = studies.drawing(
             self.objective.space, self.section, self.seed, first, shared=self.shared
         )
-        key = _SEVERAL if self.shared else f"{self.section.sampler} {self.section.seed} {self.seed} {first}"
+        self.study.pruner = studies.pruner_of(self.section)
+        key = _SEVERAL if self.shared else f"{_drawing_key(self.section)} {self.seed} {first}"
         previous = self.study.user_attrs.get(_DRAWN, key)
         self.study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
         return bool(previous == key != _SEVERAL)
@@ -267,6 +268,11 @@ class Search:
                 remedy=f"give one of 1 to {len(trials)}",
             )
         return trials[trial_number - 1]
+
+
+def _drawing_key(section: SearchSection) -> str:
+    own = [section.sampler_params, section.pruner, section.pruner_params]
+    return f"{section.sampler} {section.seed}" + (f" {own}" if any(own) else "")
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:

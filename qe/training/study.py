@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.exceptions import ExperimentalWarning
+from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from optuna.trial import FrozenTrial, TrialState
 
+from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
 from features.storage.damage import damage_reported
 from features.storage.files import digest
@@ -23,7 +25,10 @@ from qe.config.experiment import SearchSection
 from qe.config.stores import STUDY_TABLES, check_journal, check_server, check_study_storage
 from qe.training.plan import Space
 
+SAMPLERS = Catalogue[BaseSampler]("", BaseSampler, "sampler", plugins=True)  # of Optuna and of users
+PRUNERS = Catalogue[BasePruner]("", BasePruner, "pruner", plugins=True)
 FAILURE = "failure"  # attribute of a trial: why its candidate failed
+FOLDS_BEFORE_PRUNING = "folds_before_pruning"  # attribute of a trial that the pruner ended
 _OWNER = "qe.experiment."  # attribute of a study: this and the fingerprint of its experiment
 _REMEDY = "start again with --overwrite"
 _OWNER_REMEDY = "give this experiment another `name`, or another `search.storage`"
@@ -31,6 +36,7 @@ _BLOCK = 1 << 16  # bytes read at a time from the end of a journal
 
 Identity = Mapping[str, str]  # everything that the value of a trial depends on: part -> description
 Parameters = Mapping[str, Any]
+Built = TypeVar("Built")
 
 
 @contextmanager
@@ -218,12 +224,11 @@ class Drawing(BaseSampler):
     """A sampler that is created for every trial, with a seed that depends on the trial's place.
 
     So a search that was stopped continues as if it had not been, and processes that share a study draw
-    different points with one seed. (Optuna's GridSampler would skip the points that a kill cut off.)
+    different points with one seed.
 
     make    place of a trial -> the sampler that draws it
     first   parameters of the first trials
-    shared  whether other processes work on the study: places are then trial numbers, which are unique;
-            else they count the trials that ended, so that those that a kill cut off leave no gap
+    shared  other processes work on the study: places are trial numbers; else they count ended trials
     """
 
     def __init__(
@@ -238,6 +243,11 @@ class Drawing(BaseSampler):
         self._fixed = self._first[place] if place < len(self._first) else {}
         self._sampler = self._make(place)
         self._sampler.before_trial(study, trial)
+
+    def after_trial(
+        self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        self._sampler.after_trial(study, trial, state, values)
 
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
@@ -291,16 +301,31 @@ def drawing(
     if section.sampler == "grid":
         values = space.grid()
         return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)
-    samplers: dict[str, Callable[..., BaseSampler]] = {
-        "tpe": optuna.samplers.TPESampler,
-        "random": optuna.samplers.RandomSampler,
-    }
 
     def make(place: int) -> BaseSampler:
         state = np.random.SeedSequence((seed, section.seed, place)).generate_state(1)
-        return samplers[section.sampler](seed=int(state[0]))
+        return sampler_of(section, int(state[0]))
 
     return Drawing(make, first, shared=shared)
+
+
+def sampler_of(section: SearchSection, seed: int) -> BaseSampler:
+    own = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}
+    kind: Callable[..., BaseSampler] = own.get(section.sampler) or SAMPLERS.get(section.sampler)
+    return _built("search.sampler", kind, section.sampler_params, seed=seed)
+
+
+def pruner_of(section: SearchSection) -> BasePruner:
+    if section.pruner is None:
+        return optuna.pruners.NopPruner()
+    return _built("search.pruner", PRUNERS.get(section.pruner), section.pruner_params)
+
+
+def _built(key: str, kind: Callable[..., Built], params: Parameters, **fixed: Any) -> Built:
+    try:
+        return kind(**params, **fixed)
+    except (TypeError, ValueError, ImportError) as error:
+        raise InputError(str(error), location=key, remedy=f"change `{key}_params`, or `{key}`") from None
 
 
 def _allows(distribution: BaseDistribution, value: Any) -> bool:
@@ -327,7 +352,7 @@ def spent_budget(
     """The section with the budgets that were spent, should the search have been resumed with smaller ones."""
     for n in range(1, len(trials)):
         best = min(
-            (trial for trial in trials[:n] if trial.values),
+            (trial for trial in trials[:n] if trial.state == TrialState.COMPLETE),
             key=lambda trial: sign * trial.values[0],
             default=None,
         )

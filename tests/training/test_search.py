@@ -1,6 +1,7 @@
 """The study: reproducible, resumable, honest about what it chose."""
 
 import itertools
+import sys
 import threading
 import time
 import warnings
@@ -239,6 +240,7 @@ SEARCHES = {
     "several objectives": section(trials=12, objective=["mae", "delta_avg"]),
     "warm start": section(trials=6),
     "failures": section(trials=8, failures=0.9),
+    "pruner": section(trials=10, pruner="optuna.pruners.MedianPruner", pruner_params={"n_startup_trials": 2}),
 }
 
 
@@ -269,6 +271,118 @@ def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_pa
     assert drawn(result) == drawn(whole) and result.best == whole.best and result.reproducible
     assert not [t for t in result.trials if t.state.name in ("RUNNING", "WAITING")]
     assert len(ended(result.study)) == len(drawn(whole)) < len(result.trials)
+
+
+SAMPLER = """
+import optuna
+
+class Noting(optuna.samplers.RandomSampler):
+    ended = []
+    def after_trial(self, study, trial, state, values):
+        self.ended.append(trial.number)
+"""
+
+
+def test_an_own_sampler_is_an_entry_point_that_gets_our_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "acme_samplers-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "acme_samplers.py").write_text(SAMPLER)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-samplers\nVersion: 1.0\n")
+    lines = ["[mtqe.sampler]", "noting = acme_samplers:Noting"]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path, own = tmp_path / "study.journal", "acme-samplers:noting"
+    run(objective([ridge()]), section(trials=2, sampler=own), storage=journal(path))
+    resumed = run(objective([ridge()]), section(trials=4, sampler=own), storage=journal(path))
+    whole = run(objective([ridge()]), section(trials=4, sampler="random"))
+    assert drawn(resumed) == drawn(whole) and resumed.reproducible
+    assert sys.modules["acme_samplers"].Noting.ended == [0, 1, 2, 3]
+    by_path = run(objective([ridge()]), section(trials=4, sampler="acme_samplers.Noting"))
+    assert drawn(by_path) == drawn(whole)
+
+
+REFUSED = {
+    "acme-nowhere:one": "needs the distribution 'acme-nowhere', which is not installed",
+    "mtqe:nothing": "unknown sampler of the distribution 'mtqe' 'nothing'",
+    "optuna.samplers.Nothing": "the sampler 'optuna.samplers.Nothing' cannot be loaded",
+    "optuna.pruners.MedianPruner": "is no class made from BaseSampler",
+    "antigravity.Sampler": "neither DISTRIBUTION:NAME nor package.module.Class",
+    ".samplers.Own": "neither DISTRIBUTION:NAME nor package.module.Class",
+    "optuna.samplers.PartialFixedSampler": "search.sampler: .*seed",
+}
+
+
+@pytest.mark.parametrize("sampler", REFUSED)
+def test_what_is_no_sampler_is_refused(sampler: str) -> None:
+    refuses(REFUSED[sampler], run, objective([ridge()]), section(sampler=sampler))
+
+
+def test_parameters_go_to_the_constructor_but_for_the_seed() -> None:
+    several = {"sampler": "tpe", "sampler_params": {"n_startup_trials": 2, "multivariate": True}}
+    assert run(objective([ridge()]), section(trials=3, **several)).reproducible
+    seed = section(sampler_params={"seed": 1})
+    refuses("search.sampler: .*multiple values for keyword argument 'seed'", run, objective([ridge()]), seed)
+
+
+class Worse(optuna.pruners.BasePruner):
+    """Ends a trial whose mean over `folds` folds is worse than `bound`."""
+
+    def __init__(self, folds: int = 2, bound: float = 0.5) -> None:
+        self.folds, self.bound = folds, bound
+
+    def prune(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> bool:
+        return trial.last_step == self.folds and trial.intermediate_values[self.folds] > self.bound
+
+
+PENALTIES = {"alpha": [0.1, 1.0, 10.0, 100.0, 10_000.0]}
+PRUNER = {"pruner": f"{__name__}.Worse", "pruner_params": {"folds": 3}}
+
+
+def test_a_pruner_sees_the_mean_over_the_folds_so_far() -> None:
+    """The candidates that it keeps have the values that they have without it, to the last bit."""
+    whole = run(objective([ridge(PENALTIES)]), section(sampler="grid"))
+    result = run(objective([ridge(PENALTIES)]), section(sampler="grid", **PRUNER))
+    pairs = list(zip(whole.trials, result.trials, strict=True))
+    bad = [(trial, other) for trial, other in pairs if other.state == optuna.trial.TrialState.PRUNED]
+    assert len(bad) == result.ended_early(by_pruner=True) == 2
+    assert result.ended_early(by_pruner=False) == 0
+    for trial, other in pairs:
+        values = trial.user_attrs["fold_values"]["mae"]
+        seen = [np.mean(values[:n]) for n in range(1, 4 if (trial, other) in bad else 5)]
+        assert list(other.intermediate_values.values()) == pytest.approx(seen, abs=0)
+        assert (trial, other) in bad or trial.values == other.values
+        assert not trial.intermediate_values
+    assert result.best == whole.best and len(result.finished) == 3 and result.reproducible
+
+
+def test_a_pruned_trial_is_never_the_best_one() -> None:
+    """Optuna gives it the value of its last fold; a budget of trials without gain does not count it."""
+    asked = section(trials=12, without_gain=4, pruner=f"{__name__}.Worse", pruner_params={"bound": 0.0})
+    refuses("no trial of the search could be finished", run, objective([ridge()]), asked)
+    result = run(objective([ridge(PENALTIES)]), section(sampler="grid", without_gain=4, **PRUNER))
+    assert result.best_trial.state == optuna.trial.TrialState.COMPLETE
+
+
+def test_folds_after_a_pruned_one_are_not_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits, fit = list[float](), FoldData.fitted
+
+    def counted(self: FoldData, candidate: Candidate, seed: int) -> Any:
+        fits.append(candidate.learner_params["alpha"])
+        return fit(self, candidate, seed)
+
+    monkeypatch.setattr(FoldData, "fitted", counted)
+    one = replace(objective([ridge(PENALTIES)]), threads=1)
+    run(one, section(sampler="grid", pruner=PRUNER["pruner"], pruner_params={"folds": 1}))
+    assert fits.count(0.1) == 4 and fits.count(10_000.0) in (1, 2)
+
+
+def test_a_study_that_goes_on_with_another_pruner_is_not_reproducible(tmp_path: Path) -> None:
+    storage = journal(tmp_path / "study.journal")
+    run(objective([ridge()]), section(trials=2, **PRUNER), storage=storage)
+    assert run(objective([ridge()]), section(trials=4, **PRUNER), storage=storage).reproducible
+    assert not run(objective([ridge()]), section(trials=5), storage=storage).reproducible
 
 
 DATA = {"data": "120 rows of linear (1f)", "metric": "mae"}

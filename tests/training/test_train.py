@@ -422,6 +422,13 @@ def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: P
         ("resources=null", "the features need .*; name a parallel corpus"),
         ("dataset.lable=x", "'parallel_text' has no key 'lable'|unknown key"),
         ("weights=annotators", "number of annotators"),
+        ("search.sampler=optuna.samplers.Tpe", "search.sampler: .*cannot be loaded"),
+        ("search={sampler: grid, sampler_params: {seed: 1}}", "search.sampler_params: a grid takes none"),
+        ("search.pruner=optuna.samplers.TPESampler", "search.pruner: .*no class made from BasePruner"),
+        (
+            "search={pruner: optuna.pruners.NopPruner, objective: [mae, rmse]}",
+            "search.pruner: Optuna prunes studies of one objective only",
+        ),
     ],
 )
 def test_a_mistake_is_one_message_and_leaves_nothing(
