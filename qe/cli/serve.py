@@ -20,6 +20,7 @@ def serve(
     trusted_proxies: str = "",
     interval: float | None = None,
     triage: Path | None = None,
+    missing_columns: str = "error",
     max_bytes: int = 8 << 20,
     max_rows: int = 5000,
     max_seconds: int = 60,
@@ -45,6 +46,8 @@ def serve(
 
         qe serve --model models:/qe-demo@champion --port 5002
 
+        qe serve --model output/mine/model --missing-columns impute
+
     options:
       -m, --model MODEL  Folder of a model or its run, or models:/NAME@champion.
       --models ROUTES  YAML: which model scores which rows, as in `qe score`.
@@ -54,6 +57,8 @@ def serve(
       --trusted-proxies ADDRESSES  Proxies whose X-Forwarded-For names the client. (default: none)
       --interval SHARE  Also return low and high, which contain this share of true labels, such as 0.9.
       --triage FILE  Output of `qe triage --json`: requests can ask for actions.
+      --missing-columns error|impute  Columns that features read by name and a request lacks: status 422, or
+          values as for missing ones. (default: error)
       --require-signature PEM  Load the model only if it is signed with this public key.
       -q, --quiet  Do not log requests.
 
@@ -89,7 +94,7 @@ def serve(
         version = registered(name, folder)
         return Service.load(
             folder, limits, identity=identity, level=interval, triage=triage, registered=version,
-            drift_rows=drift_rows,
+            drift_rows=drift_rows, missing_columns=missing_columns,
         )  # fmt: skip
 
     def load() -> "Service":

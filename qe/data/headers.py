@@ -42,7 +42,8 @@ def named_header(name: str, headers: Collection[str]) -> str:
     >>> named_header("comet", ["source", "prop:comet"])
     'prop:comet'
     """
-    return next((header for header in (name, f"prop:{name}", f"note:{name}") if header in headers), "")
+    known = name, f"prop:{name}", f"prop:x-{name}", f"note:{name}"
+    return next((header for header in known if header in headers), "")
 
 
 PAIR = ("lp", "pair", "language_pair", "language_pairs", "lang_pair", "langpair", "langs", "languages")

@@ -15,6 +15,9 @@ from qe.data.translation_files.segments import MARK, Declared, Segment, Translat
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:"
 _SDL = "http://sdl.com/FileTypes/SdlXliff/1.0"
+_GROUPS = ("prop-group", "context-group", "metadata", "metaGroup")
+# Elements with a value (of XLIFF 1, of the module metadata of XLIFF 2, of Trados), and where its type stands.
+_TYPES: Mapping[str, str] = {"prop": "prop-type", "context": "context-type", "meta": "type", "value": "key"}
 Segments = tuple[list[Segment], list[Edit]]  # with edits that remove notes of an earlier scoring
 
 
@@ -28,11 +31,12 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State
         texts = {"": whole}
     place = None if target is None else Place(target.end, target.end)
     state = state if target is None else state.within(target)
-    definitions = _definitions(unit)
+    definitions, properties = _definitions(unit), _properties(unit)
     segments = []
     for mid, sides in texts.items():
         label = mid if len(texts) > 1 else ""
-        notes = notes_in(unit.members("note"), "from", label, texts)
+        notes = {**notes_in(unit.members("note"), "from", label, texts), **properties}
+        notes |= _properties(definitions[mid]) if mid in definitions else {}
         note = partial(note_element, unit.prefix, "note", ("from", MARK), label)
         own_state = state.within(definitions[mid]) if mid in definitions else state
         segments.append(Segment(f"{name}/{mid}" if mid else name, *sides, notes, place, note, own_state))
@@ -42,6 +46,20 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State
 def _definitions(unit: Element) -> dict[str, Element]:
     parts = (part for part in unit.children if isinstance(part, Element) and part.namespace == _SDL)
     return {seg.attributes.get("id", ""): seg for part in parts for seg in part.members("seg")}
+
+
+def _properties(holder: Element) -> dict[str, str]:
+    """Columns `prop:TYPE`: attributes of tools, and elements that hold a value."""
+    own = {name: text for name, text in holder.attributes.items() if name[0] == "{"}
+    if holder.namespace == _SDL:
+        own = {name: text for name, text in holder.attributes.items() if name != "id"}
+    columns = {f"prop:{name.rpartition('}')[2]}": text for name, text in own.items()}
+    for child in holder.children:
+        if isinstance(child, Element) and child.name in _GROUPS:
+            columns |= _properties(child)
+        elif isinstance(child, Element) and (kind := child.attributes.get(_TYPES.get(child.name, ""))):
+            columns[f"prop:{kind}"] = child.text.strip()
+    return columns
 
 
 def _text(unit: Element, name: str, codes: Mapping[str, str]) -> str:
@@ -83,7 +101,7 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str], state: State
         label = number if len(parts) > 1 else ""
         source, target = _text(part, "source", codes), _text(part, "target", codes)
         note = partial(note_element, unit.prefix, "note", ("category", MARK), label)
-        columns = notes_in(notes, "category", label, parts)
+        columns = {**notes_in(notes, "category", label, parts), **_properties(unit), **_properties(part)}
         own_state = state.within(part)
         segments.append(Segment(f"{name}/{number}", source, target, columns, place, note, own_state))
     return segments, list(map(removal, scored))

@@ -49,10 +49,12 @@ class Service:
     def load(
         cls, folder: Path, limits: Limits, *, identity: str | None = None, level: float | None = None,
         triage: Path | None = None, registered: tuple[str, str] | None = None, drift_rows: int = DRIFT_ROWS,
+        missing_columns: str = "error",
     ) -> Self:  # fmt: skip
         """The model of a folder, with intervals of `level` and drift of the last `drift_rows` segments."""
         # No cache: threads share the scorer.
-        scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0), identity=identity)
+        served = Options(level=level, drift=False, cache=0, missing_columns=missing_columns)
+        scorer = plain = Scorer.load(folder, served, identity=identity)
         model, scale, lacks = plain.model, plain.model.scale, {}
         for extra, options in (
             ("interval", Options(level=level or _ANY_LEVEL, drift=False)),
@@ -128,6 +130,7 @@ class Service:
             cache=0,
             outside=self.scorer.model.guard is not None,
             triage=self.thresholds if extras.triage else None,
+            missing_columns=self.scorer.options.missing_columns,
         )
         names = [name for name in options.columns if name != "id"]
         # Intervals may need columns of their own, which only requests with intervals must have.

@@ -12,6 +12,7 @@ import pytest
 from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
+from qe.data.headers import named_header
 from qe.data.translation_files import xliff
 from qe.data.translation_files.opened import FileOptions, opened
 from tests.factories import refuses
@@ -715,6 +716,67 @@ def test_notes_are_columns(tmp_path: Path) -> None:
     assert row.texts == {
         "id": "1", "source": "A", "target": "B", "note:ana": "4.5", "note": "two\nlines", "note:qe": "3.1",
     }  # fmt: skip
+
+
+def further(file: xliff.TranslationFile) -> list[dict[str, str]]:
+    """The columns of each row but for id, texts and state."""
+    known = ("id", "source", "target", "state")
+    return [{name: text for name, text in row.texts.items() if name not in known} for row in file.rows]
+
+
+MDA = (
+    '<mda:metadata xmlns:mda="urn:oasis:names:tc:xliff:metadata:2.0"><mda:metaGroup category="qe">'
+    '<mda:meta type="comet">.7</mda:meta><mda:metaGroup><mda:meta type="domain"> law </mda:meta>'
+    "</mda:metaGroup></mda:metaGroup></mda:metadata>"
+)
+PROPERTIES = {
+    "XLIFF 1: prop": (
+        ONE.format(unit(f'{AB}<prop-group name="a"><prop prop-type="comet">.7</prop></prop-group>')),
+        [{"prop:comet": ".7"}],
+    ),
+    "XLIFF 1: context": (
+        ONE.format(unit(
+            f'{AB}<context-group purpose="information"><context context-type="x-domain">law</context>'
+            "<context>none</context></context-group>"
+        )),
+        [{"prop:x-domain": "law"}],
+    ),
+    "memoQ and Phrase: attributes": (
+        ONE.format(unit(AB, 'mq:percent="98" m:score="0.7" xml:space="preserve" approved="yes"')),
+        [{"prop:percent": "98", "prop:score": "0.7"}],
+    ),
+    "Trados: definitions of segments": (
+        ONE.format(unit(
+            MARKED.format(1, 2, 1, 2, ">D.</mrk>") + '<sdl:seg-defs><sdl:seg id="1" percent="98" origin="tm">'
+            '<sdl:value key="engine">x</sdl:value></sdl:seg><sdl:seg id="2"/></sdl:seg-defs>'
+        )),
+        [{"prop:percent": "98", "prop:origin": "tm", "prop:engine": "x"}, {}],
+    ),
+    "a suggestion's are its own": (
+        ONE.format(unit(f'{AB}<alt-trans mq:percent="9"><prop-group><prop prop-type="a">b</prop></prop-group>'
+                        f"{OLD}</alt-trans>")),
+        [{}],
+    ),
+    "XLIFF 2: metadata": (
+        TWO.format(f'<unit id="1">{MDA}<segment id="s" its:mtConfidence=".9">{AB}</segment>'
+                   f'<segment id="t">{CD}</segment></unit>'),
+        [{"prop:comet": ".7", "prop:domain": "law", "prop:mtConfidence": ".9"},
+         {"prop:comet": ".7", "prop:domain": "law"}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_properties_are_columns(name: str, tmp_path: Path) -> None:
+    content, expected = PROPERTIES[name]
+    assert further(read(tmp_path, content)) == expected
+
+
+def test_a_feature_finds_a_property_by_its_type() -> None:
+    headers = ["source", "prop:x-domain", "prop:comet", "note:ana"]
+    assert [named_header(name, headers) for name in ("domain", "comet", "ana", "other")] == [
+        "prop:x-domain", "prop:comet", "note:ana", "",
+    ]  # fmt: skip
 
 
 def test_notes_of_several_segments_are_told_apart(tmp_path: Path) -> None:
