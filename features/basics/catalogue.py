@@ -160,8 +160,8 @@ class Catalogue(Generic[T]):
         """The class of a name; raises InputError for an unknown one, with the known ones and the nearest."""
         if self._plugins and is_foreign(name):
             return self._loaded(entry_point(self.noun, self.group, name))
-        if not self.packages:
-            return self._loaded(class_entry(self.noun, name))
+        if not self.packages and "." in str(name):
+            return self._loaded(class_entry(self.noun, str(name)))
         place = self._location(name)
         module = importlib.import_module(place.module)
         if place.attribute:
