@@ -9,6 +9,7 @@ import pytest
 from features.basics.catalogue import Catalogue
 from features.core.bundle import RESOURCES
 from features.core.feature_set import EXTRACTORS
+from features.core.tree_columns import TREES
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.statistics.metric import METRICS
@@ -17,11 +18,16 @@ from tests.factories import refuses
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "catalogue", [EXTRACTORS, RESOURCES, LEARNERS, METRICS, SELECTORS], ids=lambda c: c.noun
+    "catalogue", [EXTRACTORS, RESOURCES, LEARNERS, METRICS, SELECTORS, TREES], ids=lambda c: c.noun
 )
 def test_documentation_is_that_of_the_class(catalogue: Catalogue[object]) -> None:
     for name in catalogue.names:
         assert catalogue.documentation(name) == (inspect.getdoc(catalogue.get(name)) or "")
+
+
+def test_names_of_a_catalogue_of_plugins_alone() -> None:
+    assert TREES.names and all(issubclass(TREES.get(name), TREES.base) for name in TREES.names)
+    refuses("unknown kind of trees 'constituent'.*did you mean 'constituents'", TREES.get, "constituent")
 
 
 def test_documentation_of_an_unknown_name() -> None:
