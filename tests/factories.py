@@ -8,11 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from features import Extractor, ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.extractor import Extractor
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 
 # Words are what stands between blanks.
@@ -83,6 +80,29 @@ def qe(*arguments: object) -> Done:
         code = exit_code(*arguments)
     printed = (stream.detach().getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
     return Done(code, *printed)
+
+
+def ran(*arguments: object, code: int = 0) -> Done:
+    """`qe` with these arguments, which ends with this code."""
+    done = qe(*arguments)
+    assert done.code == code, done.err
+    return done
+
+
+def prints(command: str, contained: Sequence[str], absent: Sequence[str], code: int = 0) -> None:
+    """What `qe` prints with the arguments of a line has some texts and has not others."""
+    done = ran(*command.split(), code=code)
+    printed = done.out + done.err
+    assert [text for text in contained if text not in printed] == [], printed
+    assert [text for text in absent if text in printed] == [], printed
+
+
+def costs_file(folder: Path, **changes: float) -> Path:
+    """A cost table for `qe triage` of labels from 1 to 5, with these entries otherwise."""
+    usual = {"good": 4, "publish_bad": 10, "post_edit": 1, "post_edit_worst": 5, "retranslate": 3.5}
+    lines = [f"{name}: {cost}\n" for name, cost in (usual | changes).items()]
+    (folder / "costs.yaml").write_text("".join(lines))
+    return folder / "costs.yaml"
 
 
 def refuses(

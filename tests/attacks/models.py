@@ -15,18 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from features import FittedExtractor, ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import Bundle, build, part_files
-from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, parts_needed
-from features.core.segments import Segments
 from features.storage.checksums import checksums, sealed
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale, Split
-from qe.data.folds import make_folds
+from qe.data import LabelScale, Split, make_folds
 from qe.getting_started.demo.generation import DemoData, generate
+from qe.models import Model
 from qe.models.companions import make_companions
-from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")

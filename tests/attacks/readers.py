@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from features import ParallelCorpus, Segments
 from features.basics.array_types import FloatArray
 from features.core.feature_set import checked, make_extractor
-from features.core.segments import Segments
 from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
+from qe.data import read_scores
 from qe.data.format import FORMATS
-from qe.data.score_files import read_scores
 from qe.data.translation_files.opened import opened
 from qe.data.translation_files.xlsx import Sheet
 from qe.language.conllu import read_conllu

@@ -11,22 +11,19 @@ from typing import Any
 import optuna
 import pandas as pd
 
+from features import FittedExtractor, ParallelCorpus, Segments
 from features.core.bundle import Bundle, build
 from features.core.configured import Configured
-from features.core.extractor import FittedExtractor
 from features.core.feature_set import checked, configured, from_variant, make_extractor
-from features.core.segments import Segments
 from features.storage.damage import damage_reported
 from features.storage.files import sha256
-from features.text.corpus import ParallelCorpus
 from qe.config.experiment import StrategySection
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.generation import generate
+from qe.models import sign, verify
 from qe.models.pipeline import Candidate
-from qe.models.signatures import sign, verify
 from qe.models.training_rows import HeldOutPredictions
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring import Options, Scorer, score_file
 from qe.tracking.logged_models import model_directory
 from qe.training.plan import Space
 from qe.training.run_state import JOURNAL, RunState

@@ -15,14 +15,11 @@ from features.storage import cache_folder, checksums
 from features.storage.files import sha256
 from qe.api.models import model_folder
 from qe.cli import main
-from qe.models import description
-from qe.models.model import Model
+from qe.models import Model, description, sign, verify
 from qe.models.pipeline import Candidate
-from qe.models.signatures import sign, verify
 from qe.production.server.answers import Limits
 from qe.production.server.service import Service
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring import Options, Scorer, score_file
 from tests.attacks.models import Workshop, copy_of, edit, sealed_again, unsealed
 from tests.factories import Capsys, Monkeypatch, refuses
 

@@ -12,15 +12,13 @@ import pytest
 
 import qe
 from features.storage.files import MAX_LINE
+from qe.data import MlqePe, read_scores, read_tags
 from qe.data.check import check
 from qe.data.format import make_format
-from qe.data.formats.mlqe_pe import MlqePe
 from qe.data.public import terms_of
 from qe.data.reading import Reading
-from qe.data.score_files import read_scores
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout, open_input
-from qe.data.tag_files import read_tags
 from tests.factories import refuses
 
 LONG = "a" * (MAX_LINE + 1)

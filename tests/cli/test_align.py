@@ -8,7 +8,7 @@ import pytest
 from features.core.bundle import build
 from features.text.corpus import ParallelCorpus
 from qe.getting_started.demo.generation import generate
-from tests.factories import exit_code
+from tests.factories import exit_code, ran
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,9 @@ def arguments(folder: Path, *more: str) -> list[str]:
     return ["align", *(a for key, name in paths.items() for a in (key, str(folder / name))), *more]
 
 
-def run(*given: str) -> int:
-    return exit_code(*given)
-
-
 @pytest.mark.slow
-def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments(bundle)) == 0
-    lines = capsys.readouterr().out.split("\n")
+def test_one_line_out_per_line_in(bundle: Path) -> None:
+    lines = ran(*arguments(bundle)).out.split("\n")
     assert len(lines) == 4 and lines[1] == lines[3] == ""
     assert all(a.isdigit() and b.isdigit() for a, _, b in (link.partition("-") for link in lines[0].split()))
     assert lines[0] and lines[2]
@@ -48,9 +43,11 @@ def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.slow
 def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(*arguments(bundle, "--symmetrize", "union", "--tokenized"))
+    exit_code(*arguments(bundle, "--symmetrize", "union", "--tokenized"))
     shown = capsys.readouterr().out
-    assert run(*arguments(bundle, "--symmetrize", "union", "--tokenized", "-o", str(tmp_path / "o"))) == 0
+    assert (
+        exit_code(*arguments(bundle, "--symmetrize", "union", "--tokenized", "-o", str(tmp_path / "o"))) == 0
+    )
     assert (tmp_path / "o").read_text() == shown
 
 
@@ -58,7 +55,7 @@ def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.Capture
 def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     links = {}
     for method in ("intersection", "grow-diag-final-and", "union"):
-        run(*arguments(bundle, "--symmetrize", method))
+        exit_code(*arguments(bundle, "--symmetrize", method))
         lines = capsys.readouterr().out.splitlines()
         links[method] = {(k, link) for k, line in enumerate(lines) for link in line.split()}
     assert links["intersection"] <= links["grow-diag-final-and"] <= links["union"]
@@ -78,14 +75,11 @@ def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixtur
         (["--output", "{bundle}"], "is a directory, not a file; choose another path"),
     ],
 )
-def test_bad_input_is_exit_code_2(
-    change: list[str], message: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_exit_code_2(change: list[str], message: str, bundle: Path, tmp_path: Path) -> None:
     (bundle / "short").write_text("una\n")
     (bundle / "damaged.gz").write_bytes(gzip.compress(b"una\n" * 3, mtime=0)[:10] + b"\xff" * 20)
     more = [value.replace("{bundle}", str(bundle)) for value in change]
-    assert run(*arguments(bundle, "--output", str(tmp_path / "out"), *more)) == 2
-    assert message in capsys.readouterr().err
+    assert message in ran(*arguments(bundle, "--output", str(tmp_path / "out"), *more), code=2).err
     assert not list(tmp_path.iterdir())
 
 
@@ -99,16 +93,15 @@ def test_bad_input_is_exit_code_2(
         (["--aligner", "eflomal", "--tokenized", "--with-corpus"], "--with-corpus needs a bundle"),
     ],
 )
-def test_options_that_do_not_go_together(
-    options: list[str], message: str, bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("align", "--source", str(bundle / "s"), "--target", str(bundle / "t"), *options) == 2
-    assert message in capsys.readouterr().err
+def test_options_that_do_not_go_together(options: list[str], message: str, bundle: Path) -> None:
+    assert (
+        message
+        in ran("align", "--source", str(bundle / "s"), "--target", str(bundle / "t"), *options, code=2).err
+    )
 
 
 @pytest.mark.slow
-def test_eflomal_with_the_corpus_of_the_bundle(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_eflomal_with_the_corpus_of_the_bundle(bundle: Path) -> None:
     pytest.importorskip("eflomal", reason="the optional package eflomal is absent")
-    assert run(*arguments(bundle, "--aligner", "eflomal", "--with-corpus")) == 0
-    lines = capsys.readouterr().out.split("\n")
+    lines = ran(*arguments(bundle, "--aligner", "eflomal", "--with-corpus")).out.split("\n")
     assert len(lines) == 4 and lines[1] == lines[3] == "" and lines[0] and lines[2]

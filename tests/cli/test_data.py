@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 from qe.data.format import FORMATS
-from tests.factories import Capsys, Find, Monkeypatch, exit_code
-
-
-def run(*arguments: object) -> int:
-    return exit_code("data", *arguments)
-
+from tests.factories import Capsys, Find, Monkeypatch, exit_code, ran
 
 TABLE = ["--set", "source_language=en", "--set", "target_language=es", "--set", "columns.scores=score"]
 TABLE += ["--set", "label.name=effort", "--set", "label.higher_is_better=true", "--set", "label.low=1"]
@@ -24,10 +19,9 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_sound_data(shared_data: Find, capsys: Capsys, monkeypatch: Monkeypatch) -> None:
+def test_sound_data(shared_data: Find, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    assert run("check", shared_data("wmt12-qe")) == 0
-    out = capsys.readouterr().out
+    out = ran("data", "check", shared_data("wmt12-qe")).out
     for expected in (
         "wmt12-qe (format wmt12), label effort [1, 5], higher is better",
         "mean 3.446, sd 0.875, median 3.5 in [1.3, 5]",
@@ -38,10 +32,11 @@ def test_sound_data(shared_data: Find, capsys: Capsys, monkeypatch: Monkeypatch)
         assert expected in out
 
 
-def test_json(shared_data: Find, capsys: Capsys) -> None:
+def test_json(shared_data: Find) -> None:
     path = shared_data("mlqe-pe")
-    assert run("check", path, "--set", "pair=ro-en", "--set", "label=hter", "--json") == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(
+        ran("data", "check", path, "--set", "pair=ro-en", "--set", "label=hter", "--json").out
+    )
     assert report["splits"]["dev"]["labels"]["mean"] == pytest.approx(0.195, abs=6e-4)
     assert report["label"] == {
         "name": "hter",
@@ -53,23 +48,22 @@ def test_json(shared_data: Find, capsys: Capsys) -> None:
     assert report["splits"]["test20"]["labels"] is None and report["overlaps"]["dev in train"]["source"] == 1
 
 
-def test_defects_are_exit_code_1(table: Path, capsys: Capsys) -> None:
-    assert run("check", table, *TABLE) == 0
+def test_defects_are_exit_code_1(table: Path) -> None:
+    assert exit_code("data", "check", table, *TABLE) == 0
     table.write_text("source\ttarget\tscore\nred [b]house[/b]\tcasa roja\t0\nx\t\t2\n")
-    capsys.readouterr()
-    assert run("check", table, *TABLE) == 1
-    out = capsys.readouterr().out
+    out = ran("data", "check", table, *TABLE, code=1).out
     assert "a.tsv:2: the label 'effort' is 0, off the declared scale [1, inf]" in out
     assert "train: 1 segments have an empty target (first: train-2)" in out and "2 defects" in out
 
 
 def test_unreadable_data_is_exit_code_2(table: Path, capsys: Capsys) -> None:
     table.write_bytes(b"source\ttarget\tscore\n\x81\tb\t1\n")
-    assert run("check", table, *TABLE) == 2
+    assert exit_code("data", "check", table, *TABLE) == 2
     printed = capsys.readouterr()
     assert "a.tsv:2: not UTF-8" in printed.err and "Traceback" not in printed.err
-    assert run("check", table, *TABLE, "--json") == 2
-    assert "not UTF-8" in json.loads(capsys.readouterr().out)["unreadable"][0]
+    assert (
+        "not UTF-8" in json.loads(ran("data", "check", table, *TABLE, "--json", code=2).out)["unreadable"][0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,14 +78,11 @@ def test_unreadable_data_is_exit_code_2(table: Path, capsys: Capsys) -> None:
         ([*TABLE, "--set", "quoting"], "--set: expected key=value, but got 'quoting'"),
     ],
 )
-def test_bad_settings_are_exit_code_2(
-    table: Path, capsys: Capsys, arguments: list[str], message: str
-) -> None:
-    assert run("check", table, *arguments) == 2
-    assert message in capsys.readouterr().err
+def test_bad_settings_are_exit_code_2(table: Path, arguments: list[str], message: str) -> None:
+    assert message in ran("data", "check", table, *arguments, code=2).err
 
 
-def test_the_dataset_of_an_experiment(table: Path, capsys: Capsys) -> None:
+def test_the_dataset_of_an_experiment(table: Path) -> None:
     experiment = table.with_name("e.yaml")
     experiment.write_text(
         "name: e\n"
@@ -99,16 +90,20 @@ def test_the_dataset_of_an_experiment(table: Path, capsys: Capsys) -> None:
         "  columns: {scores: score}, label: {name: effort, low: 1, high: 5, higher_is_better: true}}\n"
         "features: [surface]\nlearner: {kind: ridge}\n"
     )
-    assert run("check", experiment, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["splits"]["train"]["segments"] == 2
+    assert json.loads(ran("data", "check", experiment, "--json").out)["splits"]["train"]["segments"] == 2
 
 
-def test_fetch_names_the_known_datasets(tmp_path: Path, capsys: Capsys) -> None:
-    assert run("fetch", "wmt13", "--output", tmp_path / "x") == 2
-    assert "unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe" in capsys.readouterr().err
+def test_fetch_names_the_known_datasets(tmp_path: Path) -> None:
+    assert (
+        "unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe"
+        in ran("data", "fetch", "wmt13", "--output", tmp_path / "x", code=2).err
+    )
     assert not (tmp_path / "x").exists()
 
 
 def test_fetch_without_a_server(tmp_path: Path, capsys: Capsys) -> None:
-    assert run("fetch", "wmt12-qe", "--output", tmp_path / "x", "--base-url", "http://127.0.0.1:1") == 2
+    assert (
+        exit_code("data", "fetch", "wmt12-qe", "--output", tmp_path / "x", "--base-url", "http://127.0.0.1:1")
+        == 2
+    )
     assert "run the command again: it continues the download" in capsys.readouterr().err

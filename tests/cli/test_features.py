@@ -11,12 +11,11 @@ import pytest
 import yaml
 
 import features
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.core.feature_set import EXTRACTORS, make_extractor, set_names
-from features.core.segments import Segments
 from features.surface import Surface
-from features.text.tokenizer import Tokenizer
-from qe.config.experiment import load
+from qe.config import load
 from qe.getting_started.catalogue.feature_tables import extract
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
@@ -27,10 +26,6 @@ from tests.factories import exit_code
 COSTS = yaml.safe_load((Path(features.__file__).parent / "costs.yaml").read_text("utf-8"))["families"]
 BACKWARD = [f"lm_source_backward_{name}_4" for name in ("log10", "per_token", "perplexity")]
 FAMILIES = ["surface", {"kind": "lm", "orders": "all", "only": BACKWARD}]
-
-
-def run(*arguments: object) -> int:
-    return exit_code("features", *arguments)
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     """What the command printed; it must succeed."""
-    assert run(*arguments) == 0
+    assert exit_code("features", *arguments) == 0
     return capsys.readouterr().out
 
 
@@ -126,7 +121,7 @@ def test_describe_a_family_without_default_columns(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(("name", "near"), [("surfaces", "surface"), ("uu-explicit", "uu-explicit99")])
 def test_describe_an_unknown_name(name: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("describe", name) == 2
+    assert exit_code("features", "describe", name) == 2
     captured = capsys.readouterr()
     assert f"unknown family or set '{name}'" in captured.err
     assert f"did you mean '{near}'?" in captured.err and captured.out == ""
@@ -140,7 +135,7 @@ def arguments(folder: Path, location: Path) -> Sequence[object]:
 
 @pytest.mark.slow
 def test_extract_writes_what_the_families_compute(folder: Path, tmp_path: Path) -> None:
-    assert run(*arguments(folder, tmp_path / "found.parquet")) == 0
+    assert exit_code("features", *arguments(folder, tmp_path / "found.parquet")) == 0
     table = pd.read_parquet(tmp_path / "found.parquet")
     assert table["split"].tolist() == ["train"] * 40 + ["test"] * 12
     assert table["id"].tolist() == [
@@ -176,7 +171,8 @@ def test_extract_refuses_other_endings_before_the_work(
     name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
-        run(
+        exit_code(
+            "features",
             "extract",
             EXPERIMENT,
             "--data-root",

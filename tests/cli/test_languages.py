@@ -62,9 +62,8 @@ def test_verbs(language: str, files: None) -> None:
     succeeds(f"labels --target target --post-edit post_edit --target-language {language} -o labels.tsv")
     header, *labels = Path("labels.tsv").read_text("utf-8").splitlines()
     hter = [float(row.split("\t")[header.split("\t").index("hter")]) for row in labels]
-    assert len(hter) == ROWS and [i for i, value in enumerate(hter) if value == 0] == [
-        i for i in range(ROWS) if i % 3
-    ]
+    assert len(hter) == ROWS
+    assert [i for i, value in enumerate(hter) if value == 0] == [i for i in range(ROWS) if i % 3]
     systems = "--references post_edit --system a=target --system b=post_edit --samples 20"
     succeeds(f"compare {systems} --language {language} --metrics chrf")
     succeeds(f"filter -i source -i target -o a -o b --languages en {language}", codes=(0, 1))

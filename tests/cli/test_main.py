@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli import _verbs, main
+from qe.cli import _verbs
 from qe.cli._process import Stopped
 from qe.cli._verbs import commands, verbs
 from qe.getting_started.demo.generation import generate
-from tests.factories import Capsys, Monkeypatch, TempPaths
+from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, ran
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = ["labels", "--target", "t", "--post-edit", "p", "--target-language", "es"]
@@ -28,12 +28,6 @@ def texts(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     (tmp_path / "file").write_text("old")
     (tmp_path / "folder.tsv").mkdir()
     return tmp_path
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(map(str, arguments)))
-    return int(ended.value.code or 0)
 
 
 def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
@@ -54,12 +48,11 @@ def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
         ("x.xls", "cannot tell the kind of table to write from the name; .tsv or .csv or .jsonl or .parquet"),
     ],
 )  # fmt: skip
-def test_an_output_that_cannot_be_written(output: str, message: str, texts: Path, capsys: Capsys) -> None:
+def test_an_output_that_cannot_be_written(output: str, message: str, texts: Path) -> None:
     """Said before any work: the translations need not even be there."""
     before = sorted(texts.rglob("*"))
     for more in ([], ["--target", "none"]):
-        assert run(*LABELS, *more, "--output", output) == 2
-        assert capsys.readouterr().err == f"qe labels: {output}: {message}\n"
+        assert ran(*LABELS, *more, "--output", output, code=2).err == f"qe labels: {output}: {message}\n"
     assert sorted(texts.rglob("*")) == before and (texts / "file").read_text() == "old"
 
 
@@ -89,7 +82,7 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["english", "eng", "xx"])
-def test_wrong_language_codes(language: str, texts: Path, capsys: Capsys) -> None:
+def test_wrong_language_codes(language: str, texts: Path) -> None:
     verbs = {
         "labels": [*LABELS, "--target-language", language, "--output", "x.tsv"],
         "resources": ["resources", "build", "--source", "t", "--target", "p", "--source-language", language,
@@ -97,8 +90,7 @@ def test_wrong_language_codes(language: str, texts: Path, capsys: Capsys) -> Non
     }  # fmt: skip
     before = sorted(texts.rglob("*"))
     for verb, arguments in verbs.items():
-        assert run(*arguments) == 2
-        assert capsys.readouterr().err.startswith(f"qe {verb}: unknown language code '{language}'; use ")
+        assert ran(*arguments, code=2).err.startswith(f"qe {verb}: unknown language code '{language}'; use ")
     assert sorted(texts.rglob("*")) == before
 
 
@@ -124,9 +116,8 @@ NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models`
         ("score --modle m", "no such option: --modle; did you mean '--model'?; see `qe score --help`"),
     ],
 )
-def test_the_way_out_is_told(command: str, message: str, texts: Path, capsys: Capsys) -> None:
-    assert run(*command.split()) == 2
-    assert capsys.readouterr().err == f"qe {command.split()[0]}: {message}\n"
+def test_the_way_out_is_told(command: str, message: str, texts: Path) -> None:
+    assert ran(*command.split(), code=2).err == f"qe {command.split()[0]}: {message}\n"
 
 
 def test_an_interrupted_job_tells_how_to_go_on(monkeypatch: Monkeypatch, capsys: Capsys) -> None:
@@ -136,17 +127,19 @@ def test_an_interrupted_job_tells_how_to_go_on(monkeypatch: Monkeypatch, capsys:
         raise Stopped(signal.SIGINT)
 
     monkeypatch.setattr("qe.cli._main._run", stopped)
-    assert run("score", "-m", "my model", "-i", "a.tsv", "-o", "b.tsv", "--overwrite") == 130
+    assert exit_code("score", "-m", "my model", "-i", "a.tsv", "-o", "b.tsv", "--overwrite") == 130
     command = "qe score -m 'my model' -i a.tsv -o b.tsv --resume"
     assert capsys.readouterr().err == f"qe score: interrupted; to continue: {command}\n"
-    assert run("score", "-m", "m", "-i", "-", "-o", "b.tsv") == 130
+    assert exit_code("score", "-m", "m", "-i", "-", "-o", "b.tsv") == 130
     assert capsys.readouterr().err == "qe score: interrupted\n"
 
 
-def test_a_corpus_that_is_not_there(texts: Path, capsys: Capsys) -> None:
+def test_a_corpus_that_is_not_there(texts: Path) -> None:
     for name, message in (("none", "no such file"), ("folder.tsv", "is a directory, not a file")):
-        assert run("resources", "build", "--source", name, "--target", "p", "--output", "bundle") == 2
-        assert capsys.readouterr().err == f"qe resources: {name}: {message}; check the path of the corpus\n"
+        assert (
+            ran("resources", "build", "--source", name, "--target", "p", "--output", "bundle", code=2).err
+            == f"qe resources: {name}: {message}; check the path of the corpus\n"
+        )
     assert not (texts / "bundle").exists()
 
 
@@ -176,13 +169,12 @@ def demo(tmp_path_factory: TempPaths) -> Path:
         ("features=[{set: loria66, only: [x]}]", "a set takes no other keys but `without`"),
         ("features=[{set: loria66, without: [lmm]}]", "unknown extractor to leave out 'lmm'; known: "),
         ("features=[{set: loria66, without: lm}]", "'without' must be a list"),
-        ("features=[pseudo_reference]", "make it with `translations: {pseudo_reference: apertium}`, or by "
-         "`qe data translate` (columns given: source, target, id)"),
+        ("features=[pseudo_reference]", "make it with `translations: {pseudo_reference: apertium}`, or by"),
         ("features=[{kind: alignment, links: column}]", "make it by `qe align`"),
         ("dataset.source_language=english", "did you mean 'en' (English)?"),
     ],
 )  # fmt: skip
-def test_settings_of_features(setting: str, message: str, demo: Path, tmp_path: Path, capsys: Capsys) -> None:
+def test_settings_of_features(setting: str, message: str, demo: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.parquet"
     arguments = [
         "features",
@@ -193,8 +185,7 @@ def test_settings_of_features(setting: str, message: str, demo: Path, tmp_path: 
         "-o",
         output,
     ]
-    assert run(*arguments, "--set", setting, "--cache-dir", tmp_path / "cache", "--quiet") == 2
-    error = capsys.readouterr().err
+    error = ran(*arguments, "--set", setting, "--cache-dir", tmp_path / "cache", "--quiet", code=2).err
     assert message in error and error.startswith("qe features: ") and error.count("\n") == 1
     assert not output.exists()
     if "links: column" not in setting:  # what the data lack is seen with the aligner at hand
@@ -210,10 +201,9 @@ SEEDED = [
 
 
 @pytest.mark.parametrize("name", SEEDED)
-def test_negative_seeds_are_refused_alike(name: str, texts: Path, capsys: Capsys) -> None:
+def test_negative_seeds_are_refused_alike(name: str, texts: Path) -> None:
     assert len(SEEDED) >= 10
-    assert run(*name.split(), "--seed", "-1") == 2
-    told = capsys.readouterr().err
+    told = ran(*name.split(), "--seed", "-1", code=2).err
     assert "--seed must be a whole number from 0 to 4294967295, but got -1" in told, told
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from qe.cli._commands import OUTPUT, OWN_CHECK
 from qe.cli._verbs import commands, verbs
-from tests.factories import Capsys, Monkeypatch, exit_code
+from tests.factories import Capsys, Monkeypatch, exit_code, ran
 
 FILES = {
     "t": "la casa roja\n",
@@ -24,10 +24,6 @@ COMMANDS = [
 ]
 
 
-def run(*arguments: str) -> int:
-    return exit_code(*arguments)
-
-
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -39,16 +35,13 @@ def folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), COMMANDS)
-def test_an_output_that_exists_is_refused_without_overwrite(
-    command: str, output: str, folder: Path, capsys: Capsys
-) -> None:
+def test_an_output_that_exists_is_refused_without_overwrite(command: str, output: str, folder: Path) -> None:
     words = [*command.split(), "-o", output]
-    assert run(*words) == 0
+    assert exit_code(*words) == 0
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert run(*words) == 2
-    assert "--overwrite" in capsys.readouterr().err
+    assert "--overwrite" in ran(*words, code=2).err
     assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert run(*words, "--overwrite") == 0
+    assert exit_code(*words, "--overwrite") == 0
 
 
 def test_every_command_that_writes_replaces_nothing_unasked() -> None:
@@ -78,11 +71,10 @@ LOOPED = [
 
 
 @pytest.mark.parametrize("command", LOOPED)
-def test_a_loop_of_links_is_one_message(command: str, folder: Path, capsys: Capsys) -> None:
+def test_a_loop_of_links_is_one_message(command: str, folder: Path) -> None:
     (folder / "loop").symlink_to("other")
     (folder / "other").symlink_to("loop")
-    assert run(*command.split()) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert ran(*command.split(), code=2).err.count("\n") == 1
     assert (folder / "loop").is_symlink() and (folder / "other").is_symlink()
 
 
@@ -91,24 +83,20 @@ def test_exhausted_memory_is_one_message(folder: Path, monkeypatch: Monkeypatch,
         raise MemoryError
 
     monkeypatch.setattr("qe.cli._main._run", exhausted)
-    assert run("evaluate") == 2
+    assert exit_code("evaluate") == 2
     assert (
         capsys.readouterr().err == "qe evaluate: not enough memory; use a smaller input, or fewer --threads\n"
     )
 
 
 @pytest.mark.parametrize(("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("QE_THREADS", "none")])
-def test_wrong_numbers_of_threads_in_the_environment(
-    name: str, value: str, monkeypatch: Monkeypatch, capsys: Capsys
-) -> None:
+def test_wrong_numbers_of_threads_in_the_environment(name: str, value: str, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv(name, value)
-    assert run("evaluate") == 2
-    assert f"{name} must be a whole number from 1" in capsys.readouterr().err
+    assert f"{name} must be a whole number from 1" in ran("evaluate", code=2).err
 
 
-def test_the_old_name_of_an_option_is_taken_with_a_notice(folder: Path, capsys: Capsys) -> None:
+def test_the_old_name_of_an_option_is_taken_with_a_notice(folder: Path) -> None:
     command = ["score", "--model", "none", "--input", "t", "--output", "out.tsv", "--known=before.tsv"]
-    assert run(*command) == 2
-    first, second = capsys.readouterr().err.splitlines()
+    first, second = ran(*command, code=2).err.splitlines()
     assert first == "qe score: --known is now --reuse-scores; the old name will be removed"
     assert "before.tsv: no such file" in second

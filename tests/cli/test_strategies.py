@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from features.basics.catalogue import Catalogue
-from qe.cli import main
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import constructor
 from qe.learning.selector import SELECTORS
-from tests.factories import Capsys, Monkeypatch
+from tests.factories import Monkeypatch, qe
 from tests.shown import ROOT
 
 CATALOGUES: dict[str, Catalogue[Any]] = {"learners": LEARNERS, "selectors": SELECTORS}
@@ -24,19 +23,17 @@ ROWS = re.findall(
 )
 
 
-def run(capsys: Capsys, *arguments: str) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments])
-    out = capsys.readouterr()
-    return int(ended.value.code or 0), out.out + out.err
+def run(*arguments: str) -> tuple[int, str]:
+    done = qe(*arguments)
+    return done.code, done.out + done.err
 
 
 @pytest.mark.parametrize("verb", CATALOGUES)
-def test_all_are_listed_with_what_they_are(verb: str, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
+def test_all_are_listed_with_what_they_are(verb: str, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    code, text = run(capsys, verb, "list")
+    code, text = run(verb, "list")
     assert code == 0 and all(f"\n{name} " in text for name in CATALOGUES[verb].names)
-    listed = json.loads(run(capsys, verb, "list", "--json")[1])[verb]
+    listed = json.loads(run(verb, "list", "--json")[1])[verb]
     assert [one["name"] for one in listed] == [*CATALOGUES[verb].names]
     assert all(one["about"] and one["documentation"] for one in listed)
 
@@ -45,8 +42,8 @@ def test_all_are_listed_with_what_they_are(verb: str, monkeypatch: Monkeypatch, 
 @pytest.mark.parametrize(
     ("verb", "name"), [(verb, name) for verb, c in CATALOGUES.items() for name in c.names]
 )
-def test_parameters_are_those_of_the_estimator(verb: str, name: str, capsys: Capsys) -> None:
-    told = {p["name"]: p for p in json.loads(run(capsys, verb, "describe", name, "--json")[1])["parameters"]}
+def test_parameters_are_those_of_the_estimator(verb: str, name: str) -> None:
+    told = {p["name"]: p for p in json.loads(run(verb, "describe", name, "--json")[1])["parameters"]}
     made = constructor(CATALOGUES[verb], name)().get_params(deep=False)
     plain = {key: value for key, value in made.items() if isinstance(value, str | int | float | None)}
     assert plain.items() <= {key: p["default"] for key, p in told.items()}.items()
@@ -55,9 +52,9 @@ def test_parameters_are_those_of_the_estimator(verb: str, name: str, capsys: Cap
 
 
 @pytest.mark.parametrize("verb", CATALOGUES)
-def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: Capsys) -> None:
+def test_the_measured_figures_are_those_of_the_page(verb: str) -> None:
     """A row of docs/results/learners.md: MAE with defaults, searched, seconds of a fit; on two data sets."""
-    told = {one["name"]: one["measured"] for one in json.loads(run(capsys, verb, "list", "--json")[1])[verb]}
+    told = {one["name"]: one["measured"] for one in json.loads(run(verb, "list", "--json")[1])[verb]}
     shown = 0
     for name, *cells in ROWS:
         if name in told:
@@ -70,20 +67,20 @@ def test_the_measured_figures_are_those_of_the_page(verb: str, capsys: Capsys) -
             }
             shown += 1
     assert shown == sum(one is not None for one in told.values()) > 10
-    code, text = run(capsys, verb, "list")
+    code, text = run(verb, "list")
     assert code == 0 and "To try first: " in text
 
 
-def test_what_was_not_measured_reads_something_else(capsys: Capsys) -> None:
-    told = json.loads(run(capsys, "learners", "list", "--json")[1])["learners"]
+def test_what_was_not_measured_reads_something_else() -> None:
+    told = json.loads(run("learners", "list", "--json")[1])["learners"]
     unmeasured = {one["name"] for one in told if one["measured"] is None}
     example = {"huber"}  # of docs/extending.md, where a test puts it in its place
     assert unmeasured - example == {"logistic", "precomputed_kernel", "svr_tree_kernels"}
 
 
-def test_describe_is_for_people_too(capsys: Capsys) -> None:
-    code, text = run(capsys, "learners", "describe", "ridge")
+def test_describe_is_for_people_too() -> None:
+    code, text = run("learners", "describe", "ridge")
     assert code == 0 and "alpha |w|^2" in text and "0.01 to 10,000, logarithmic" in text
     assert "Measured: MAE 0.613 on WMT12, 0.581 on the demo's data" in text
-    code, text = run(capsys, "selectors", "describe", "cfx")
+    code, text = run("selectors", "describe", "cfx")
     assert code == 2 and "unknown selector 'cfx'" in text and "did you mean 'cfs'?" in text

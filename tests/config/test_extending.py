@@ -9,11 +9,9 @@ import pytest
 
 import qe
 from features.storage.strict_yaml import to_yaml
-from qe.cli import main
-from qe.config import extending
-from qe.config.experiment import Experiment, load
+from qe.config import Experiment, extending, load
 from tests.conftest import ROOT
-from tests.factories import Capsys, Monkeypatch, exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code, ran, refuses
 
 BASE = """
 name: base
@@ -131,10 +129,7 @@ def test_chains_and_overrides(tmp_path: Path) -> None:
         ("features: {remove: [lms]}", "features.remove: .* no 'lms'; they have: surface, lm,.*mean 'lm'"),
         ("features: {remove: [{set: lm}]}", "features.remove: .* no '{set: lm}'"),
         ("features: {remove: [{kind: lm}]}", r"takes names of kinds, .* but got \{'kind': 'lm'\}"),
-        (
-            "features: {ad: [lm]}",
-            "x.yaml: features: unknown key 'ad'; known: remove, add; did you mean 'add'",
-        ),
+        ("features: {ad: [lm]}", "x.yaml: features: unknown key 'ad'; known: remove, add; did you mean"),
         ("features: {}", "`features` must be a list"),
         ("features: {add: [3]}", r"x.yaml \(extends base.yaml\): features.5: every entry needs a `kind`"),
         ("split: {fold: 3}", r"x.yaml \(extends base.yaml\): unknown key 'split.fold'"),
@@ -195,12 +190,10 @@ def test_check_prints_the_resolved_file(tmp_path: Path, capsys: Capsys) -> None:
     assert json.loads("{" + listed)["experiments"] == [whole.file_content()]
 
 
-def test_print_goes_with_check(tmp_path: Path, capsys: Capsys) -> None:
+def test_print_goes_with_check(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     experiment(tmp_path, "features: [surface]\nresources: {}\nannotations: {}\n")
-    with pytest.raises(SystemExit) as ended:
-        main(["train", str(tmp_path / "x.yaml"), "--print"])
-    assert ended.value.code == 2 and "--print goes with --check" in capsys.readouterr().err
+    assert "--print goes with --check" in ran("train", tmp_path / "x.yaml", "--print", code=2).err
 
 
 def test_names_of_entries_in_a_list_of_features() -> None:

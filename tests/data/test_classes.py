@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
+from qe.data import Dataset, LabelScale, read_scores
 from qe.data.classes import classes_of
 from qe.data.columns import label_scale
-from qe.data.dataset import Dataset, LabelScale
 from qe.data.format import FORMATS
-from qe.data.score_files import read_scores
 from tests.factories import refuses
 
 # Labels -> (the classes as they are written, whether the second is the better one), or None.

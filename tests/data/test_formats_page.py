@@ -8,7 +8,7 @@ import yaml
 
 from qe.data.format import FORMATS, examples, make_format, page
 from qe.data.headers import HEADERS
-from tests.factories import exit_code
+from tests.factories import ran
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"
 
@@ -45,11 +45,9 @@ def test_the_page_has_every_header_that_is_recognised() -> None:
         assert f"| `{role}` | {', '.join(f'`{header}`' for header in headers)} |" in text
 
 
-def test_the_verb_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("data", "formats", "table") == 0
-    assert capsys.readouterr().out == page(["table"])
+def test_the_verb_shows_one() -> None:
+    assert ran("data", "formats", "table").out == page(["table"])
 
 
-def test_an_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("data", "formats", "tabel") == 2
-    assert "unknown format 'tabel'" in capsys.readouterr().err
+def test_an_unknown_format() -> None:
+    assert "unknown format 'tabel'" in ran("data", "formats", "tabel", code=2).err

@@ -15,7 +15,7 @@ from features.edits.class_errors import CLASSES, ClassErrors, class_errors, rate
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
 from qe.data.labels import PostEditLabels, from_post_edits, hter, save_table
-from tests.factories import Find, exit_code
+from tests.factories import Find, exit_code, ran
 
 TAGS = ("x", "infl", "reord", "miss", "ext", "lex")  # Hjerson's names of labels 0 .. 5
 
@@ -236,7 +236,6 @@ def test_output_of_unknown_kind(tmp_path: Path) -> None:
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from qe.cli import main
 
     for name, text in (("s", "red houses\nx\n"), ("t", "casas rojas\nx\n"), ("p", "casa roja\nx\n")):
         (tmp_path / name).write_text(text)
@@ -249,7 +248,5 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert len(pd.read_csv(tmp_path / "out.tsv", sep="\t")) == 2
     assert exit_code(*arguments) in (0, None) and "HTER 66.67 %" in capsys.readouterr().out
     (tmp_path / "p").write_text("casa roja\n")
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--output", str(tmp_path / "never.tsv")])
-    assert ended.value.code == 2 and "ends after 1 lines" in capsys.readouterr().err
+    assert "ends after 1 lines" in ran(*arguments, "--output", tmp_path / "never.tsv", code=2).err
     assert not (tmp_path / "never.tsv").exists()

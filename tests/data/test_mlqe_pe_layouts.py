@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from qe.data import Dataset, make_folds
 from qe.data.check import guess_format
-from qe.data.dataset import Dataset
-from qe.data.folds import make_folds
 from qe.data.format import make_format
 from qe.data.repeated import leaks
 from tests.factories import Find, refuses

@@ -9,7 +9,7 @@ import pytest
 from qe.cli import main
 from qe.display import output_schemas
 from qe.display.output_schemas import SCHEMA, output_names, output_schema, stamped
-from tests.factories import exit_code, refuses
+from tests.factories import ran, refuses
 
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
@@ -55,12 +55,11 @@ def test_a_report_of_a_run_keeps_its_schema(demo_run: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_them(tmp_path: Path) -> None:
     for name in output_names()[::10]:
         with pytest.raises(SystemExit) as end:
             main(["schema", name, "--output", str(tmp_path / name)])
         assert not end.value.code and json.loads((tmp_path / name).read_text("utf-8")) == output_schema(name)
-    assert exit_code("schema", "sumary") == 2
-    told = capsys.readouterr().err
+    told = ran("schema", "sumary", code=2).err
     assert "unknown output 'sumary'; known: experiment, ablate" in told and "did you mean 'summary'?" in told
     refuses("did you mean 'score'", output_schema, "scores")

@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 from features.basics.array_types import FloatArray
-from qe.cli import main
 from qe.evaluation import board_of_pairs
 from qe.evaluation.board_of_pairs import exchanged_p
 from qe.evaluation.leaderboard import Outputs
-from tests.factories import Capsys, Monkeypatch, exit_code
+from tests.factories import Monkeypatch, ran
 
 LABEL = {"name": "da", "low": 0, "high": 100, "higher_is_better": True}
 
@@ -92,14 +91,11 @@ def test_equal_systems_have_p_1() -> None:
 
 
 @pytest.mark.slow
-def test_qe_compare_shows_it(folders: list[Path], capsys: Capsys, monkeypatch: Monkeypatch) -> None:
+def test_qe_compare_shows_it(folders: list[Path], monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *map(str, folders), "--samples", "100"])
-    told = capsys.readouterr().out
-    assert not ended.value.code and "macro average" in told and "mlqe en-de da" in told
-    exit_code("compare", *folders, "--samples", "100", "--json")
-    systems = json.loads(capsys.readouterr().out)["systems"]
+    told = ran("compare", *folders, "--samples", "100").out
+    assert "macro average" in told and "mlqe en-de da" in told
+    systems = json.loads(ran("compare", *folders, "--samples", "100", "--json").out)["systems"]
     assert [each["name"] for each in systems] == ["x-trees", "x-ridge", "x-mean-ro-en"]
     assert systems[2]["average"] is None
 

@@ -1,21 +1,19 @@
 """Oracles: their figures on the WMT12 training set, the mapping in closed form, what is undefined."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sacrebleu import sentence_bleu
 
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale, Split
+from qe.data import LabelScale, Split
 from qe.data.format import FORMATS
 from qe.evaluation.oracles import ORACLES, Oracle, PostEdited, mapped, oracle, split_oracles
 from qe.evaluation.tables import best_system, oracle_table
-from tests.factories import Find, refuses
+from tests.factories import Done, Find, qe, refuses
 
 EFFORT = LabelScale("effort", 1, 5, higher_is_better=True)
 ERRORS = LabelScale("hter", 0, None, higher_is_better=False)
@@ -142,10 +140,8 @@ def test_a_split_without_post_edits_has_no_oracles_and_an_undefined_one_says_why
     figures = split_oracles(split(("", *edits[1:]), [5, 4, 3, 2, 1]), EFFORT, samples=20, seed=0)
     assert figures is not None
     content = figures.to_json({"svr": 0.1})
-    assert (
-        content["hter"]["delta_avg"] is None
-        and "segment 1 has an empty post-edit" in content["hter"]["undefined"]
-    )
+    assert content["hter"]["delta_avg"] is None
+    assert "segment 1 has an empty post-edit" in content["hter"]["undefined"]
     assert content["effort"]["mae"] == 0 and "reached" in content["effort"]
     assert [row[0] for row in oracle_table(content, "svr").body] == ["effort", "hter", "bleu"]
     assert best_system({"a": 0.1, "b": None, "c": 0.2}) == "c" and best_system({}) is None
@@ -166,24 +162,12 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return paths
 
 
-Run = Callable[..., tuple[object, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    from qe.cli import main
-
-    def call(*arguments: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["evaluate", "--samples", "20", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
+def run(*arguments: object) -> Done:
+    return qe("evaluate", "--samples", "20", *arguments)
 
 
 @pytest.mark.slow
-def test_command_line(run: Run, files: dict[str, Path]) -> None:
+def test_command_line(files: dict[str, Path]) -> None:
     known = ["--target", files["target"], "--post-edit", files["post_edit"], "--target-language", "es"]
     names = ["--oracle", "hter", "--oracle", "bleu", "--oracle", "effort"]
     gold = ["--gold", files["gold"]]
@@ -202,7 +186,7 @@ def test_command_line(run: Run, files: dict[str, Path]) -> None:
 
 
 @pytest.mark.slow
-def test_command_line_refuses(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+def test_command_line_refuses(files: dict[str, Path], tmp_path: Path) -> None:
     gold = ["--gold", files["gold"]]
     known = ["--target", files["target"], "--post-edit", files["post_edit"]]
     assert "give --predictions, or --oracle" in run(*gold)[2]
@@ -224,8 +208,7 @@ def test_the_report_of_an_experiment_has_its_oracles(demo_run: object) -> None:
     assert set(oracles) == set(ORACLES)
     own = report["cross_validation"]["systems"]["demo"]["delta_avg"]
     assert oracles["hter"]["reached"]["demo"] == pytest.approx(own / oracles["hter"]["delta_avg"])
-    assert (
-        oracles["effort"]["mae"] == 0 and oracles["hter"]["ci"]["delta_avg"][0] < oracles["hter"]["delta_avg"]
-    )
+    assert oracles["effort"]["mae"] == 0
+    assert oracles["hter"]["ci"]["delta_avg"][0] < oracles["hter"]["delta_avg"]
     saved = json.loads((demo_run.output / "report.json").read_text())  # type: ignore[attr-defined]
     assert saved["cross_validation"]["oracles"] == oracles

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +9,9 @@ from statsmodels.stats.power import TTestPower
 
 from features.basics.errors import InputError
 from features.basics.progress import silent
-from qe.cli import main
 from qe.evaluation.power import PowerSettings, _Pilot, power
 from qe.statistics.metric import METRICS
-from tests.factories import Capsys, Monkeypatch, refuses
+from tests.factories import Monkeypatch, ran, refuses
 
 Floats = np.ndarray
 SMALL = PowerSettings(simulations=300, samples=99)
@@ -119,21 +117,12 @@ def test_what_no_predictions_can_reach_is_said() -> None:
     refuses("samples must be at least 199 for 10 comparisons", PowerSettings, samples=99, comparisons=10)
     almost = gold + 0.001 * np.sign(a - gold)
     planned = power(gold, gold + 0.9 * (a - gold), almost, metrics=["spearman"], size=8, settings=SMALL)
-    assert np.isnan(planned.metrics[0].detectable) and any(
-        "no possible gain" in note for note in planned.notes
-    )
-
-
-def run(arguments: list[Any], code: int, capsys: Capsys) -> Any:
-    with pytest.raises(SystemExit) as stopped:
-        main(["power", *map(str, arguments)])
-    captured = capsys.readouterr()
-    assert stopped.value.code == code, captured.err
-    return captured
+    assert np.isnan(planned.metrics[0].detectable)
+    assert any("no possible gain" in note for note in planned.notes)
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch) -> None:
+def test_the_command(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     for name, column in zip(("gold", "a", "b"), pilot(60), strict=True):
         (tmp_path / f"{name}.txt").write_text("".join(f"{value:.4f}\n" for value in column))
@@ -145,9 +134,9 @@ def test_the_command(tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch) -
         tmp_path / "b.txt",
     ]
     given += ["--metrics", "mae", "--simulations", "100", "--samples", "59", "--gain", "mae=0.1"]
-    told = run([*given, "--output", tmp_path / "out"], 0, capsys).out
+    told = ran("power", *given, "--output", tmp_path / "out").out
     assert "gain seen in 60 segments" in told and "a pilot of 60" in told
     report = json.loads((tmp_path / "out" / "power.json").read_text())
-    assert json.loads(run([*given, "--json"], 0, capsys).out) == {"schema": 1, **report}
+    assert json.loads(ran("power", *given, "--json").out) == {"schema": 1, **report}
     assert report["metrics"][0]["needed"] > 60 and report["recipe"]["simulations"] == 100
     assert (tmp_path / "out" / "power.png").read_bytes().startswith(b"\x89PNG")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.data.tag_files import read_tags
 from qe.evaluation.word_level import (
     METRICS,
@@ -22,7 +21,7 @@ from qe.evaluation.word_level import (
     f1_bad,
     mcc,
 )
-from tests.factories import Capsys, Monkeypatch, exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code, ran, refuses
 
 Bools = NDArray[np.bool_]
 
@@ -229,13 +228,12 @@ def test_source_words_have_files_of_their_own(files: Path, capsys: Capsys) -> No
     ],
 )
 def test_what_does_not_fit_is_told(
-    changes: dict[str, object], more: tuple[str, ...], message: str, files: Path,
-    capsys: Capsys
+    changes: dict[str, object], more: tuple[str, ...], message: str, files: Path
 ) -> None:  # fmt: skip
     scored(files, **changes)
-    with pytest.raises(SystemExit) as ended:
-        main([*EVALUATE.split(), *more, "--predictions", "model.jsonl"])
-    assert ended.value.code == 2 and message in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(
+        ran(*EVALUATE.split(), *more, "--predictions", "model.jsonl", code=2).err.split()
+    )
 
 
 def test_thresholds_inside_folds_are_best_by_the_metric_asked_for(

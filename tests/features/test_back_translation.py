@@ -7,15 +7,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from features import FittedExtractor, ParallelCorpus, Segments
 from features.back_translation import BackTranslation
 from features.core.bundle import Bundle, build
-from features.core.extractor import FittedExtractor
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.segments import Segments
 from features.phrase_decoding.decoder import decode
 from features.pseudo_reference import PseudoReference
 from features.resources.phrase_table import PhraseTable
-from features.text.corpus import ParallelCorpus
 from tests.factories import EN_ES, Find, refuses
 
 BY_DECODER = [

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features import ParallelCorpus, Segments
 from features.backoff import LEVELS, Backoff, neighbour_product
-from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.number_lm import NumberLanguageModel
-from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from tests.factories import ENGLISH
 

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
 from features.comparisons.consistency import COLUMNS, Consistency
 from features.resources.phrase_table import PhraseTable
-from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from tests.factories import qe
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features import FeatureSet, Segments
 from features.basics.errors import InputError
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
 from features.encoder import Encoder
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from tests.factories import refuses
@@ -387,9 +386,8 @@ def test_features_are_the_same_with_encodings_from_the_cache(
     settings: dict[str, Any] = {"second": ["pseudo_reference"], "pca": 2, "pls": 2}
     cold, (file,) = fitted(place, **settings).extract(SEGMENTS), (tmp_path / "cache" / "encodings").iterdir()
     texts_kept = file.read_bytes()
-    assert (
-        np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold) and file.read_bytes() == texts_kept
-    )
+    assert np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold)
+    assert file.read_bytes() == texts_kept
     file.unlink()
     file.mkdir()  # a file that cannot be used
     assert np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold)

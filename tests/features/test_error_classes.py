@@ -5,12 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
+from features import FeatureSet, Segments, Tokenizer
 from features.error_classes import ErrorClasses
-from features.text.tokenizer import Tokenizer
+from qe.data import from_post_edits
 from qe.data.format import FORMATS
-from qe.data.labels import from_post_edits
 from tests.factories import Find, refuses
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from features import Segments, Tokenizer
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
@@ -29,12 +30,9 @@ from features.core.feature_set import (
     parts_needed,
     variants,
 )
-from features.core.segments import Segments
 from features.resources.annotation import Annotation, Holds
 from features.text.corpus import ParallelCorpus, Side
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import Split
-from qe.data.folds import make_folds
+from qe.data import Split, make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.training.extraction import Extraction
 from qe_treebanks.annotators._brackets import escaped

@@ -6,11 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Segments
 from features.core.bundle import Bundle, build
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_content, set_names
-from features.core.segments import Segments
 from features.machine_lm import COLUMNS_OF_CORPUS as OF_TRANSLATED_TEXT
-from features.text.corpus import ParallelCorpus
 from qe.getting_started.catalogue.features import describe
 from qe.getting_started.demo.generation import DemoData, generate
 from qe_papers.extractors.example_precision import ExamplePrecision

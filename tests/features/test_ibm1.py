@@ -6,11 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.ibm1 import THRESHOLDS, IBM1Features
 from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
-from features.text.corpus import ParallelCorpus
 from tests.factories import PLAIN, Find, row, segments
 
 # t(target | source) and t(source | target)

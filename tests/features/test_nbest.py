@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.nbest import NBest
-from features.text.tokenizer import Tokenizer
 from qe_papers.moses import nbest_column, trace_column, with_search
 from tests.factories import refuses
 
@@ -165,11 +164,8 @@ def test_entries_that_are_no_hypotheses(entry: str, message: str) -> None:
 
 def test_plain_texts() -> None:
     v = features(('["a b", "a b", "a c"]', "", '[""]'))
-    assert (
-        v["size"][0] == 3
-        and v["distinct"][0] == pytest.approx(2 / 3)
-        and v["posterior"][0] == pytest.approx(2 / 3)
-    )
+    assert v["size"][0] == 3 and v["distinct"][0] == pytest.approx(2 / 3)
+    assert v["posterior"][0] == pytest.approx(2 / 3)
     assert v["support"][0] == pytest.approx((1 + 2 / 3) / 2) and v["distance"][0] == 0.25
     assert np.isnan(v["score"][0]) and np.isnan(v["size"][1])
     assert v["size"][2] == 1 and np.isnan(v["support"][2])

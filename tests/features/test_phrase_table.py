@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features import ParallelCorpus, Segments, Tokenizer
 from features.basics.distinct import find
 from features.basics.errors import InputError
-from features.core.segments import Segments
 from features.phrase_table import PhraseTableFeatures
 from features.resources import phrases
 from features.resources.phrase_table import PhraseTable
-from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from tests.factories import refuses, row
 

@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.core.bundle import known_parts
 from features.core.feature_set import parts_needed
-from features.core.segments import Segments
 from features.phrase_table import PhraseTableFeatures
 from features.resources.annotation import Annotation
 from features.resources.phrase_table import PhraseTable
 from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus, Side
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from tests.factories import ENGLISH, SPANISH, refuses, row
 
 

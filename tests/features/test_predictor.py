@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from features.core.bundle import Bundle
+from features import Bundle, Segments, Tokenizer
 from features.core.feature_set import make_extractor
-from features.core.segments import Segments
 from features.predictor import PredictorScores
-from features.text.tokenizer import Tokenizer
 from tests.features.resources.test_predictor import bundle as bundle
 from tests.features.resources.test_predictor import sentences
 

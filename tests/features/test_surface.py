@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.surface import COLUMNS, Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
-from features.text.tokenizer import Tokenizer
 from tests.factories import PLAIN
 
 NAMES = tuple(column.name for column in COLUMNS)

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from features import ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.word_level.columns import places, shifted
 from features.word_level.keys import Encoding, gap_sides, out_of_fold, paired

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from qe.data.dataset import LabelScale
-from qe.data.folds import make_folds
+from qe.data import LabelScale, make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
+from qe.models import ByColumn, Label, Prediction
 from qe.models.difficulty import Difficulty
 from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import (
@@ -24,7 +24,6 @@ from qe.models.intervals import (
     weighted_quantiles,
 )
 from qe.models.shift import DensityRatio
-from qe.models.taxonomies.groups import ByColumn, Label, Prediction
 from qe.models.taxonomy import TAXONOMIES, Grouping
 from tests.factories import refuses
 

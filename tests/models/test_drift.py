@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.segments import Segments
+from features import Segments
 from qe.data.table_rows import read_rows
 from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
 from qe.models.language_profile import LanguageProfile
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring import Options, Scorer, score_file
 from tests.factories import qe, refuses
 
 

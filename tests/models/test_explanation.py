@@ -12,20 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features import Extractor, Feature, FeatureSet, Segments, Tokenizer
 from features.basics.array_types import FloatArray
-from features.core.extractor import Extractor, Feature
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale
+from qe.data import LabelScale
 from qe.data.table_rows import read_rows
-from qe.models import explanation
+from qe.models import Model, explanation
 from qe.models.attribution import Sampling
 from qe.models.explanation import Background, Explainer
-from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.product_kernel import Expansion, shapley_values
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring import Options, Scorer
 from tests.factories import refuses
 
 

@@ -15,15 +15,13 @@ from scipy.stats import beta, norm
 
 from features.basics.errors import InputError
 from features.storage.files import digest
-from qe.data.dataset import LabelScale
-from qe.data.folds import make_folds
+from qe.data import LabelScale, make_folds
 from qe.data.table_rows import read_rows
 from qe.evaluation.coverage import coverage
+from qe.models import Model
 from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
-from qe.models.model import Model
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options
+from qe.scoring import Options, score_file
 from tests.factories import refuses
 
 OPEN = LabelScale("label", None, None, True)

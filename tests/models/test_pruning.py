@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features import Extractor, Feature, FeatureSet, Segments, Tokenizer
 from features.basics.array_types import FloatArray
-from features.core.extractor import Extractor, Feature
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale
-from qe.models.model import Model
+from qe.data import LabelScale
+from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.pruning import pruned, selection
 

@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from features import FeatureSet, Segments, Tokenizer
 from features.basics.array_types import FloatArray
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale
+from qe.data import LabelScale
 from qe.data.perturbation import PERTURBATIONS, names
 from qe.language.programs.made_columns import with_made_columns
-from qe.models.model import Model
+from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.robustness import Answer, judge_of, robustness_of
 from qe.models.robustness_table import destruction_note, robustness_table

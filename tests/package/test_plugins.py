@@ -139,9 +139,7 @@ def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
         InputError, match="learner of the distribution 'acme-qe' 'hubr'; known: huber, wrong; did you"
     ):
         LEARNERS.get("acme-qe:hubr")
-    refuses(
-        "needs the distribution 'acme', which is not installed; pip install acme", LEARNERS.get, "acme:huber"
-    )
+    refuses("needs the distribution 'acme', which is not installed; pip install", LEARNERS.get, "acme:huber")
     with pytest.raises(
         InputError, match="learner 'ridge:alpha=10' names parameters; give the name alone, ridge"
     ):
@@ -155,9 +153,7 @@ def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
 
 
 def test_an_extractor_of_a_distribution_is_checked_before_the_search(site: Path, tmp_path: Path) -> None:
-    refuses(
-        r"the extractor 'acme-qe:flat' fails on an empty batch: TypeError: Flat", trained, tmp_path, "flat"
-    )
+    refuses(r"the extractor 'acme-qe:flat' fails on an empty batch: TypeError", trained, tmp_path, "flat")
     assert not (tmp_path / "out").exists()
 
 

@@ -34,9 +34,8 @@ def test_packages_that_users_touch_have_doors() -> None:
 def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> None:
     module: Any = importlib.import_module(package)
     value = getattr(module, name)
-    assert value.__name__ == name and value.__module__.startswith(
-        ("qe.", "features.", *(f"{plugin}." for plugin in PLUGINS))
-    )
+    assert value.__name__ == name
+    assert value.__module__.startswith(("qe.", "features.", *(f"{plugin}." for plugin in PLUGINS)))
     assert f"{package}.{name}" not in MODULES, "a module of this name would hide it"
     own = value.__module__.startswith(f"{package}.") or package == "qe"
     assert own, f"{value.__module__} lies in another room"

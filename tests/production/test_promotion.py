@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -14,28 +13,11 @@ from features.basics.errors import InputError
 from qe.config.experiment import load
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
-from qe.models.pipeline import Candidate, fit
 from qe.production import promotion
 from qe.statistics.metric import METRICS
 from qe.tracking import registry, runs
 from qe.tracking.logged_models import Described
-from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def poor(demo_model: Path, tmp_path_factory: TempPaths) -> Path:
-    """A model that says 3 whatever it sees."""
-    model = Model.load(demo_model)
-    candidate = Candidate("mean")
-    table = pd.DataFrame(np.zeros((2, len(model.feature_set.names))), columns=model.feature_set.names)
-    constant = replace(
-        model, candidate=candidate, pipeline=fit(candidate.pipeline(0), table, np.full(2, 3.0))
-    )
-    folder = tmp_path_factory.mktemp("poor") / "model"
-    constant.save(folder)
-    return folder
+from tests.factories import Monkeypatch, ran, refuses
 
 
 def register(
@@ -230,12 +212,8 @@ def test_headers_are_those_of_the_training_data(
     refuses("unknown column 'sauce'", promotion.promote, name, labelled, columns={"sauce": "left"})
 
 
-def run(arguments: list[str]) -> int:
-    return exit_code(*arguments)
-
-
 def test_the_commands(
-    two: str, labelled: promotion.Labelled, tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch
+    two: str, labelled: promotion.Labelled, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     lines = [
@@ -243,33 +221,24 @@ def test_the_commands(
     ]
     table = tmp_path / "data.tsv"
     table.write_text("source\ttarget\tscore\n" + "\n".join(lines) + "\n")
-    capsys.readouterr()
     command = ["promote", two, "--data", str(table), "--samples", "500"]
-    assert run([*command, "--margin", "9", "--quiet"]) == 1
-    assert "not promoted: version 2 is not shown to be better" in capsys.readouterr().out
-    assert run([*command, "--json"]) == 0
-    promoted = json.loads(capsys.readouterr().out)
+    assert (
+        "not promoted: version 2 is not shown to be better"
+        in ran(*command, "--margin", "9", "--quiet", code=1).out
+    )
+    promoted = json.loads(ran(*command, "--json").out)
     assert promoted["promoted"] is True
     renamed = tmp_path / "renamed.tsv"
     renamed.write_text("src\tx\thter\n" + "\n".join(lines) + "\n")
     anew = ["promote", two, "--data", str(renamed), "--label", "hter", "--samples", "500"]
     anew += ["--challenger", "1"]
-    assert run(anew) == 2
-    assert "needs the column 'target'; the input has src, x, hter; --columns target=HEADER names another" in (
-        capsys.readouterr().err
-    )
-    assert run([*anew, "--columns", "target=y"]) == 2
-    assert "needs the header 'y'" in capsys.readouterr().err
-    assert run([*anew, "--columns", "target=x", "--json"]) == 1
-    again = json.loads(capsys.readouterr().out)
+    assert "needs the column 'target'; the input has src, x, hter; --columns" in (ran(*anew, code=2).err)
+    assert "needs the header 'y'" in ran(*anew, "--columns", "target=y", code=2).err
+    again = json.loads(ran(*anew, "--columns", "target=x", "--json", code=1).out)
     assert (again["n"], again["scores"]) == (promoted["n"], promoted["scores"])
-    assert run(["models", two]) == 0
-    listed = capsys.readouterr().out
+    listed = ran("models", two).out
     assert "champion" in listed and "MAE 0.8000" in listed and "0.900" in listed and "promoted" in listed
-    assert run(["models", "--json"]) == 0
-    versions = [v for v in json.loads(capsys.readouterr().out)["models"] if v["name"] == two]
+    versions = [v for v in json.loads(ran("models", "--json").out)["models"] if v["name"] == two]
     assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["model"] == "ridge"
-    assert run(["promote", two, "--rollback", "--quiet"]) == 0
-    assert "version 1 is champion again; version 2 is not" in capsys.readouterr().out
-    assert run(["promote", two]) == 2
-    assert "--data is needed" in capsys.readouterr().err
+    assert "version 1 is champion again; version 2 is not" in ran("promote", two, "--rollback", "--quiet").out
+    assert "--data is needed" in ran("promote", two, code=2).err

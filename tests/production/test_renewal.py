@@ -17,13 +17,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import pytest
-
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from qe.models.pipeline import Candidate, fit
 from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.service import Service
@@ -33,18 +28,6 @@ from qe.tracking.logged_models import Described
 from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, call
-
-
-@pytest.fixture(scope="module")
-def other(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that says 3 whatever it sees."""
-    model = Model.load(demo_model)
-    candidate = Candidate("mean")
-    table = pd.DataFrame(np.zeros((2, len(model.feature_set.names))), columns=model.feature_set.names)
-    pipeline = fit(candidate.pipeline(0), table, np.full(2, 3.0))
-    folder = tmp_path_factory.mktemp("other") / "model"
-    replace(model, candidate=candidate, pipeline=pipeline, guard=None).save(folder)
-    return folder
 
 
 def body(folder: Path) -> bytes:
@@ -135,10 +118,10 @@ def get(port: int, path: str) -> str:
 
 
 def test_a_champion_is_taken_under_load_without_a_lost_request(
-    demo_run: Any, demo_model: Path, other: Path
+    demo_run: Any, demo_model: Path, poor: Path
 ) -> None:
     name, sent = "renewed", body(demo_model)
-    for folder in (demo_model, other):
+    for folder in (demo_model, poor):
         with runs.run(f"test {name}") as run:
             registry.register(
                 run, folder, name=name, columns=("source", "target"), metric="mae", value=0.5,
@@ -146,7 +129,7 @@ def test_a_champion_is_taken_under_load_without_a_lost_request(
                 described=Described("x", tags={"data": "abc", "model": "ridge", "experiment": "x"}),
             )  # fmt: skip
     registry.make_champion(name, "1")
-    expected = {"1": scores(demo_model, sent), "2": scores(other, sent)}
+    expected = {"1": scores(demo_model, sent), "2": scores(poor, sent)}
     assert expected["1"] != expected["2"] == [3.0] * 5
     store = f"sqlite:///{demo_run.output / 'mlflow.db'}"
     with (
@@ -170,14 +153,14 @@ def test_a_champion_is_taken_under_load_without_a_lost_request(
 
 
 def test_a_signal_takes_the_model_of_the_folder_and_a_damaged_one_is_refused(
-    demo_model: Path, other: Path, tmp_path: Path
+    demo_model: Path, poor: Path, tmp_path: Path
 ) -> None:
     folder, sent = tmp_path / "model", body(demo_model)
     shutil.copytree(demo_model, folder)
     with served(str(folder)) as (port, process, lines), Load(port, sent).clients(2) as load:
         load.wait_for(10)
         folder.rename(tmp_path / "before")
-        shutil.copytree(other, folder)
+        shutil.copytree(poor, folder)
         process.send_signal(signal.SIGHUP)
         wait_until(lambda: any("before it was" in line for line in lines))
         load.wait_for(10)

@@ -9,14 +9,13 @@ from scipy import stats
 
 import qe
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.error_curve import BadLabels
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.risk import min_labels, triage
 from qe.production.triage import Thresholds
 from qe.production.triage_plots import risk_figure
-from tests.factories import Capsys, refuses
+from tests.factories import Capsys, exit_code, ran, refuses
 
 
 def drawn(n: int, seed: int, decimals: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -198,24 +197,17 @@ def files(tmp_path: Path) -> list[str]:
     ]
 
 
-def run(arguments: list[str]) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    return int(stopped.value.code or 0)
-
-
 def test_the_command(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
-    assert run([*files, "--plot", str(tmp_path / "risk.svg")]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(ran(*files, "--plot", str(tmp_path / "risk.svg")).out.split())
     assert "at most 5.0 % of the published segments are bad (hter>0.3)" in printed
     assert (tmp_path / "risk.svg").is_file()
-    assert run([*files, "--json"]) == 0
+    assert exit_code(*files, "--json") == 0
     (tmp_path / "thresholds.json").write_text(text := capsys.readouterr().out)
     read = Thresholds.read(tmp_path / "thresholds.json", LabelScale("hter", 0, 1, False))
     assert read.publish == json.loads(text)["publish"] and read.action(0.0) == "publish"
-    assert run([*files, "--domains", str(tmp_path / "by.txt"), "--json"]) in (0, 1)
+    assert exit_code(*files, "--domains", str(tmp_path / "by.txt"), "--json") in (0, 1)
     assert set(json.loads(capsys.readouterr().out)["groups"]) == {"law", "it"}
-    assert run([*files, "--risk", "0.005", "--confidence", "0.6"]) == 1
+    assert exit_code(*files, "--risk", "0.005", "--confidence", "0.6") == 1
 
 
 @pytest.mark.parametrize(
@@ -227,26 +219,24 @@ def test_the_command(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
         (["--bad", "ter>0.3"], "no column 'ter'"),
     ],
 )
-def test_what_does_not_go_is_said(files: list[str], more: list[str], message: str, capsys: Capsys) -> None:
-    assert run([*files, *more]) == 2 and message in capsys.readouterr().err
+def test_what_does_not_go_is_said(files: list[str], more: list[str], message: str) -> None:
+    assert message in ran(*files, *more, code=2).err
 
 
-def test_groups_are_for_bad_alone(files: list[str], tmp_path: Path, capsys: Capsys) -> None:
+def test_groups_are_for_bad_alone(files: list[str], tmp_path: Path) -> None:
     by = str(tmp_path / "by.txt")
-    assert (
-        run([*files[:-2], "--costs", by, "--domains", by]) == 2
-        and "--documents go with --bad" in capsys.readouterr().err
-    )
-    assert run(["triage", "--bad", "hter>0.3"]) == 2
-    assert "no held-out labels are given; give --gold" in capsys.readouterr().err
+    assert "--documents go with --bad" in ran(*files[:-2], "--costs", by, "--domains", by, code=2).err
+    assert "no held-out labels are given; give --gold" in ran("triage", "--bad", "hter>0.3", code=2).err
 
 
 @pytest.mark.slow
 def test_a_model_gives_its_out_of_fold_predictions(demo_model: Path, capsys: Capsys) -> None:
     rows = HeldOutPredictions.load(demo_model)
-    assert run(["triage", "-m", str(demo_model), "--bad", "effort<2", "--risk", "0.3", "--json"]) in (0, 1)
+    assert exit_code("triage", "-m", str(demo_model), "--bad", "effort<2", "--risk", "0.3", "--json") in (
+        0,
+        1,
+    )
     content = json.loads(capsys.readouterr().out)
     expected = triage(rows.gold, rows.predicted, bad="effort<2", risk=0.3)
     assert content["publish"] == expected.thresholds[""].publish and content["labels"] == len(rows.gold)
-    assert run(["triage", "-m", str(demo_model), "--bad", "hter>0.3"]) == 2
-    assert "given as 'effort<NUMBER'" in capsys.readouterr().err
+    assert "given as 'effort<NUMBER'" in ran("triage", "-m", str(demo_model), "--bad", "hter>0.3", code=2).err

@@ -23,9 +23,7 @@ from fastapi.openapi.models import OpenAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from qe.data.table_rows import read_rows
-from qe.models.explanation import Explainer
-from qe.models.intervals import Intervals
-from qe.models.model import Model
+from qe.models import Explainer, Intervals, Model
 from qe.production.server import service
 from qe.production.server.answers import Limits
 from qe.production.server.app import App
@@ -396,10 +394,7 @@ def test_thresholds_are_checked(demo_model: Path, tmp_path: Path) -> None:
         ("[1]", "holds no thresholds"),
         ('{"publish": 3}', "retranslate"),
         ('{"publish": NaN, "retranslate": null}', "publish"),
-        (
-            '{"publish": 2.0, "retranslate": 3.0}',
-            "publishes from 2 on, but retranslates what is worse than 3",
-        ),
+        ('{"publish": 2.0, "retranslate": 3.0}', "publishes from 2 on, but retranslates what is worse than"),
     ):
         path.write_text(content)
         refuses(message, application, demo_model, triage=path)
@@ -429,10 +424,8 @@ def test_requests_have_an_id_in_the_answer_and_in_the_log(app: App, caplog: pyte
         for given in ("a b", "x" * 65, "a\r\nb", ""):
             _, answer, headers = call(app, "/nowhere", headers={"x-request-id": given})
             assert re.fullmatch(r"[0-9a-f]{32}", headers["x-request-id"])
-            assert (
-                answer["request_id"] == headers["x-request-id"]
-                and f"id={answer['request_id']}" in caplog.text
-            )
+            assert answer["request_id"] == headers["x-request-id"]
+            assert f"id={answer['request_id']}" in caplog.text
 
 
 def test_metrics_count_what_was_answered(demo_model: Path, records: list[dict[str, str]]) -> None:
@@ -502,9 +495,8 @@ def test_the_description_is_openapi_of_every_address(app: App) -> None:
 def test_the_page_needs_nothing_from_elsewhere(app: App) -> None:
     status, page, headers = call(app, "/docs")
     assert status == 200 and headers["content-type"] == "text/html; charset=utf-8"
-    assert (
-        "<title>qe serve: demo</title>" in page and "default-src 'none'" in headers["content-security-policy"]
-    )
+    assert "<title>qe serve: demo</title>" in page
+    assert "default-src 'none'" in headers["content-security-policy"]
     assert not re.search(r"<script|<link|<img|https?:|src=|@import|url\(", page)
     assert all(f"<code>{path}</code>" in page for path in app.routes)
 

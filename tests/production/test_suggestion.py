@@ -11,10 +11,6 @@ from qe.getting_started.demo.run import EXPERIMENT
 from tests.factories import exit_code
 
 
-def run(*arguments: object) -> int:
-    return exit_code("suggest", *arguments)
-
-
 @pytest.fixture
 def options(demo_run: Any) -> list[object]:
     """Of the demo's experiment with a family that needs no resources."""
@@ -49,7 +45,7 @@ def test_a_table_of_what_to_annotate(
     ending: str, options: list[object], pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / f"next.{ending}"
-    assert run(*options, "-i", pool, "-n", 7, "-o", output, "--json") == 0
+    assert exit_code("suggest", *options, "-i", pool, "-n", 7, "-o", output, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     given = pd.read_csv(pool, sep="\t", keep_default_na=False)
     assert told["suggested"] == 7 and told["refused"] == {"empty target": 1}
@@ -71,6 +67,6 @@ def test_a_table_of_what_to_annotate(
 
 
 def test_more_than_there_are(options: list[object], pool: Path, tmp_path: Path, capsys: Any) -> None:
-    assert run(*options, "-i", pool, "-n", 5000, "-o", tmp_path / "next.tsv", "--quiet") == 2
+    assert exit_code("suggest", *options, "-i", pool, "-n", 5000, "-o", tmp_path / "next.tsv", "--quiet") == 2
     assert "5000 segments are requested, but only" in capsys.readouterr().err
     assert not (tmp_path / "next.tsv").exists()

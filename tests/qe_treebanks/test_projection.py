@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.resources.aligner import Aligner
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotators.entities import read_entities
 from qe_treebanks.projection import Projected, project_entities

@@ -17,12 +17,11 @@ import pytest
 from qe.cli import main
 from qe.cli._score_job import write_drift
 from qe.models.training_rows import HeldOutPredictions
-from qe.production.triage import Thresholds
+from qe.production import Thresholds
 from qe.reports.parts import words_of
 from qe.reports.run import run_page
 from qe.reports.scored import scored_page
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options
+from qe.scoring import Options, score_file
 from tests.conftest import ROOT
 from tests.factories import exit_code, qe, refuses
 from tests.patience import PATIENCE

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from features import Bundle, Segments, Tokenizer
 from features.basics.progress import silent
-from features.core.bundle import Bundle
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection
 from qe.resources.annotations import annotations_for
 from qe.resources.bundle_source import BundleSource, Inputs

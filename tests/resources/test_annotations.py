@@ -19,7 +19,7 @@ from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations, CorpusAnnotation, annotated_sides, from_column, from_file
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
-from tests.factories import ENGLISH, SPANISH, qe, segments
+from tests.factories import ENGLISH, SPANISH, ran, segments
 from tests.resources.building import build_bundle, build_command, write_experiment, write_lines
 
 PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]
@@ -166,8 +166,7 @@ def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
     tags = "NOUN CCONJ NOUN AUX NOUN ADJ PUNCT"
     own = write_lines(tmp_path / "own", (block(line, tags) + "\n" for line in write_corpus(tmp_path)))
     given = ["--source-annotation", "apertium", "--target-annotation", own]
-    done = qe(*build_command(tmp_path, *given, "--only", "source_upos_lm", "--only", "target_upos_lm"))
-    assert done.code == 0, done.err
+    done = ran(*build_command(tmp_path, *given, "--only", "source_upos_lm", "--only", "target_upos_lm"))
     parts = json.loads(done.out)["parts"]
     assert parts["source_annotation"]["settings"]["by"] == "apertium"
     assert parts["target_annotation"]["settings"]["by"] == "file"

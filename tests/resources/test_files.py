@@ -18,7 +18,7 @@ from features.resources.lexicon import Lexicon
 from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles, parsed
-from tests.factories import qe, refuses, tokens
+from tests.factories import qe, ran, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 # Two words, one bigram: log10 p(a b) = p(a) of <s> backed off, b after a, </s> after b backed off.
@@ -220,8 +220,7 @@ def test_the_verb(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "lm.arpa").write_text(ARPA)
     command = build_command(tmp_path, "--only", LM, "--read")
-    done = qe(*command, f"{LM}={tmp_path / 'lm.arpa'}")
-    assert done.code == 0, done.err
+    done = ran(*command, f"{LM}={tmp_path / 'lm.arpa'}")
     settings = json.loads(done.out)["parts"][LM]["settings"]
     assert settings["read"] == PartFiles({LM: tmp_path / "lm.arpa"}).fingerprints[LM]
     done = qe(*command, f"phrase_table={tmp_path / 'lm.arpa'}")

@@ -8,17 +8,16 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Tokenizer
 from features.core.bundle import resource_parameters
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
-from qe.config.experiment import load
+from qe.config import load
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
 from qe_papers.resources.truecaser import Truecaser
-from tests.factories import qe, refuses
+from tests.factories import qe, ran, refuses
 from tests.resources.building import (
     build_bundle,
     build_command,
@@ -184,8 +183,7 @@ def test_experiments_name_the_text(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_verb(tmp_path: Path) -> None:
     command = build_command(tmp_path, "--target-monolingual", write(tmp_path, MORE), "--only")
-    done = qe(*command, "target_lm")
-    assert done.code == 0, done.err
+    done = ran(*command, "target_lm")
     manifest = json.loads(done.out)
     assert manifest["parts"]["target_lm"]["settings"]["monolingual"]
     assert manifest["pairs"] == len(SOURCE)

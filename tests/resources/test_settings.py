@@ -8,24 +8,22 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core import bundle as bundles
 from features.core.bundle import Bundle, known_parts
 from features.core.feature_set import configured
-from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection, load
 from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from qe.resources.settings import catalogue, checked, parsed
-from tests.factories import qe, refuses, tokens
+from tests.factories import qe, ran, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 SOURCE = ["the red house is red", "the house", "a red cat", "The cat and the house"] * 3
@@ -154,8 +152,7 @@ def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_pa
     ("assignment", "message"),
     [
         ("targt_lm.order=4", r"unknown part 'targt_lm'; known: .*did you mean 'target_lm'\?"),
-        ("target_lm.ordr=4", r"the part 'target_lm' has no setting 'ordr'; it takes order \(a whole number "
-         r"from 1\), case \(lower or true\), .*did you mean 'order'\?"),
+        ("target_lm.ordr=4", r"the part 'target_lm' has no setting 'ordr'; it takes order \(a whole number"),
         ("target_lm.side=source", "has no setting 'side'"),
         ("target_lm_backward.direction=forward", "has no setting 'direction'"),
         ("source_truecaser.case=true", "has no setting 'case'; it takes none"),
@@ -253,8 +250,7 @@ def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str
 def test_the_verb(tmp_path: Path) -> None:
     write(tmp_path)
     order = ["--only", "target_lm", "--set", "target_lm.order=4", "--set"]
-    done = qe(*build_command(tmp_path, *order, "target_lm.prune=true"))
-    assert done.code == 0, done.err
+    done = ran(*build_command(tmp_path, *order, "target_lm.prune=true"))
     part = json.loads(done.out)["parts"]["target_lm"]
     assert part["settings"]["order"] == 4 and part["settings"]["prune"] is True
     done = qe(*build_command(tmp_path, *order, "target_lm.pruned=true"))
@@ -265,8 +261,7 @@ def test_the_verb(tmp_path: Path) -> None:
 
 def test_the_verb_that_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    done = qe("resources", "list", "--json")
-    assert done.code == 0, done.err
+    done = ran("resources", "list", "--json")
     parts = {part["name"]: part for part in json.loads(done.out)["parts"]}
     assert parts["phrase_table"]["needs"] == ["aligner"]
     assert parts["target_lm"]["settings"]["order"] == {"takes": "a whole number from 1", "default": 5}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring import Options, Scorer, score_file
 from tests.factories import exit_code
 
 
@@ -23,10 +22,6 @@ def texts(demo_model: Path) -> list[str]:
 def table(path: Path, lines: list[str]) -> Path:
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
-
-
-def ended(*arguments: str | Path) -> int:
-    return exit_code("score", *arguments)
 
 
 def summary_at(path: Path) -> dict[str, Any]:
@@ -59,8 +54,8 @@ def test_the_output_is_the_same_to_the_byte(
     second = table(tmp_path / "tuesday.tsv", [header, *rows[60:19:-1], "x\tthe house\t", *rows[:20]])
     previous, plain, known = (tmp_path / f"{name}.{kind}" for name in ("previous", "plain", "known"))
     given = ["--model", demo_model, *options, "--workers", "1", "--chunk", "17"]
-    assert ended(*given, "--input", first, "--output", previous) == 0
-    assert ended(*given, "--input", second, "--output", plain) == 0
+    assert exit_code("score", *given, "--input", first, "--output", previous) == 0
+    assert exit_code("score", *given, "--input", second, "--output", plain) == 0
     computed: list[int] = []
     real = Scorer._computed
 
@@ -70,7 +65,7 @@ def test_the_output_is_the_same_to_the_byte(
 
     monkeypatch.setattr(Scorer, "_computed", counted)
     capsys.readouterr()
-    assert ended(*given, "--input", second, "--output", known, "--reuse-scores", previous) == 0
+    assert exit_code("score", *given, "--input", second, "--output", known, "--reuse-scores", previous) == 0
     assert known.read_bytes() == plain.read_bytes()
     there = {tuple(row.split("\t")[1:3]) for row in rows[:40]}
     kept = sum(tuple(row.split("\t")[1:3]) in there for row in rows)
@@ -83,7 +78,7 @@ def test_the_output_is_the_same_to_the_byte(
 def test_worker_processes_know_them_too(demo_model: Path, texts: list[str], tmp_path: Path) -> None:
     rows = table(tmp_path / "in.tsv", texts)
     previous, again = tmp_path / "a.tsv", tmp_path / "b.tsv"
-    assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
+    assert exit_code("score", "--model", demo_model, "-i", rows, "-o", previous) == 0
     done = score_file(demo_model, [rows], again, earlier_output=previous, workers=2, chunk=20)
     assert done.reused == 60 and done.repeated == 0 and again.read_bytes() == previous.read_bytes()
     assert done.drift is None
@@ -94,7 +89,7 @@ def test_other_scores_are_not_kept_and_that_is_told(
     demo_model: Path, texts: list[str], tmp_path: Path, change: str
 ) -> None:
     rows, previous = table(tmp_path / "in.tsv", texts), tmp_path / "a.tsv"
-    assert ended("--model", demo_model, "-i", rows, "-o", previous) == 0
+    assert exit_code("score", "--model", demo_model, "-i", rows, "-o", previous) == 0
     if change == "model":
         content = summary_at(previous)
         content["model"]["fingerprint"] = "0" * 64
@@ -120,7 +115,7 @@ def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[st
     score("a.tsv: no such file")
     previous.write_text("id\tscore\treason\n1\t3\t\n")
     score("has no record of the model that made its scores")
-    assert ended("--model", demo_model, "-i", rows, "-o", previous, "--overwrite") == 0
+    assert exit_code("score", "--model", demo_model, "-i", rows, "-o", previous, "--overwrite") == 0
     table(tmp_path / "in.tsv", texts[:30])
     score("holds no texts, and its input .*in.tsv is gone or has changed; score into JSONL, CSV or Parquet")
     previous.write_text(previous.read_text("utf-8") + "61\t3\t\n", "utf-8")

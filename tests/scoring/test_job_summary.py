@@ -13,7 +13,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.job_summary import Condition, failures, summary_of
-from tests.factories import Capsys, exit_code, refuses
+from tests.factories import Capsys, costs_file, exit_code, refuses
 
 
 @pytest.fixture
@@ -125,9 +125,7 @@ def test_scores_of_another_model_are_refused(
     main_ended(page, 0)
     assert f"Scored {told(place)['begun']} by fingerprint" in output.with_suffix(".html").read_text("utf-8")
     (tmp_path / "gold.tsv").write_text("score\n" + "3\n" * 25, "utf-8")
-    (tmp_path / "costs.yaml").write_text(
-        "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
-    )
+    costs_file(tmp_path)
     find = ["triage", "--gold", str(tmp_path / "gold.tsv"), "--predictions", str(output)]
     find += ["--costs", str(tmp_path / "costs.yaml"), "--model", str(demo_model)]
     place.write_text(place.read_text("utf-8").replace(sha256(demo_model / "model.json"), "0" * 64), "utf-8")

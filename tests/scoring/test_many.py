@@ -58,9 +58,8 @@ def test_files_are_read_one_after_the_other(tmp_path: Path, name: str, monkeypat
         monkeypatch.chdir(tmp_path)
         given = open_all([path])
         assert [row["id"] for row, _ in given.rows()] == list("012345") and given.count() == 6
-        assert [file.name for file in files_of([path])] == ["a.tsv.zst", "b.tsv"] and given.notes[
-            0
-        ] == "2 files"
+        assert [file.name for file in files_of([path])] == ["a.tsv.zst", "b.tsv"]
+        assert given.notes[0] == "2 files"
 
 
 @pytest.mark.parametrize("kind", ["parquet", "tsv", "tsv.zst", "jsonl"])

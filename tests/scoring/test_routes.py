@@ -37,10 +37,8 @@ def test_rows_go_to_the_model_of_their_route(
     capsys.readouterr()
     assert ended("--models", routes, *given, "-o", tmp_path / "all.tsv", "--with-model") == 0
     printed = capsys.readouterr().out
-    assert (
-        "20 of 40 rows scored" in printed
-        and "  20 without a score: no route for its pair and domain" in printed
-    )
+    assert "20 of 40 rows scored" in printed
+    assert "  20 without a score: no route for its pair and domain" in printed
     assert "  10 of 10 rows scored: pair=en-es, domain=legal" in printed
     one, several = (
         [line.split("\t") for line in (tmp_path / name).read_text("utf-8").splitlines()]
@@ -61,9 +59,8 @@ def test_rows_go_to_the_model_of_their_route(
     assert {one["fingerprint"] for one in told["model"]["routes"].values()} == {identity}
     before = (tmp_path / "all.tsv").read_bytes()
     assert ended("--models", routes, *given, "-o", tmp_path / "all.tsv", "--with-model") == 0
-    assert (
-        "there is nothing to do" in capsys.readouterr().out and (tmp_path / "all.tsv").read_bytes() == before
-    )
+    assert "there is nothing to do" in capsys.readouterr().out
+    assert (tmp_path / "all.tsv").read_bytes() == before
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -101,10 +98,7 @@ def test_each_route_has_the_scores_of_its_own_model(
         ("- {pair: en-de}", "route 1: is no mapping with a model"),
         ("- {language: no, model: m}", "route 1: language must be text, but is False; write it in quotes"),
         ("- {pair: 3, model: m}", "pair must be text, but is 3"),
-        (
-            "- {model: m}\n- {pair: en-de, model: n}",
-            "no row takes route 2 .pair=en-de.: route 1 .all others.",
-        ),
+        ("- {model: m}\n- {pair: en-de, model: n}", "no row takes route 2 .pair=en-de.: route 1 .all"),
         ("- {a: x, model: m}\n- {a: x, b: y, model: n}", "route 1 .a=x. takes its rows; put the narrower"),
         ("- {a: x, model: m", "routes.yaml"),
     ],

@@ -186,9 +186,7 @@ def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None
     refuses(r"a\.parquet: a damaged Parquet file", lambda: list(read_rows(path)))
     names = ["source", "target", "target"]
     pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
-    refuses(
-        r"b\.parquet:1: the column 'target' occurs twice", lambda: list(read_rows(tmp_path / "b.parquet"))
-    )
+    refuses(r"b\.parquet:1: the column 'target' occurs", lambda: list(read_rows(tmp_path / "b.parquet")))
 
 
 def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:

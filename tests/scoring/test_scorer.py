@@ -16,10 +16,8 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
-from qe.models.model import Model
-from qe.scoring import jobs, scorer
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options, Scorer
+from qe.models import Model
+from qe.scoring import Options, Scorer, jobs, score_file, scorer
 from tests.factories import Monkeypatch, refuses
 
 Rows = list[tuple[dict[str, str], str]]

@@ -10,20 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet, completed
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale
+from qe.data import LabelScale
 from qe.data.table_rows import needed_texts
+from qe.models import Model
 from qe.models.explanation import Background, Explainer
-from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production.server.answers import Refused
 from qe.production.server.parsing import Parsed
+from qe.scoring import Options, Scorer
 from qe.scoring.jobs import frame_of, score_file
 from qe.scoring.naming import Names
-from qe.scoring.scorer import Options, Scorer
 from qe.tracking.logged_models import example
 from tests.factories import refuses
 

@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.dataset import LabelScale
+from qe.data import LabelScale
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options
+from qe.scoring import Options, score_file
 from tests.factories import exit_code, refuses
 
 COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"

@@ -13,24 +13,23 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from features import ParallelCorpus, Segments
 from features.basics.errors import InputError
 from features.core.bundle import build
 from features.core.feature_set import FeatureSet, parts_needed
-from features.core.segments import Segments
 from features.storage.files import read_lines
-from features.text.corpus import ParallelCorpus
 from features.word_quality import WordQuality
 from qe.cli import main
-from qe.data.dataset import LabelScale
+from qe.data import LabelScale
 from qe.data.table_rows import read_rows
 from qe.getting_started.demo.generation import generate
-from qe.models.model import Model
+from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags
+from qe.scoring import Options, Scorer
 from qe.scoring.jobs import row_formats, score_file
-from qe.scoring.scorer import Options, Scorer
 from qe.scoring.word_level import WordLevel
-from tests.factories import Capsys, TempPaths
+from tests.factories import Capsys, TempPaths, ran
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -210,9 +209,7 @@ def test_kinds_of_tables_hold_tags_and_spans(folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.capability
-def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
+def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path) -> None:
     new = demo_model.parent / "data" / "new.tsv"
     given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
-    with pytest.raises(SystemExit) as done:
-        main(["score", "--tags", "mcc", *given])
-    assert done.value.code == 2 and "--tags needs --tokens" in capsys.readouterr().err
+    assert "--tags needs --tokens" in ran("score", "--tags", "mcc", *given, code=2).err

@@ -57,10 +57,7 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     # a's errors are smaller: b - a above the region is a better than b
     assert [outcome["worse"], outcome["equal"], outcome["better"]] == pytest.approx(expected, abs=1e-9)
     exit_code(*arguments)
-    assert (
-        "Bayesian signed-rank test of segments, MAE within 0.05: P(a better than b) = "
-        in capsys.readouterr().out
-    )
+    assert "Bayesian signed-rank test of segments, MAE within 0.05" in capsys.readouterr().out
     (tmp_path / "documents").write_text("".join(f"{i // 25}\n" for i in range(100)))
     exit_code(*[*arguments, "--group", tmp_path / "documents"])
     printed = " ".join(capsys.readouterr().out.split())

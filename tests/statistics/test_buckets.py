@@ -8,12 +8,11 @@ from statsmodels.stats.oneway import anova_oneway
 from features.basics.errors import InputError
 from qe.evaluation.evaluate import evaluate_in_buckets
 from qe.evaluation.tables import bucket_notes, bucket_tables
+from qe.statistics import Mae, ResamplingSettings
 from qe.statistics.buckets import BucketReport, Buckets, bands, by_name, hotelling_p
 from qe.statistics.family import IN_TEST, Rule
 from qe.statistics.levels import Levels
-from qe.statistics.metrics.errors import Mae
 from qe.statistics.scored import Predictions
-from qe.statistics.settings import ResamplingSettings
 from tests.factories import refuses
 
 Floats = np.ndarray

@@ -6,11 +6,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from qe.statistics import Mae, Pair
 from qe.statistics.comparisons import Comparisons
-from qe.statistics.family import Pair
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS
-from qe.statistics.metrics.errors import Mae
 from qe.statistics.result import Measure
 from qe.statistics.scored import Additive, Predictions
 from qe.statistics.settings import Interval, ResamplingSettings, Test

@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
 
 from qe.data.dataset import LabelScale
@@ -12,8 +11,6 @@ from qe.evaluation.evaluate import evaluate
 from qe.statistics.family import Key, Pair, Rule, Table
 from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
 from tests.factories import refuses
-
-Floats = NDArray[np.float64]
 
 
 def result(p: float, *, samples: int = 10_000, units: int = 100, exact: bool = False) -> TestResult:
@@ -146,13 +143,8 @@ def test_borderline_p_values_are_named() -> None:
         return table.borderline({("a", "b", "mae"): Pair("a", "b", "mae", result(p, samples=1000), p, "mae")})
 
     error = np.sqrt(0.05 * 0.95 / 1000)
-    assert (
-        near(0.05)
-        and near(0.05 + error)
-        and near(0.05 - error)
-        and not near(0.05 + 3 * error)
-        and not near(0.001)
-    )
+    assert near(0.05) and near(0.05 + error) and near(0.05 - error) and not near(0.05 + 3 * error)
+    assert not near(0.001)
 
 
 def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:

@@ -7,17 +7,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from qe.statistics import Pearson, ResamplingSettings, TestResult, randomization_test
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.correlations import heavy_tails, williams_test, zou_interval
 from qe.statistics.family import CORRECTIONS, correct, experimentwise_error
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS
-from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.randomization import randomization_test
 from qe.statistics.ranks import clusters
-from qe.statistics.result import TestResult
 from qe.statistics.scored import Predictions
-from qe.statistics.settings import ResamplingSettings
 from qe.statistics.tukey import tukey_hsd, tukey_hsd_rescored
 from tests.factories import refuses
 from tests.statistics.test_bootstrap import mean, scored

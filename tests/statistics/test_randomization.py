@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from qe.statistics import DeltaAvg, Spearman
 from qe.statistics.draws import coin_rows, coin_sums, part_sums
-from qe.statistics.metrics.delta_avg import DeltaAvg
-from qe.statistics.metrics.ranks import Spearman
 from qe.statistics.randomization import (
     EXCHANGES,
     Exchange,
@@ -21,8 +20,7 @@ from qe.statistics.randomization import (
     randomization_tests,
 )
 from qe.statistics.result import Measure, Tail
-from qe.systems.mt_metrics.ngrams import Bleu, Length
-from qe.systems.texts import Texts
+from qe.systems import Bleu, Length, Texts
 from tests.factories import Find, refuses
 
 Floats = NDArray[np.float64]

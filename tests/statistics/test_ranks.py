@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.data.dataset import LabelScale
+from qe.data import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
-from qe.statistics.family import correct
-from qe.statistics.ranks import rank_intervals
+from qe.statistics import correct, rank_intervals
 from tests.factories import exit_code
 
 EFFORT = LabelScale("effort", 1, 5, True)

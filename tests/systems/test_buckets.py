@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.cli import main
-from qe.data.buckets import by_length
+from qe.data import by_length
+from qe.statistics import ResamplingSettings, randomization_test
 from qe.statistics.bootstrap import NAMES
 from qe.statistics.buckets import by_name
-from qe.statistics.randomization import randomization_test
-from qe.statistics.settings import ResamplingSettings
+from qe.systems import System, SystemsComparison, Texts
 from qe.systems.comparison import compare, with_buckets
 from qe.systems.comparison_files import marked, page
-from qe.systems.results import System, SystemsComparison
 from qe.systems.text_metric import metric
-from qe.systems.texts import Texts
-from tests.factories import Capsys, Monkeypatch
+from tests.factories import Capsys, Done, Monkeypatch, ran
 from tests.pages import Page, is_readable_aloud, needs_nothing_else
 
 N = 80
@@ -130,19 +127,15 @@ def folder(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     return tmp_path
 
 
-def run(capsys: Capsys, *more: str, code: int = 0) -> tuple[str, str]:
-    given = ["--references", "ref", "--system", "old=old", "--system", "new=new", "--metrics", "ter"]
-    with pytest.raises(SystemExit) as stopped:
-        main(["compare", *given, "--samples", "299", "--quiet", *more])
-    told = capsys.readouterr()
-    assert stopped.value.code == code, told.err
-    return told.out, told.err
+def run(*more: object, code: int = 0) -> Done:
+    given = ("--references", "ref", "--system", "old=old", "--system", "new=new", "--metrics", "ter")
+    return ran("compare", *given, "--samples", "299", "--quiet", *more, code=code)
 
 
 @pytest.mark.slow
 def test_the_command(folder: Path, capsys: Capsys) -> None:
     kinds = ["--bucket", "length", "--bucket", "document=docs", "--bucket", "quality=q,q", "--bands", "2"]
-    told = json.loads(run(capsys, *kinds, "--json", "--output", "out")[0])["buckets"]
+    told = json.loads(run(*kinds, "--json", "--output", "out").out)["buckets"]
     assert list(told["kinds"]) == ["length", "document", "quality"]
     assert told["kinds"]["document"]["segments"] == {"d0": 40, "d1": 40}
     assert told["family"]["comparisons"] == {"ter": 6}
@@ -150,7 +143,7 @@ def test_the_command(folder: Path, capsys: Capsys) -> None:
     assert [float(row["difference"]) for row in table] == [d["difference"] for d in told["differences"]]
     pictures = sorted(path.name for path in (folder / "out").glob("by-*.png"))
     assert pictures == ["by-1-length.png", "by-2-document.png", "by-3-quality.png"]
-    out, _ = run(capsys, *kinds)
+    out = run(*kinds).out
     assert "By length: words of the reference" in out and "does new : old depend on length? TER yes" in out
     assert "TER: 6: all buckets" in out.replace("\n", " ")
 
@@ -159,11 +152,9 @@ def test_the_command(folder: Path, capsys: Capsys) -> None:
 def test_sources_are_what_length_looks_at_and_the_page_shows(folder: Path, capsys: Capsys) -> None:
     Path("src").write_text("".join(f"{'word ' * (1 + i % 3)}w{i % 40} {i}\n" for i in range(N)))
     arguments = ["--source", "src", "--bucket", "length", "--bucket", "rare", "--corpus", "ref"]
-    out = json.loads(run(capsys, *arguments, "--json", "--output", "out")[0])["buckets"]
-    assert (
-        out["kinds"]["length"]["about"] == "words of the source"
-        and "ref has" in out["kinds"]["rare"]["about"]
-    )
+    out = json.loads(run(*arguments, "--json", "--output", "out").out)["buckets"]
+    assert out["kinds"]["length"]["about"] == "words of the source"
+    assert "ref has" in out["kinds"]["rare"]["about"]
     assert "source word word" in Page((folder / "out" / "comparison.html").read_text()).words
 
 
@@ -182,7 +173,7 @@ def test_sources_are_what_length_looks_at_and_the_page_shows(folder: Path, capsy
 )
 def test_mistakes_are_told(folder: Path, capsys: Capsys, arguments: list[str], message: str) -> None:
     Path("short").write_text("a b\nc\n")
-    _, error = run(capsys, *arguments, "--output", "out", code=2)
+    error = run(*arguments, "--output", "out", code=2).err
     assert message in error and error.count("\n") == 1
     assert not list((folder / "out").glob("[!.]*"))
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.cli import main
 from qe.cli._commands import DRAWING
+from tests.factories import prints, ran
 
 COMET = "{0}.txt\tSegment {1}\tscore: {2}"
 
@@ -77,30 +77,20 @@ RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics 
     ],
 )  # fmt: skip
 def test_what_is_printed(
-    command: str, code: int, contained: list[str], absent: list[str], capsys: Any, monkeypatch: Any
+    command: str, code: int, contained: list[str], absent: list[str], monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    more = ["--samples", "100"] if code == 0 else []
-    with pytest.raises(SystemExit) as stopped:
-        main([*command.split(), *more])
-    captured = capsys.readouterr()
-    printed = captured.out + captured.err
-    assert stopped.value.code == code, printed
-    assert [text for text in contained if text not in printed] == [], printed
-    assert [text for text in absent if text in printed] == [], printed
+    prints(command + " --samples 100" * (code == 0), contained, absent, code)
 
 
 @pytest.mark.parametrize("verb", sorted(DRAWING))
-def test_verbs_that_draw_take_plots(verb: str, capsys: Any) -> None:
-    with pytest.raises(SystemExit):
-        main([*verb.split(), "--help"])
-    assert "--plots FORMAT..." in capsys.readouterr().out
+def test_verbs_that_draw_take_plots(verb: str) -> None:
+    assert "--plots FORMAT..." in ran(*verb.split(), "--help").out
 
 
-def test_plots_say_which_minus_which_and_length_of_what(capsys: Any) -> None:
-    with pytest.raises(SystemExit):
-        main(["compare", *TEXTS.replace("bleu", "length").split(), "--bucket", "length", "--samples", "100",
-              "--output", "out", "--plots", "svg", "pdf", "png"])  # fmt: skip
+def test_plots_say_which_minus_which_and_length_of_what() -> None:
+    drawn = "--bucket length --samples 100 --output out --plots svg pdf png"
+    ran(*f"compare {TEXTS.replace('bleu', 'length')} {drawn}".split())
     assert {path.suffix for path in Path("out").glob("runs.*")} == {".png", ".svg", ".pdf"}
     assert "(output in % of the reference; neither direction is better)" in Path("out/runs.svg").read_text()
     drawn = Path("out/by-1-length.svg").read_text()

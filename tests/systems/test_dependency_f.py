@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.statistics.settings import ResamplingSettings
-from qe.systems.comparison import compare
+from qe.statistics import ResamplingSettings
+from qe.systems import System, Texts, compare
 from qe.systems.dependency_f import DependencyF, dependencies
-from qe.systems.results import System
-from qe.systems.texts import Texts
 from tests.factories import exit_code, refuses
 
 

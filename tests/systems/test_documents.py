@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.systems import Bleu, Texts
 from qe.systems.documents import (
     blocks,
     delta_avg_of_sets,
@@ -21,8 +22,6 @@ from qe.systems.documents import (
     evaluate_documents,
     ranking_accuracy,
 )
-from qe.systems.mt_metrics.ngrams import Bleu
-from qe.systems.texts import Texts
 from qe_papers.selection.chooser import (
     MATCHED,
     REFERENCE_LENGTH,

@@ -14,10 +14,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.statistics.equivalence import margins
-from qe.systems.mt_metrics.edits import CharacterEditRate, Ter, TokenEditRate
-from qe.systems.mt_metrics.meteor import Meteor
-from qe.systems.mt_metrics.ngrams import Bleu, Chrf, Length, Nist
-from qe.systems.mt_metrics.table import Table
+from qe.systems import Bleu, CharacterEditRate, Chrf, Length, Meteor, Nist, Table, Ter, TokenEditRate
 from qe.systems.text_metric import MT_METRICS, TextMetric, metric, metrics_for
 from qe.systems.texts import TOKENIZATIONS, Texts
 from tests.factories import refuses

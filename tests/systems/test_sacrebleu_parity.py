@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from features.basics.errors import InputError
-from qe.systems.comparison import compare
-from qe.systems.mt_metrics.ngrams import Bleu
-from qe.systems.results import System
+from qe.systems import Bleu, System, Texts, compare
 from qe.systems.text_metric import metric
-from qe.systems.texts import Texts
 from qe.systems.tokenizers import sacrebleu_tokenizer
 from tests.factories import refuses
 

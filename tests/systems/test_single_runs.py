@@ -7,15 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.cli import main
-from qe.statistics.randomization import randomization_test
-from qe.statistics.settings import ResamplingSettings
-from qe.systems.comparison import compare
-from qe.systems.mt_metrics.ngrams import Bleu, Length
-from qe.systems.results import System
+from qe.statistics import ResamplingSettings, randomization_test
+from qe.systems import Bleu, Length, System, Texts, compare
 from qe.systems.single_runs import single_runs
-from qe.systems.texts import Texts
-from tests.factories import refuses
+from tests.factories import ran, refuses
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")
 
@@ -64,7 +59,7 @@ def test_single_runs_are_the_tests_of_these_runs_alone() -> None:
 
 
 @pytest.mark.slow
-def test_the_output_of_single_runs_and_the_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_of_single_runs_and_the_level(tmp_path: Path) -> None:
     reference, base = outputs([0.7, 0.72], 1)
     _, new = outputs([0.8, 0.78], 2)
     texts = {"ref": reference, "b0": base[0], "b1": base[1], "n0": new[0], "n1": new[1]}
@@ -74,14 +69,10 @@ def test_the_output_of_single_runs_and_the_level(tmp_path: Path, capsys: pytest.
     command = ["compare", "--references", paths["ref"], "--metrics", "bleu", "--samples", "2000", "--system",
                f"base={paths['b0']},{paths['b1']}", "--system", f"new={paths['n0']},{paths['n1']}",
                "--single-runs", "--level", "0.001", "--output", tmp_path / "out", "--quiet"]  # fmt: skip
-    with pytest.raises(SystemExit) as ended:
-        main(list(map(str, command)))
-    printed = capsys.readouterr().out
-    assert ended.value.code == 0 and "unlucky" in printed and "Differences by the number of runs" in printed
-    assert (
-        "*: p <= .001" in printed
-        and "uncorrected at .001, one of 1 is spurious with probability up to 0.0010" in printed
-    )
+    printed = ran(*command).out
+    assert "unlucky" in printed and "Differences by the number of runs" in printed
+    assert "*: p <= .001" in printed
+    assert "uncorrected at .001, one of 1 is spurious with probability up to 0.0010" in printed
     (told,) = json.loads((tmp_path / "out" / "report.json").read_text())["single_runs"]
     assert set(told["cases"]) == {"unlucky", "median", "lucky"} and len(told["by_number_of_runs"]) == 2
     assert (tmp_path / "out" / "by-runs.png").stat().st_size > 1000

@@ -1,8 +1,7 @@
 """The invented example of a model's input."""
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.decoder_output.nbest import hypotheses
-from features.text.tokenizer import Tokenizer
 from qe.tracking.logged_models import INVENTED, example
 
 

@@ -7,9 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from features import Feature, FittedExtractor, Segments
 from features.basics.array_types import FloatArray
-from features.core.extractor import Feature, FittedExtractor
-from features.core.segments import Segments
 
 
 @dataclass(frozen=True)

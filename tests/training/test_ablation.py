@@ -1,6 +1,5 @@
 """What feature families are worth, by their absence."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +8,6 @@ from features.basics.errors import InputError
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.ablation import ablate, to_json
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def loaded(demo_run: Any, features: str) -> experiment.Experiment:
@@ -24,10 +21,8 @@ def test_families_alone_and_left_out(demo_run: Any) -> None:
     assert list(ablation.report.systems) == [
         "all", "only baseline17", "only surface", "without baseline17", "without surface",
     ]  # fmt: skip
-    assert (
-        ablation.sizes["only baseline17"] == 17
-        and ablation.sizes["all"] == 17 + ablation.sizes["only surface"]
-    )
+    assert ablation.sizes["only baseline17"] == 17
+    assert ablation.sizes["all"] == 17 + ablation.sizes["only surface"]
     scores = {name: system.metrics["mae"] for name, system in ablation.report.systems.items()}
     assert scores["only surface"] == scores["without baseline17"]
     assert scores["only baseline17"] == scores["without surface"] != scores["all"]

@@ -31,19 +31,11 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("other", "more", "message"),
     [
-        (
-            {"together": True, "target": "es"},
-            {},
-            r"dataset.1 \(other.tsv\): `together` needs the languages .* es",
-        ),
+        ({"together": True, "target": "es"}, {}, r"dataset.1 \(other.tsv\): `together` needs the languages"),
         ({"train": ["dev"]}, {}, "dataset.1 .*has no split 'dev'; it has train"),
         ({"columns": {}}, {}, "dataset.1 .*: segments of train have no labels"),
         ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot be used as 'da' without scaling"),
-        (
-            {"path": "first.tsv", "together": True},
-            {},
-            "dataset.1 .*: all sources are among .*leave `together`",
-        ),
+        ({"path": "first.tsv", "together": True}, {}, "dataset.1 .*: all sources are among .*leave"),
         ({"target": "es"}, {"features": ["ibm1"]}, "dataset.1 .*: the features need resources of en-es"),
         ({}, {"features": [{"kind": "decoder"}]}, "the segments have no column"),
     ],

@@ -90,11 +90,7 @@ def test_every_mistake_has_its_place() -> None:
         ("averaging", {"members": []}, "not empty, but got []"),
         ("averaging", {"members": [{"kind": "svr_rbf", "C": 0}]}, "in the range (0.0, inf], but got 0"),
         ("seed_averaging", {"member": {"kind": "lightgbm", "random_state": 3}}, "leave it out"),
-        (
-            "discretised",
-            {"classifier": "svm", "classifier_params": {"C": -1}},
-            "classifier_params.C: must be",
-        ),
+        ("discretised", {"classifier": "svm", "classifier_params": {"C": -1}}, "classifier_params.C: must"),
         ("lightgbm", {"num_leaves": 1}, "must be a whole number from 2 to 131072, but got 1"),
         ("random_forest", {"max_features": 1.5}, "but got 1.5"),
         ("random_forest", {"seed": 2**32}, "must be a whole number from 0 to 4294967295, but got 4294967296"),

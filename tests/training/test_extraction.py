@@ -9,10 +9,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
-from qe.data.dataset import Split
-from qe.data.folds import make_folds
+from features import FeatureSet, Segments
+from qe.data import Split, make_folds
 from qe.training.extraction import Extraction
 from tests.training.mean import Mean
 

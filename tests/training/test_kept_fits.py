@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
-from qe.data.dataset import Split
+from features import FeatureSet, Segments
+from qe.data import Split
 from qe.training.extraction import Extraction
 from tests.factories import refuses
 from tests.training.mean import Mean

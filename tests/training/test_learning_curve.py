@@ -18,8 +18,6 @@ from qe.training.ablation import ALONE, learning_curve, learning_curve_plot, per
 from qe.training.check import check
 from qe.training.preparation import prepare
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def loaded(demo_run: Any, features: str = "[surface]") -> experiment.Experiment:
     overrides = [

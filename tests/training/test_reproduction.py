@@ -8,14 +8,13 @@ import mlflow
 import pytest
 
 from features.storage.files import atomic_file
-from qe.cli import main
 from qe.config import experiment
 from qe.config.experiment import of_settings
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
 from qe.training.reproduction import compared, report_of, reproduce
 from qe.training.train import train
-from tests.factories import Capsys, Monkeypatch, TempPaths, refuses
+from tests.factories import Monkeypatch, TempPaths, ran, refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,9 +74,7 @@ def test_a_search_resumed_with_a_smaller_budget_is_recorded_as_it_ran(
     assert reproduce(str(outcome.output), tmp_path / "again", cache=cache).identical
 
 
-def test_what_differs_is_told(
-    run: Path, demo_run: Any, tmp_path: Path, capsys: Capsys, monkeypatch: Monkeypatch
-) -> None:
+def test_what_differs_is_told(run: Path, demo_run: Any, tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     report = report_of(str(run))
     was = report["test"]["systems"]["demo"]["mae"]
@@ -86,10 +83,12 @@ def test_what_differs_is_told(
     (tmp_path / "old").mkdir()
     with atomic_file(tmp_path / "old" / "report.json") as temporary:
         temporary.write_text(json.dumps(report), "utf-8")
-    with pytest.raises(SystemExit) as ended:
-        main(["reproduce", str(tmp_path / "old"), "--cache-dir", str(demo_run.output / "cache"), "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert ended.value.code == 1 and not told["same"]
+    told = json.loads(
+        ran(
+            "reproduce", tmp_path / "old", "--cache-dir", str(demo_run.output / "cache"), "--json", code=1
+        ).out
+    )
+    assert not told["same"]
     assert [(each["place"], each["then"], each["now"]) for each in told["differences"]] == [
         ("test.systems.demo.mae", was + 0.25, was)
     ]

@@ -19,9 +19,8 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.config.experiment import SearchSection, StrategySection
-from qe.data.dataset import LabelScale
-from qe.data.folds import make_folds
-from qe.learning.selectors.greedy import ForwardSelection
+from qe.data import LabelScale, make_folds
+from qe.learning import ForwardSelection
 from qe.models.pipeline import Candidate
 from qe.training.objective import CandidateFailed, FoldData, Objective
 from qe.training.plan import Space

@@ -30,8 +30,6 @@ from tests.production.test_serving_mlflow import free_port
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 PASSWORD = "sesame/Open-41"
 

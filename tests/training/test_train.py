@@ -19,7 +19,6 @@ from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import KFold
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.cli._summary import notes
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
@@ -29,7 +28,7 @@ from qe.training.check import check
 from qe.training.reading import read_dataset
 from qe.training.study import journal as study_file
 from qe.training.train import train
-from tests.factories import Capsys, Monkeypatch
+from tests.factories import Monkeypatch, ran
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -322,13 +321,11 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     assert np.mean([child.data.metrics["MAE"] for child in children]) == pytest.approx(repeats["mae"]["mean"])
 
 
-def test_figures_of_each_fold_are_scikit_learns(demo_run: Any, store: Path, capsys: Capsys) -> None:
+def test_figures_of_each_fold_are_scikit_learns(demo_run: Any, store: Path) -> None:
     """Contiguous folds; the mean absolute error of all rows is that of the folds weighted by their sizes."""
     options = ["--set", "split={folds: 4, by: contiguous}", "--set", "learner={kind: ridge}", "--quiet"]
     places = ["--data-root", str(demo_run.output), "--cache-dir", str(demo_run.output / "cache"), "-o", "out"]
-    with pytest.raises(SystemExit) as ended:
-        main(["train", str(EXPERIMENT), *places, *options, "--per-fold"])
-    assert not ended.value.code
+    told = ran("train", EXPERIMENT, *places, *options, "--per-fold").out
     report = json.loads((store / "out" / "report.json").read_text())
     scores = report["cross_validation"]["systems"]["demo"]
     table = pd.read_parquet(store / "out" / "predictions.parquet")
@@ -339,7 +336,7 @@ def test_figures_of_each_fold_are_scikit_learns(demo_run: Any, store: Path, caps
     assert scores["per_fold"]["mae"]["mean"] == pytest.approx(np.mean(expected), abs=1e-12)
     assert scores["per_fold"]["mae"]["sd"] == pytest.approx(np.std(expected, ddof=1), abs=1e-12)
     assert np.average(expected, weights=list(map(len, folds))) == pytest.approx(scores["mae"], abs=1e-12)
-    printed = capsys.readouterr().out.partition("each fold by itself")[2].splitlines()
+    printed = told.partition("each fold by itself")[2].splitlines()
     assert [line.split()[0] for line in printed[3:9]] == ["1", "2", "3", "4", "mean", "sd"]
 
 
@@ -415,10 +412,7 @@ def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: P
         ("split.train=valid", "has no split 'valid'; it has train, test"),
         ("learner.kind=svm", "unknown learner 'svm'; known: .*svr_rbf"),
         ("search.objective=maee", "unknown metric 'maee'; known: .*did you mean 'mae'"),
-        (
-            "features=[{kind: baseline17, compt: quest}]",
-            "extractor 'baseline17' has no parameter 'compt'.*'compat'",
-        ),
+        ("features=[{kind: baseline17, compt: quest}]", "extractor 'baseline17' has no parameter"),
         ("resources=null", "the features need .*; name a parallel corpus"),
         ("dataset.lable=x", "'parallel_text' has no key 'lable'|unknown key"),
         ("weights=annotators", "number of annotators"),

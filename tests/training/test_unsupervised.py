@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 import qe
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
+from features import Segments, Tokenizer
 from qe.getting_started.demo.generation import generate
-from qe.models.model import Model
+from qe.models import Model
 from tests.factories import exit_code, refuses
 
 pytestmark = pytest.mark.slow
@@ -113,9 +112,8 @@ def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tm
 
 def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
     recipe = made["about"]["recipe"]
-    assert (
-        recipe["seed"] == 0 and recipe["versions"] and set(recipe["resources"]) >= {"synthetic_word_quality"}
-    )
+    assert recipe["seed"] == 0 and recipe["versions"]
+    assert set(recipe["resources"]) >= {"synthetic_word_quality"}
     (logged,) = made["logged"]
     assert logged.name == "unsupervised-en-es"
     kept = mlflow.artifacts.load_dict(f"runs:/{logged.source_run_id}/recipe.json")

@@ -10,19 +10,16 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import pytest
 
+from features import Extractor, Feature, FeatureSet, Segments
 from features.basics.array_types import FloatArray
-from features.core.extractor import Extractor, Feature
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
 from features.word_level.labels import Flags, tag_labels
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from qe.config import experiment
-from qe.data.dataset import Split
+from qe.data import Split
 from qe.data.folds import Fold, make_folds
 from qe.getting_started.demo.generation import generate
 from qe.models.word_tags import WordTags
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options
+from qe.scoring import Options, score_file
 from qe.training.check import check
 from qe.training.extraction import Extraction
 from qe.training.preparation import Prepared

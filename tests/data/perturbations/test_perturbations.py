@@ -4,8 +4,7 @@ import unicodedata
 
 import pytest
 
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
+from features import Segments, Tokenizer
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, names, perturbed, words
 
 SOURCES = (

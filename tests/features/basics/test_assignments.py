@@ -8,8 +8,6 @@ from features.basics.assignments import assigned, assignments, named_file, named
 from features.basics.errors import InputError
 from tests.factories import refuses
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 @pytest.mark.parametrize("text", ["name", "=value", "name=", "", "="])
 def test_other_forms_are_refused_with_the_form_and_what_was_seen(text: str) -> None:

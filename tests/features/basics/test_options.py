@@ -41,10 +41,7 @@ def test_defaults_hold_where_the_text_leaves_them_open() -> None:
 @pytest.mark.parametrize(
     "text, message",
     [
-        (
-            "part:sise=4",
-            "part 'part': unknown option 'sise'; known: size, share, loud, kind; did you mean 'size'?",
-        ),
+        ("part:sise=4", "part 'part': unknown option 'sise'; known: size, share, loud, kind; did you mean"),
         ("part:size", "part 'part': expected option=value, but got 'size'"),
         ("part:size=x", "option 'size' of part 'part': expected int, but got 'x'"),
         ("part:share=x", "expected float, but got 'x'"),

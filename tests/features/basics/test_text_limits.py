@@ -2,13 +2,12 @@
 
 import pytest
 
+from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
 from features.basics.text_limits import MAX_WORDS, too_long
 from features.edits.ter import ter
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.data.labels import from_post_edits
+from qe.data import from_post_edits
 from qe.data.table_rows import needed_texts
 from tests.factories import refuses
 

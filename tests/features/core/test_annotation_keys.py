@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.text.annotation import block_of
-from features.text.tokenizer import Tokenizer
 from features.word_level.keys import annotation_keys
 from features.word_level.lookups import given_links
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.bundle import Bundle
-from features.core.resource import Resource
+from features import Bundle, Resource
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts

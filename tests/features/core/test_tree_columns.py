@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
+from features import FeatureSet, Segments
 from features.core.tree_columns import TREES, make_trees, numbers, tree_names, without_trees
 from tests.factories import refuses
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.knowledge.kinds import EncoderKnowledge
-from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import DescribedSegments
 from features.word_level.tokens import TokenTable
 from tests.factories import ENGLISH

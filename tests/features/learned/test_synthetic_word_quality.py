@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from features import FittedExtractor, Segments
 from features.core.bundle import Bundle, build, resource_parameters
-from features.core.extractor import FittedExtractor
 from features.core.feature_set import configured, from_variant, make_extractor, parts_needed
-from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus, split_pairs

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features import ParallelCorpus, Tokenizer
 from features.resources._kneser_ney import discounts
 from features.resources.language_model import LanguageModel
 from features.storage.compact import decoded
 from features.storage.files import read_lines
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from tests.factories import Find, refuses
 

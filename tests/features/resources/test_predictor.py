@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from features import ParallelCorpus, Tokenizer
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle, build
 from features.resources._context_network import ContextNetwork
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor, _contexts
 from features.storage.checksums import checksums
-from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
 

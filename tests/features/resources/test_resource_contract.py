@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Tokenizer
 from features.core.bundle import RESOURCES, Bundle, build, known_parts, with_needs
 from features.core.resource import Builder, Resource
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 
 SOURCE = [
     "the red house is red",

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Segments
 from features.core.bundle import Bundle, build
 from features.core.feature_set import from_variant, make_extractor, parts_needed
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
 from features.word_level import tokens as tokens_module
 from features.word_level.knowledge import Knowing
 from features.word_level.tokens import TokenMemory, TokenTable, forget_tables, remembered

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from features.core.bundle import Bundle
-from features.core.segments import Segments
+from features import Bundle, Segments
 from features.word_level import tokens as module
 from features.word_level.keys import triple_keys
 from features.word_level.tokens import TokenTable, describe

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.word_level.tokens import TokenTable, describe
 from features.word_level.training_text import PARTS, TextPredictor, TrainingText, with_text
 from features.word_quality import WordQuality

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features import Extractor, Feature, Segments
 from features.basics.array_types import FloatArray
-from features.core.extractor import Extractor, Feature
 from features.core.feature_set import EXTRACTORS
-from features.core.segments import Segments
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.catalogue.features import describe, families
 from qe.getting_started.catalogue.measurement import (

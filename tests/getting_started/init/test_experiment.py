@@ -1,7 +1,7 @@
 """A first experiment for a table: what it holds, and that it trains as it stands."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,10 +14,9 @@ from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
 from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
 from qe.training.check import load
-from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses
+from tests.factories import Monkeypatch, TempPaths, exit_code, ran, refuses
 
 PAGE = Path(__file__).parents[3] / "docs/init.md"
-Rows = Callable[..., pd.DataFrame]
 EN_ES = Wishes(languages=("en", "es"), higher_is_better=True)
 
 
@@ -204,14 +203,10 @@ def test_kinds_of_tables(tmp_path: Path, table: pd.DataFrame, suffix: str) -> No
     assert split.scores is not None and split.scores.tolist() == table["score"].tolist()
 
 
-def run(*arguments: object) -> int:
-    return exit_code(*arguments)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", [(), ("--own-corpus",), ("--parallel", "corpus.source", "corpus.target")])
 def test_it_trains_as_it_stands(
-    corpus: Sequence[str], tmp_path: Path, table: pd.DataFrame, monkeypatch: Monkeypatch, capsys: Capsys
+    corpus: Sequence[str], tmp_path: Path, table: pd.DataFrame, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -219,11 +214,10 @@ def test_it_trains_as_it_stands(
     generate(tmp_path, pairs=300, train=1, test=1, new=1)
     table.to_csv("mine.tsv", sep="\t", index=False, quoting=3)
     languages = ("--source-language", "en", "--target-language", "es")
-    assert run("init", "mine.tsv", *languages, "--higher-is-better", *corpus, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(ran("init", "mine.tsv", *languages, "--higher-is-better", *corpus, "--json").out)
     assert told["experiment"] == "mine.yaml" and told["segments"] == 310
-    assert run("train", "mine.yaml", "--check") == 0
-    assert run("train", "mine.yaml", "--set", "search.trials=2", "--json") == 0
+    assert exit_code("train", "mine.yaml", "--check") == 0
+    assert exit_code("train", "mine.yaml", "--set", "search.trials=2", "--json") == 0
     report = json.loads(Path("output/mine/report.json").read_text())
     assert report["cross_validation"]["systems"]["mine"]["spearman"] > 0.2
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.segments import Segments
 from features.text.annotation import Annotated
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.language.programs.made_columns import keep_annotators, kept_annotators, with_made_columns
 from qe.language.programs.taggers import tagger

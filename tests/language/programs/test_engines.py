@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
 from qe.language.engine import ENGINES, engine
 from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
@@ -186,11 +185,8 @@ def test_apertium_keeps_lines_apart(apertium: None) -> None:
     by = Apertium("en", "es")
     translations = list(by.translate(lines))
     assert translations == [next(by.translate([line])) for line in lines]
-    assert (
-        translations[2].startswith('Dijo "hola"')
-        and "blorfxx" in translations[2]
-        and "*" not in translations[2]
-    )
+    assert translations[2].startswith('Dijo "hola"') and "blorfxx" in translations[2]
+    assert "*" not in translations[2]
     assert translations[3:6] == ['"', "", ""]
 
 

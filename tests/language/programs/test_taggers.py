@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.segments import Segments
 from features.text.annotation import block_of, layer_tokens
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.language.programs import taggers
 from qe.language.programs.made_columns import with_made_columns

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
-from qe.data.dataset import LabelScale
+from features import Segments, Tokenizer
+from qe.data import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.getting_started.demo.generation import generate
 from qe.models.guard.columns import COLUMNS, columns

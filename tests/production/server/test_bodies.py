@@ -31,25 +31,6 @@ def read(given: Body, bodies: BodyReader | None = None) -> bytes:
     return asyncio.run((bodies or BodyReader(LIMITS)).read(given))
 
 
-def test_parts_are_joined() -> None:
-    bodies = BodyReader(LIMITS)
-    assert read(body(b"ab", b"", b"c"), bodies) == b"abc" and bodies.buffered == 0
-
-
-@pytest.mark.parametrize("given", [body(b"x" * 60, b"x" * 60, 9.0), body(9.0, declared=101)])
-def test_a_large_body_is_refused_as_soon_as_that_is_known(given: Body) -> None:
-    bodies = BodyReader(LIMITS)
-    with pytest.raises(Refused, match="larger than 100 bytes") as refused:
-        read(given, bodies)
-    assert refused.value.status == 413 and bodies.buffered == 0
-
-
-def test_a_slow_body_is_given_up() -> None:
-    with pytest.raises(Refused, match="not sent within 1 s") as refused:
-        read(body(b"{", 0.6, b" ", 0.6, b"}"))
-    assert refused.value.status == 408
-
-
 def test_reading_stops_when_the_client_has_gone() -> None:
     asked = 0
 

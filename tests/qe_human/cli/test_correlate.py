@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.factories import Done, qe
+from tests.factories import Done, ran
 
 QUICK = ["--samples", "50", "--permutations", "50"]
 
@@ -31,9 +31,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def run(arguments: list[Any], code: int = 0) -> Done:
-    done = qe("correlate", *arguments)
-    assert done.code == code, done.err
-    return done
+    return ran("correlate", *arguments, code=code)
 
 
 @pytest.mark.slow

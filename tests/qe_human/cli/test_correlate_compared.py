@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.cli import main
+from tests.factories import prints
 
-QUICK = ["--samples", "200", "--permutations", "200"]
 RUN = "system\trun\tsegment\tbleu\tter\tlength\n"
 
 
@@ -73,13 +72,7 @@ ROWS: list[tuple[str, int, list[str], list[str]]] = [
 
 @pytest.mark.parametrize(("arguments", "code", "contained", "absent"), ROWS)
 def test_what_is_printed(
-    arguments: str, code: int, contained: list[str], absent: list[str], capsys: Any, monkeypatch: Any
+    arguments: str, code: int, contained: list[str], absent: list[str], monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    with pytest.raises(SystemExit) as stopped:
-        main(["correlate", *arguments.split(), *QUICK])
-    captured = capsys.readouterr()
-    printed = captured.out + captured.err
-    assert stopped.value.code == code, printed
-    assert [text for text in contained if text not in printed] == [], printed
-    assert [text for text in absent if text in printed] == [], printed
+    prints(f"correlate {arguments} --samples 200 --permutations 200", contained, absent, code)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
+from qe_human import RankingReport, RankSettings, ranking_report, read_judgements
 from qe_human.judgements.certainty import agreement, power
-from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
-from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS
 from tests.factories import Find
 

@@ -112,10 +112,7 @@ def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
     ("table", "message"),
     [
         ("system\tsegment\tbleu\na\t1\tx1\n", "hold no column of numbers"),
-        (
-            "system\tsegment\tbleu\na\t1\t5\na\t1\t6\n",
-            r"m.tsv:3: 'a 1' has two rows \(the first is .*m.tsv:2\)",
-        ),
+        ("system\tsegment\tbleu\na\t1\t5\na\t1\t6\n", r"m.tsv:3: 'a 1' has two rows \(the first is"),
         ("system\tsegment\tbleu\n\t1\t5\n", "m.tsv:2: a score without a system"),
         ("engine\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
         ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation with a human score"),

@@ -24,7 +24,7 @@ from qe_human.terrorcat.model import (
     ranked_pairs,
     train,
 )
-from tests.factories import Done, Find, qe, refuses
+from tests.factories import Done, Find, ran, refuses
 
 
 def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequencies]:
@@ -179,9 +179,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 
 def run(arguments: list[Any], code: int = 0) -> Done:
-    done = qe(*arguments)
-    assert done.code == code, done.err
-    return done
+    return ran(*arguments, code=code)
 
 
 @pytest.mark.slow

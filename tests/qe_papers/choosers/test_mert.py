@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from qe.systems.mt_metrics.ngrams import Bleu
-from qe.systems.texts import Texts
+from qe.systems import Bleu, Texts
+from qe_papers import Translations
 from qe_papers.choosers.linear import LogLinear, line_search, mert
 from qe_papers.selection.chooser import Outputs
-from qe_papers.selection.selection import Translations
 
 
 def total(sums: np.ndarray) -> np.ndarray:

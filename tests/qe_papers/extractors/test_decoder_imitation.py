@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.phrase_decoding import decoder as beam_search
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
@@ -18,7 +18,6 @@ from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.phrases import keys_of
 from features.resources.tuple_lm import TupleLM
-from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
+from features import Segments, Tokenizer
 from qe_papers.extractors.deictics import WORDS, Deictics
 from tests.factories import ENGLISH, SPANISH, refuses, row
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.resources.lexicon import Lexicon
-from features.text.corpus import ParallelCorpus
 from qe_papers.extractors.dependency_matches import DependencyMatches, edges, matches
 from qe_papers.syntax import Word
 from tests.factories import ENGLISH, SPANISH, row

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
+from features import ParallelCorpus, Segments
 from qe_papers.extractors.edit_distance import EditDistance
 from qe_papers.resources.corpus_index import CorpusIndex
 from tests.factories import PLAIN, refuses
@@ -31,8 +30,6 @@ def test_least_characters_by_hand() -> None:
     near, least = EditDistance(*indices), EditDistance(*indices, characters="nearest")
     np.testing.assert_allclose(near.extract(segments)[0, :2], [2 / 2, 4 / 7])
     np.testing.assert_allclose(least.extract(segments)[0, :2], [2 / 2, 2 / 7])
-    assert (
-        "nearest by words" in near.features[1].description
-        and "least character" in least.features[1].description
-    )
+    assert "nearest by words" in near.features[1].description
+    assert "least character" in least.features[1].description
     refuses("unknown `characters` 'all'", EditDistance, *indices, characters="all")

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.text.annotation import block_of
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.edits_by_word_class import EditsByWordClass
 from tests.factories import refuses
 

@@ -57,9 +57,8 @@ def test_several_of_a_type_are_as_one() -> None:
 
 def test_one_side_alone() -> None:
     extractor = Entities(sides="target")
-    assert extractor.requires() == ("annotation_target",) and not any(
-        "difference" in n for n in extractor.names
-    )
+    assert extractor.requires() == ("annotation_target",)
+    assert not any("difference" in n for n in extractor.names)
     assert row(extractor, segments())["entities_target_word_for_word"] == pytest.approx(2 / 4)
 
 

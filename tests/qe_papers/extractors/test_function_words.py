@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.resources.stop_words import StopWords
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.function_words import FunctionWords
 
 PLAIN = Tokenizer(kind="whitespace")

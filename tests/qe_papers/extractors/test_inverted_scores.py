@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import Segments, Tokenizer
 from features.resources.ngrams import NgramCounts
-from features.text.tokenizer import Tokenizer
 from qe_papers.extractors.inverted_scores import InvertedScores
 from tests.factories import PLAIN, refuses, row
 from tests.features.text.test_synonyms import small_wordnet

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features import ParallelCorpus, Segments
 from features.basics.errors import InputError
-from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.morphemes import Morphemes, frequent_words
-from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe_papers.extractors.morphemes import MorphemeFeatures
 from tests.factories import refuses, table

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVR
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
-from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
@@ -209,9 +208,8 @@ def test_low_labels_can_be_the_good_ones() -> None:
     batch = segments([("a b", "a b", "a b"), ("c d", "c d", "c d")])
     model = unfitted(corpus, bad=0.6, good=0.2).fit(batch, labels).model
     assert model is not None
-    assert model.templates.patterns["target_bad"] == {("a", "b")} and model.templates.patterns[
-        "target_good"
-    ] == {("c", "d")}
+    assert model.templates.patterns["target_bad"] == {("a", "b")}
+    assert model.templates.patterns["target_good"] == {("c", "d")}
 
 
 def test_split_bigrams_by_hand() -> None:

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from features import ParallelCorpus, Segments
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
 from features.text.annotation import block_of
-from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column
@@ -128,9 +127,8 @@ def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
     features = values(bundle, [("d n v", "D"), ("v a d", "D")])
     assert (features[0]["pos_ngrams_source_least_2"], features[0]["pos_ngrams_source_least_3"]) == (1, 1)
     assert (features[1]["pos_ngrams_source_least_2"], features[1]["pos_ngrams_source_unseen_2"]) == (0, 0.5)
-    assert math.isnan(features[0]["pos_ngrams_source_least_4"]) and math.isnan(
-        features[0]["pos_ngrams_target_unseen_2"]
-    )
+    assert math.isnan(features[0]["pos_ngrams_source_least_4"])
+    assert math.isnan(features[0]["pos_ngrams_target_unseen_2"])
     counts = cast(NgramCounts, bundle.part("source_pos_ngrams"))
     assert counts.order == 7
     assert counts.counts(Tokens.from_lists([["d", "n"]]), 2)[0].tolist() == [2]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Segments
 from features.basics.errors import InputError
-from features.core.segments import Segments
 from features.resources.aligner import AlignerBuilder
-from features.text.corpus import ParallelCorpus
 from qe_papers.extractors.projected_dependencies import ProjectedDependencies
 from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projection
 from qe_papers.syntax import Word

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments, Tokenizer
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
 from features.text.annotation import block_of
-from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe_papers.extractors.sequence_lm import SequenceLanguageModels
 from qe_papers.learned.sequence_models import SEQUENCES

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features import ParallelCorpus, Segments
 from features.basics.array_types import FloatArray
 from features.core.bundle import build
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.segments import Segments
 from features.text.annotation import block_of
-from features.text.corpus import ParallelCorpus
 from qe.resources.annotations import Annotations, from_column
 from tests.factories import EN_ES
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
+from features import ParallelCorpus, Segments
 from features.text.tokens import Tokens
 from qe_papers.extractors.triggers import TriggerScores
 from qe_papers.resources.triggers import Triggers, mutual_information

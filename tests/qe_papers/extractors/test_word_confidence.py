@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_confidence import CRITERIA, WordConfidence, _right
 from tests.factories import ENGLISH, SPANISH, refuses, row

@@ -5,9 +5,8 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.resources.word_lexicon import NUMBER, Training, WordLexicon, plain
-from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_lexicon import WordLexiconScores
 from tests.factories import PLAIN
@@ -76,9 +75,8 @@ def test_features_by_hand(lexicon: WordLexicon) -> None:
     features = WordLexiconScores(lexicon).extract(Segments(("money fish",), ("Dinero banco",), PLAIN, PLAIN))[
         0
     ]
-    assert features[0] == pytest.approx(np.exp(logs.mean())) and features[1] == pytest.approx(
-        np.exp(logs.min())
-    )
+    assert features[0] == pytest.approx(np.exp(logs.mean()))
+    assert features[1] == pytest.approx(np.exp(logs.min()))
 
 
 def test_numbers_are_one_word() -> None:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from features.core.segments import Segments
-from features.text.tokenizer import Tokenizer
+from features import Segments, Tokenizer
 from qe_papers.extractors.word_moves import WordMoves
 from tests.factories import refuses
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from features.core.segments import Segments
+from features import ParallelCorpus, Segments
 from features.resources.kept_words import KeptWords
 from features.storage.damage import Damaged
-from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 from qe_papers.extractors.word_prediction import WordPredictionScores

@@ -7,8 +7,7 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 
-from features.core.segments import Segments
-from features.text.corpus import ParallelCorpus
+from features import ParallelCorpus, Segments
 from qe_papers.extractors.topics import Topics
 from qe_papers.resources.topic_model import Bags, TopicModel, _digamma, expected_words, infer
 from tests.factories import PLAIN, refuses, table

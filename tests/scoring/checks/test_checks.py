@@ -8,13 +8,12 @@ from types import ModuleType
 
 import pytest
 
+from features import Tokenizer
 from features.resources.lexicon import Lexicon
 from features.storage.files import read_lines
-from features.text.tokenizer import Tokenizer
 from qe.data.table_rows import read_rows
+from qe.scoring import Options, score_file
 from qe.scoring.checks import CHECKS, Checks, Flags, Knowledge, Pair, kinds_of
-from qe.scoring.jobs import score_file
-from qe.scoring.scorer import Options
 from tests.conftest import ROOT
 from tests.factories import Find, refuses
 

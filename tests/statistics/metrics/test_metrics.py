@@ -8,12 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, roc_auc_score
 
+from qe.statistics import Accuracy, BinaryAccuracy, Kendall, Mae, Pearson, Rmse, Spearman
 from qe.statistics.metric import METRICS, AdditiveMetric, Metric, RankedMetric
 from qe.statistics.metrics.delta_avg import DeltaAvg, delta_avg_by_n
-from qe.statistics.metrics.errors import Accuracy, BinaryAccuracy, Mae, Rmse
-from qe.statistics.metrics.kendall import Kendall
-from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.metrics.ranks import Spearman
 from tests.factories import refuses
 
 Floats = NDArray[np.float64]
