@@ -45,6 +45,11 @@ class LabelScale:
     def clip(self, values: FloatArray) -> FloatArray:
         return np.clip(values, self.low, self.high)
 
+    def limits(self, labels: FloatArray) -> tuple[float, float]:
+        """Lowest and highest score of what learned from (n,) labels: theirs where the scale has no end."""
+        low = float(labels.min()) if self.low is None else self.low
+        return low, float(labels.max()) if self.high is None else self.high
+
 
 @summarised
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def predict(
     model = LinearRegression().fit(polynomial.fit_transform(lengths), scores)
     return {
         MEAN: np.full(len(new_lengths), scores.mean()),
-        LENGTH: scale.clip(model.predict(polynomial.transform(new_lengths))),
+        LENGTH: np.clip(model.predict(polynomial.transform(new_lengths)), *scale.limits(scores)),
     }
 
 

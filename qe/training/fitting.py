@@ -62,10 +62,7 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
         (segments.source_tokenizer, segments.target_tokenizer),
         prepared.bundle,
         made_columns=experiment.made_columns(),
-        limits=(
-            float(labels.min()) if scale.low is None else scale.low,
-            float(labels.max()) if scale.high is None else scale.high,
-        ),
+        limits=scale.limits(labels),
         guard=guard,
         training_columns=tuple(name for name, _ in segments.columns()),
     )

@@ -132,10 +132,10 @@ class FoldData:
         return self._selections[key]
 
     def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
-        """(m,) predictions of the held-out rows, clipped to the scale. Raises CandidateFailed."""
+        """(m,) predictions of the held-out rows, in the limits of a model's. Raises CandidateFailed."""
         _, test = self.prepared(candidate)
         with failures_of(candidate):
-            return scale.clip(finite(self.fitted(candidate, seed)(test)))
+            return np.clip(finite(self.fitted(candidate, seed)(test)), *scale.limits(self.scores))
 
 
 OnFold = Callable[[FoldData, FloatArray], None]  # called with a fold and its predictions, in order
@@ -224,17 +224,16 @@ class Objective:
                     on_fold(*pair)
             return self._best.predictions
         workers = self.threads or min(len(self.folds), cores())
+        step = len(self.folds) if on_fold is None else workers  # no fold is begun after a pruned step
+        predictions = list[FloatArray]()
         with ThreadPoolExecutor(workers) as pool:
-            futures = [pool.submit(fold.predict, candidate, self.scale, self.seed) for fold in self.folds]
-            predictions = []
-            try:
-                for fold, future in zip(self.folds, futures, strict=True):
-                    predictions.append(future.result())
+            for i in range(0, len(self.folds), step):
+                folds = self.folds[i : i + step]
+                predictions += pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), folds)
+                for pair in zip(folds, predictions[i:], strict=True):
                     if on_fold is not None:
-                        on_fold(fold, predictions[-1])
-                return predictions
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+                        on_fold(*pair)
+        return predictions
 
     @property
     def directions(self) -> list[Literal["minimize", "maximize"]]:
