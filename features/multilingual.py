@@ -47,8 +47,7 @@ class Multilingual(FittedExtractor):
     layers   inner layers, counted from 1, that are read in addition to the last
     penalty  of the ridge on the vectors of source, target, |difference| and product, of length 1, by all
              layers, per row
-    trees    that LightGBM boosts on the same vectors, and on cosines, matches and lengths and their ranks;
-             0: none
+    trees    that LightGBM boosts on the vectors, and cosines, matches, lengths and their ranks; 0: none
     seed     of the trees
 
     Nothing is of one language. Each value is there as it is and as its rank among training rows: of the row's
