@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
+import numba
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
@@ -121,14 +122,6 @@ GAP_COLUMNS = (
 )
 
 
-def with_decoder(
-    table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
-) -> TokenTable:
-    """The table with the decoder's columns. `is_training`: `means` were learned from these segments."""
-    words = decoder_columns(segments.target_tokens, decoder, means, is_training=is_training)
-    return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
-
-
 def decoder_columns(
     tokens: Tokens, decoder: DecoderTokens, means: SubwordMeans, *, is_training: bool
 ) -> Columns:
@@ -222,9 +215,9 @@ class DecoderKnowledge(LearnedKnowledge):
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
         decoder = DecoderTokens.from_segments(described.segments, self.marker)
-        return with_decoder(
-            table, described.segments, decoder, self._learned, is_training=described.is_training
-        )
+        target, is_training = described.segments.target_tokens, described.is_training
+        words = decoder_columns(target, decoder, self._learned, is_training=is_training)
+        return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
 
     def save(self, path: Path) -> None:
         self._learned.save(path)
@@ -332,7 +325,7 @@ class EncoderKnowledge(LearnedKnowledge):
     def _components(self, states: "_States") -> Columns:
         columns: Columns = {}
         for kind, rows in states.by_kind().items():
-            values = self._learned[kind].apply(rows.astype(np.float64))
+            values = projected(self._learned[kind], rows)
             columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
         return columns
 
@@ -340,6 +333,25 @@ class EncoderKnowledge(LearnedKnowledge):
         made = copy(self)
         vars(made).update(fields)
         return made
+
+
+def projected(projection: Projection, rows: Vectors) -> NDArray[np.float64]:
+    """`projection.apply`, to the last bit, without a copy of the rows (n, d) in double precision."""
+    if rows.shape[1] != len(projection.mean) or projection.directions.shape[1] == 1:  # added up otherwise
+        return projection.apply(rows.astype(np.float64))
+    return _products(rows, projection.mean, np.ascontiguousarray(projection.directions), projection.width)
+
+
+@numba.njit(cache=True, nogil=True)
+def _products(rows: Any, mean: Any, directions: Any, width: int) -> Any:
+    result = np.full((len(rows), width), np.nan)
+    for i in range(len(rows)):
+        if np.isfinite(rows[i]).all():
+            result[i, : directions.shape[1]] = 0
+            for d in range(rows.shape[1]):
+                for k in range(directions.shape[1]):
+                    result[i, k] += (rows[i, d] - mean[d]) * directions[d, k]
+    return result
 
 
 @dataclass(eq=False)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from features import Segments, Tokenizer
-from features.knowledge.kinds import EncoderKnowledge
+from features.encoding.projections import Projection
+from features.knowledge.kinds import EncoderKnowledge, projected
 from features.word_level.knowledge import DescribedSegments
 from features.word_level.tokens import TokenTable
 from tests.factories import ENGLISH
@@ -66,6 +67,25 @@ def described(knowledge: EncoderKnowledge, segments: Segments = SEGMENTS) -> Tok
 
 def fitted(folder: Path, **settings: Any) -> EncoderKnowledge:
     return EncoderKnowledge(folder, **settings).fit(SEGMENTS, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("components", [0, 1, 2, 16])
+@pytest.mark.parametrize("count", [0, 1, 300])
+def test_components_of_words_are_those_of_the_projection_to_the_last_bit(components: int, count: int) -> None:
+    generator = np.random.default_rng(components)
+    projection = Projection(generator.normal(size=48), generator.normal(size=(48, components)), components + 1)
+    rows = generator.normal(size=(count, 48)).astype(np.float32)
+    rows[1:2, 5] = np.nan
+    expected = projection.apply(rows.astype(np.float64))
+    assert np.array_equal(projected(projection, rows), expected, equal_nan=True)
+    assert np.array_equal(projected(projection, rows[::2]), expected[::2], equal_nan=True)
+
+
+def test_components_of_states_of_another_width_are_refused() -> None:
+    projection = Projection(np.zeros(4), np.ones((4, 2)), 2)
+    assert np.isnan(projected(projection, np.full((3, 1), np.nan, np.float32))).all()
+    with pytest.raises(ValueError):
+        projected(projection, np.zeros((3, 3), np.float32))
 
 
 @pytest.mark.slow
