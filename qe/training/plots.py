@@ -36,7 +36,8 @@ _MAX_PANELS: Final = 6
 _MAX_FITS = 400  # (feature, fold) pairs
 _MAX_ROWS = 2000  # of all held-out folds together, at random: enough for a plot
 _MIN_ROWS = 100  # of these, even if a learner predicts slowly
-_SECONDS, _SHARE = 2.0, 0.05  # CPU seconds that shuffling may take, or this share of those of the run so far
+# CPU seconds that shuffling may take, or this share of those of the run so far; and at most
+_SECONDS, _SHARE, _MAX_SECONDS = 2.0, 0.05, 10.0
 _MAX_VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
@@ -166,7 +167,7 @@ def permutation_importance(
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _MAX_FITS // max(len(names), 1)))]
     with threadpool_limits(1):  # learners predict by one thread each
-        seconds = max(_SECONDS, _SHARE * time.process_time())
+        seconds = min(_MAX_SECONDS, max(_SECONDS, _SHARE * time.process_time()))
         shuffled = list(
             side_by_side(lambda fold: _Shuffled.make(fold, best, objective, len(folds), seconds), folds)
         )

@@ -36,6 +36,14 @@ def test_fewer_rows_are_looked_at_where_time_does_not_allow_more(monkeypatch: py
     assert not none.any()  # of one row, there is nothing to shuffle
 
 
+def test_a_long_run_does_not_buy_seconds_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plots, "_SHARE", 1e9)
+    monkeypatch.setattr(plots, "_MAX_SECONDS", 0.0)
+    monkeypatch.setattr(plots, "_MIN_ROWS", 1)
+    _, none, _ = plots.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    assert not none.any()
+
+
 def test_the_figures_are_the_same_however_many_columns_are_looked_at_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

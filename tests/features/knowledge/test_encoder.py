@@ -73,7 +73,8 @@ def fitted(folder: Path, **settings: Any) -> EncoderKnowledge:
 @pytest.mark.parametrize("count", [0, 1, 300])
 def test_components_of_words_are_those_of_the_projection_to_the_last_bit(components: int, count: int) -> None:
     generator = np.random.default_rng(components)
-    projection = Projection(generator.normal(size=48), generator.normal(size=(48, components)), components + 1)
+    mean, directions = generator.normal(size=48), generator.normal(size=(48, components))
+    projection = Projection(mean, directions, components + 1)
     rows = generator.normal(size=(count, 48)).astype(np.float32)
     rows[1:2, 5] = np.nan
     expected = projection.apply(rows.astype(np.float64))
