@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
@@ -81,6 +80,8 @@ def make_folds(
             f"{folds} folds need at least {folds} {noun}, but there are {units}", location="split.folds"
         )
     if scheme != "block":
+        from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
         shuffle = scheme != "contiguous"
         classes = classes if shuffle else None
         stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from features.basics.errors import InputError, quoted
-from qe.data.table_rows import check_header
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +33,8 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
 
 def cells_of(table: "pd.DataFrame", location: object) -> dict[str, list[Any]]:
     """The cells of each column by its header; absent ones (None, NaN, pd.NA, NaT) are None."""
+    from qe.data.table_rows import check_header  # slow to import
+
     check_header(list(map(str, table.columns)), location)
     cells = table.astype(object).where(table.notna(), None)
     return {str(header): cells[header].tolist() for header in cells}

@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +61,12 @@ def test_features_are_listed_without_tables_learners_or_extractors() -> None:
         {"pandas", "sklearn", "numba", "mlflow", "features.baseline17"},
     )
     assert "numpy" in modules and not modules & unwanted
+
+
+@pytest.mark.slow
+def test_a_comparison_of_files_loads_neither_tables_nor_learners(tmp_path: Path) -> None:
+    for name, line in {"reference": "a small house", "a": "a small home", "b": "the house"}.items():
+        (tmp_path / name).write_text(f"{line}\n" * 5, "utf-8")
+    systems = [f"--system={name}={tmp_path / name}" for name in "ab"]
+    modules = loaded("compare", "--references", str(tmp_path / "reference"), *systems, "--samples", "100")
+    assert "qe.systems.comparison" in modules and not modules & {"pandas", "sklearn"}
