@@ -339,7 +339,8 @@ def projected(projection: Projection, rows: Vectors) -> NDArray[np.float64]:
     """`projection.apply`, to the last bit, without a copy of the rows (n, d) in double precision."""
     if rows.shape[1] != len(projection.mean) or projection.directions.shape[1] == 1:  # added up otherwise
         return projection.apply(rows.astype(np.float64))
-    return _products(rows, projection.mean, np.ascontiguousarray(projection.directions), projection.width)
+    directions = np.ascontiguousarray(projection.directions)
+    return np.asarray(_products(rows, projection.mean, directions, projection.width), np.float64)
 
 
 @numba.njit(cache=True, nogil=True)
