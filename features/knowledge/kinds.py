@@ -336,7 +336,7 @@ class EncoderKnowledge(LearnedKnowledge):
 
 
 def projected(projection: Projection, rows: Vectors) -> NDArray[np.float64]:
-    """`projection.apply`, to the last bit, without a copy of the rows (n, d) in double precision."""
+    # As `projection.apply`, to the last bit, without a copy of the rows in double precision.
     if rows.shape[1] != len(projection.mean) or projection.directions.shape[1] == 1:  # added up otherwise
         return projection.apply(rows.astype(np.float64))
     directions = np.ascontiguousarray(projection.directions)
