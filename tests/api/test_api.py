@@ -78,8 +78,7 @@ def test_messages_name_parameters_that_the_function_has(demo_model: Path) -> Non
 def test_what_is_missing_is_named(demo_model: Path, tmp_path: Path) -> None:
     with pytest.raises(qe.InputError, match="needs the column 'target'"):
         qe.load_model(demo_model).predict(pd.DataFrame({"source": ["a"]}))
-    with pytest.raises(qe.InputError, match=r"is not a model directory \(no model.json\); `qe demo`"):
-        qe.load_model(tmp_path)
+    refuses(r"is not a model directory \(no model.json\); `qe demo`", qe.load_model, tmp_path)
     with pytest.raises(qe.InputError, match="names no dataset"):
         mapping = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}
         qe.train(qe.load_experiment(mapping), tmp_path / "out")
@@ -117,8 +116,7 @@ def test_directions_and_languages_are_not_guessed() -> None:
         qe.Dataset.from_frame(table, "score", **LANGUAGES)
     with pytest.raises(qe.InputError, match="direction of the label 'score' is not known"):
         qe.evaluate(table["score"], {"same": table["score"]})
-    with pytest.raises(qe.InputError, match="direction of the label 'label' is not known"):
-        qe.evaluate([1, 2], {"same": [1, 2]})
+    refuses("direction of the label 'label' is not known", qe.evaluate, [1, 2], {"same": [1, 2]})
     with pytest.raises(TypeError, match="source_language"):
         qe.Dataset.from_frame(table.assign(hter=0.1), "hter", target_language="de")  # type: ignore[call-arg]
     with pytest.raises(qe.InputError, match="languages of the texts are not known"):

@@ -94,10 +94,7 @@ def test_bad_input_is_exit_code_2(change: list[str], message: str, bundle: Path,
     ],
 )
 def test_options_that_do_not_go_together(options: list[str], message: str, bundle: Path) -> None:
-    assert (
-        message
-        in ran("align", "--source", str(bundle / "s"), "--target", str(bundle / "t"), *options, code=2).err
-    )
+    assert message in ran("align", "--source", bundle / "s", "--target", bundle / "t", *options, code=2).err
 
 
 @pytest.mark.slow

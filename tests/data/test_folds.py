@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from features.basics.errors import InputError
 from qe.data.folds import make_folds
+from tests.factories import refuses
 
 
 @pytest.mark.slow
@@ -73,5 +73,4 @@ def test_blocks_and_documents_stay_together() -> None:
     ],
 )
 def test_too_few_units_is_an_error(arguments: dict, message: str) -> None:  # type: ignore[type-arg]
-    with pytest.raises(InputError, match=message):
-        make_folds(**arguments)
+    refuses(message, make_folds, **arguments)

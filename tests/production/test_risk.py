@@ -232,11 +232,9 @@ def test_groups_are_for_bad_alone(files: list[str], tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_model_gives_its_out_of_fold_predictions(demo_model: Path, capsys: Capsys) -> None:
     rows = HeldOutPredictions.load(demo_model)
-    assert exit_code("triage", "-m", str(demo_model), "--bad", "effort<2", "--risk", "0.3", "--json") in (
-        0,
-        1,
-    )
+    given = ("triage", "-m", demo_model, "--risk", "0.3", "--json", "--bad")
+    assert exit_code(*given, "effort<2") in (0, 1)
     content = json.loads(capsys.readouterr().out)
     expected = triage(rows.gold, rows.predicted, bad="effort<2", risk=0.3)
     assert content["publish"] == expected.thresholds[""].publish and content["labels"] == len(rows.gold)
-    assert "given as 'effort<NUMBER'" in ran("triage", "-m", str(demo_model), "--bad", "hter>0.3", code=2).err
+    assert "given as 'effort<NUMBER'" in ran(*given, "hter>0.3", code=2).err

@@ -189,7 +189,7 @@ def files(tmp_path: Path) -> list[str]:
 @pytest.mark.capability
 def test_the_command(files: list[str], tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    printed = ran(*files, "--plot", str(tmp_path / "triage.png"), "--samples", "100").out
+    printed = ran(*files, "--plot", tmp_path / "triage.png", "--samples", "100").out
     assert "predicted at least" in printed and "saved of the cheapest single treatment" in printed
     assert (tmp_path / "triage.png").is_file()
     content = json.loads(ran(*files, "--json", "--samples", "100").out)
@@ -275,9 +275,7 @@ def test_the_command_notes_costs_on_another_scale(tmp_path: Path, capsys: Capsys
 @pytest.mark.slow
 def test_the_model_says_what_the_label_is(files: list[str], demo_model: Path) -> None:
     plain = ran(*files, "--samples", "100", "--json").out
-    assert (
-        ran(*files, "--samples", "100", "--json", "--model", str(demo_model)).out == plain
-    )  # effort from 1 to 5
+    assert ran(*files, "--samples", "100", "--json", "--model", demo_model).out == plain  # effort from 1 to 5
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,9 @@ from qe.reports.run import run_page
 from qe.reports.scored import scored_page
 from qe.scoring import Options, score_file
 from tests.conftest import ROOT
-from tests.factories import exit_code, qe, refuses
+from tests.factories import costs_file, exit_code, qe, refuses
 from tests.patience import PATIENCE
 
-COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
 EVIL = '<script>alert("x")</script> & <img src=x onerror=y>'
 _VOID = {"meta", "img", "br", "link"}
 
@@ -68,7 +67,7 @@ def run_html(demo_run: Any) -> str:
 def scored(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path, Path]]:
     """A scored file with everything, its drift report, and the cost table."""
     folder = tmp_path_factory.mktemp("scored")
-    (folder / "costs.yaml").write_text(COSTS)
+    costs_file(folder)
     lines = (demo_model.parent / "data" / "new.tsv").read_text().splitlines()
     (folder / "in.tsv").write_text("\n".join([*lines[:200], f"evil\t{EVIL}\t{EVIL}", "none\ta\t"]) + "\n")
     scale = Thresholds.from_file(folder / "costs.yaml", demo_model, _scale(demo_model))

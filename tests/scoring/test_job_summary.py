@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
-from qe.cli import main
 from qe.scoring.job_summary import Condition, failures, summary_of
-from tests.factories import Capsys, costs_file, exit_code, refuses
+from tests.factories import Done, costs_file, exit_code, ran, refuses
 
 
 @pytest.fixture
@@ -26,8 +25,8 @@ def rows(demo_model: Path, tmp_path: Path) -> Path:
     return tmp_path / "rows.tsv"
 
 
-def ended(*arguments: str | Path) -> int:
-    return exit_code("score", *arguments, "--quiet")
+def ended(*arguments: str | Path, code: int = 0) -> Done:
+    return ran("score", *arguments, "--quiet", code=code)
 
 
 def sha256(path: Path) -> str:
@@ -37,7 +36,7 @@ def sha256(path: Path) -> str:
 def test_the_summary_names_the_model_and_what_was_done(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output, summary = tmp_path / "scores.tsv", tmp_path / "scores.json"
     given = ["--model", demo_model, "--input", rows, "--output", output, "--summary", summary]
-    assert ended(*given, "--interval", "0.9", "--fail-if", "unscored>5") == 0
+    ended(*given, "--interval", "0.9", "--fail-if", "unscored>5")
     told: dict[str, Any] = json.loads(summary.read_text("utf-8"))
     about = json.loads((demo_model / "model.json").read_text("utf-8"))
     assert told["model"] == {
@@ -55,7 +54,7 @@ def test_the_summary_names_the_model_and_what_was_done(demo_model: Path, rows: P
 
 def test_a_report_is_of_these_scores_and_of_this_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output, summary, page = tmp_path / "scores.tsv", tmp_path / "scores.json", tmp_path / "page.html"
-    assert ended("--model", demo_model, "--input", rows, "--output", output, "--summary", summary) == 0
+    ended("--model", demo_model, "--input", rows, "--output", output, "--summary", summary)
     exit_code("report", output, "--model", demo_model, "--summary", summary, "-o", page)
     told = json.loads(summary.read_text("utf-8"))
     text = page.read_text("utf-8")
@@ -81,30 +80,34 @@ def told(path: Path) -> dict[str, Any]:
 def test_the_summary_lies_beside_the_output(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
     given = ["--model", demo_model, "--input", rows, "--output", output]
-    assert ended(*given, "--no-summary") == 0 and not place.exists()
-    assert ended(*given, "--summary", tmp_path / "other.json") == 0 and not place.exists()
+    ended(*given, "--no-summary")
+    assert not place.exists()
+    ended(*given, "--summary", tmp_path / "other.json")
+    assert not place.exists()
     assert told(tmp_path / "other.json")["unchanged"]
-    assert ended(*given, "--overwrite") == 0 and told(place)["output"]["sha256"] == sha256(output)
+    ended(*given, "--overwrite")
+    assert told(place)["output"]["sha256"] == sha256(output)
     before = place.read_bytes()
-    assert ended(*given) == 0 and place.read_bytes() == before  # nothing was to do
-    assert ended(*given, "--summary", place, "--no-summary") == 2
+    ended(*given)
+    assert place.read_bytes() == before  # nothing was to do
+    ended(*given, "--summary", place, "--no-summary", code=2)
 
 
-def test_a_strangers_file_is_no_place_for_a_summary(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys
-) -> None:
+def test_a_strangers_file_is_no_place_for_a_summary(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
     place.write_text('{"mine": 1}')
-    assert ended("--model", demo_model, "--input", rows, "--output", output, "--overwrite") == 2
-    assert "scores.tsv.json: already exists" in capsys.readouterr().err
+    assert (
+        "scores.tsv.json: already exists"
+        in ended("--model", demo_model, "--input", rows, "--output", output, "--overwrite", code=2).err
+    )
     assert place.read_text() == '{"mine": 1}' and not output.exists()
 
 
 def test_a_parquet_file_names_its_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     given = ["--model", demo_model, "--input", rows, "--no-summary", "--with-model"]
-    assert ended(*given, "--output", first) == 0
-    assert ended(*given, "--output", second, "--workers", "1", "--chunk", "7", "--no-cache") == 0
+    ended(*given, "--output", first)
+    ended(*given, "--output", second, "--workers", "1", "--chunk", "7", "--no-cache")
     own = [json.loads(pq.read_schema(path).metadata[b"qe"]) for path in (first, second)]
     assert own[0] == own[1]
     identity = sha256(demo_model / "model.json")
@@ -113,16 +116,14 @@ def test_a_parquet_file_names_its_model(demo_model: Path, rows: Path, tmp_path: 
     assert own[0]["rows"] == 25 and own[0]["reasons"] == {"empty target": 5}
     table = pq.read_table(first).to_pydict()
     assert table["model"] == [f"{own[0]['model']['name']} {identity[:12]}"] * 20 + [None] * 5
-    assert ended("--model", demo_model, "--input", rows, "--output", first, "--overwrite", "--outside") == 0
+    ended("--model", demo_model, "--input", rows, "--output", first, "--overwrite", "--outside")
 
 
-def test_scores_of_another_model_are_refused(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys
-) -> None:
+def test_scores_of_another_model_are_refused(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
-    assert ended("--model", demo_model, "--input", rows, "--output", output) == 0
+    ended("--model", demo_model, "--input", rows, "--output", output)
     page = ["report", str(output), "--model", str(demo_model)]
-    main_ended(page, 0)
+    ran(*page)
     assert f"Scored {told(place)['begun']} by fingerprint" in output.with_suffix(".html").read_text("utf-8")
     (tmp_path / "gold.tsv").write_text("score\n" + "3\n" * 25, "utf-8")
     costs_file(tmp_path)
@@ -130,48 +131,35 @@ def test_scores_of_another_model_are_refused(
     find += ["--costs", str(tmp_path / "costs.yaml"), "--model", str(demo_model)]
     place.write_text(place.read_text("utf-8").replace(sha256(demo_model / "model.json"), "0" * 64), "utf-8")
     for command in ([*page, "--overwrite"], find):
-        capsys.readouterr()
-        main_ended(command, 2)
-        assert "was scored by another model: " in capsys.readouterr().err
+        assert "was scored by another model: " in ran(*command, code=2).err
     output.write_text(output.read_text("utf-8") + "x\t1\t\n", "utf-8")
-    main_ended([*page, "--overwrite"], 2)
-    assert "is the summary of other scores" in capsys.readouterr().err
+    assert "is the summary of other scores" in ran(*page, "--overwrite", code=2).err
 
 
-def main_ended(command: list[str], code: int) -> None:
-    """Runs a command that ends with that code."""
-    try:
-        main(command)
-    except SystemExit as end:
-        assert end.code == code
-    else:
-        assert code == 0
-
-
-def test_what_is_printed_names_the_model(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys
-) -> None:
-    assert ended("--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+def test_what_is_printed_names_the_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
+    told = json.loads(
+        ended("--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv", "--json").out
+    )
     assert told["model"]["fingerprint"] == sha256(demo_model / "model.json")
 
 
-def test_a_summary_replaces_no_input(demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys) -> None:
+def test_a_summary_replaces_no_input(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     output = tmp_path / "s.tsv"
     given = ("--model", demo_model, "--input", rows, "--output", output, "--summary", rows)
-    assert ended(*given) == 2 and "rows.tsv: is an input too" in capsys.readouterr().err
+    assert "rows.tsv: is an input too" in ended(*given, code=2).err
     assert not output.exists()
 
 
-def test_a_job_fails_by_its_conditions(demo_model: Path, rows: Path, tmp_path: Path, capsys: Capsys) -> None:
+def test_a_job_fails_by_its_conditions(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     given = ["--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv"]
-    assert ended(*given, "--fail-if", "unscored>10%") == 1
-    assert "failed: unscored>10%: 5 of 25 rows (20.0 %) have no score" in capsys.readouterr().err
+    assert (
+        "failed: unscored>10%: 5 of 25 rows (20.0 %) have no score"
+        in ended(*given, "--fail-if", "unscored>10%", code=1).err
+    )
     assert (tmp_path / "s.tsv").exists()
     header, *lines = rows.read_text("utf-8").splitlines()
     rows.write_text("\n".join([header, *lines[20:]]) + "\n", "utf-8")
-    assert ended(*given, "--overwrite") == 1
-    assert "failed: none of 5 rows was scored" in capsys.readouterr().err
+    assert "failed: none of 5 rows was scored" in ended(*given, "--overwrite", code=1).err
 
 
 @pytest.mark.parametrize(

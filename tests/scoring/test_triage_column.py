@@ -12,16 +12,14 @@ from qe.data import LabelScale
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
 from qe.scoring import Options, score_file
-from tests.factories import exit_code, refuses
+from tests.factories import costs_file, exit_code, refuses
 
-COSTS = "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 5\nretranslate: 3.5\n"
 SCALE = LabelScale("effort", 1, 5, higher_is_better=True)
 
 
 @pytest.fixture
 def costs(tmp_path: Path) -> Path:
-    (tmp_path / "costs.yaml").write_text(COSTS)
-    return tmp_path / "costs.yaml"
+    return costs_file(tmp_path)
 
 
 def test_a_model_keeps_its_out_of_fold_predictions(demo_model: Path) -> None:
@@ -79,19 +77,7 @@ def test_the_command_says_which_scores_get_which_action(
 ) -> None:
     rows, output = demo_model.parent / "data" / "new.tsv", tmp_path / "o.tsv"
     assert (
-        exit_code(
-            "score",
-            "-m",
-            str(demo_model),
-            "-i",
-            str(rows),
-            "-o",
-            str(output),
-            "--triage",
-            str(costs),
-            "--workers",
-            "1",
-        )
+        exit_code("score", "-m", demo_model, "-i", rows, "-o", output, "--triage", costs, "--workers", "1")
         == 0
     )
     chosen = Thresholds.from_file(costs, demo_model, SCALE)

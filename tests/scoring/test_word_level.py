@@ -1,11 +1,8 @@
 """`qe score --tokens`: what the fitted word-level extractor says, row for row, in every kind of table."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from features import ParallelCorpus, Segments
-from features.basics.errors import InputError
 from features.core.bundle import build
 from features.core.feature_set import FeatureSet, parts_needed
 from features.storage.files import read_lines
@@ -83,11 +79,9 @@ def word_quality(model: Model) -> WordQuality:
     return family
 
 
-def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1, resume: bool = False) -> list[bytes]:
+def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1) -> list[bytes]:
     source = folder / "data" / "new.tsv"
-    score_file(
-        folder / "model", [source], output, options=TOKENS, chunk=chunk, workers=workers, resume=resume
-    )
+    score_file(folder / "model", [source], output, options=TOKENS, chunk=chunk, workers=workers)
     return output.read_bytes().splitlines()
 
 
@@ -104,18 +98,6 @@ def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
     assert min(quality.words) < max(quality.words) and 0 <= min(quality.gaps) <= max(quality.gaps) <= 1
     for row in scored[88:]:
         assert row["tokens"] is row["bad"] is row["gaps"] is row["score"] is None and row["reason"]
-
-
-def test_kinds_agree(folder: Path, tmp_path: Path) -> None:
-    lists = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
-    score(folder, tmp_path / "out.tsv")
-    score(folder, tmp_path / "out.parquet")
-    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == lists
-    joined = pd.read_csv(tmp_path / "out.tsv", sep="\t", keep_default_na=False, quoting=3)
-    assert list(joined) == ["id", "score", "tokens", "bad", "gaps", "reason"]
-    assert joined["tokens"].str.split().tolist() == [row["tokens"] or [] for row in lists]
-    for name in ("bad", "gaps"):
-        assert [list(map(float, cell.split())) for cell in joined[name]] == [row[name] or [] for row in lists]
 
 
 def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path) -> None:
@@ -137,22 +119,6 @@ def test_workers_of_a_boosted_model_score_alike(folder: Path, tmp_path: Path) ->
             [*command, "--workers", str(workers), "--output", str(output)], check=True, timeout=PATIENCE
         )
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
-
-
-def test_a_killed_job_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    whole, output = score(folder, tmp_path / "whole.jsonl", 3), tmp_path / "out.jsonl"
-    command = [sys.executable, "-m", "qe", "score", "--tokens", "--chunk", "3", "--workers", "1"]
-    command += ["--model", str(folder / "model"), "--input", str(folder / "data" / "new.tsv")]
-    process = subprocess.Popen([*command, "--output", str(output)], start_new_session=True)
-    partial, deadline = tmp_path / "out.jsonl.partial", time.monotonic() + PATIENCE
-    while len(list(partial.glob("*.piece"))) < 2 and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.002)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not output.exists() and len(list(partial.glob("*.piece"))) >= 2
-    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
-        score_file(folder / "model", [folder / "data" / "new.tsv"], output, chunk=3, resume=True)
-    assert score(folder, output, 3, resume=True) == whole
 
 
 def test_a_model_without_words_says_so(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
@@ -204,7 +170,11 @@ def test_kinds_of_tables_hold_tags_and_spans(folder: Path, tmp_path: Path) -> No
     lists = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert pq.read_table(tmp_path / "o.parquet").to_pylist() == lists
     joined = pd.read_csv(tmp_path / "o.tsv", sep="\t", keep_default_na=False, quoting=3)
-    assert joined["tags"].str.split().tolist() == [row["tags"] or [] for row in lists]
+    assert list(joined)[:5] == ["id", "score", "tokens", "bad", "gaps"] and list(joined)[-1] == "reason"
+    for name in ("tokens", "tags"):
+        assert joined[name].str.split().tolist() == [row[name] or [] for row in lists]
+    for name in ("bad", "gaps"):
+        assert [list(map(float, cell.split())) for cell in joined[name]] == [row[name] or [] for row in lists]
     assert [json.loads(cell or "[]") for cell in joined["spans"]] == [row["spans"] or [] for row in lists]
 
 

@@ -84,9 +84,7 @@ def test_what_differs_is_told(run: Path, demo_run: Any, tmp_path: Path, monkeypa
     with atomic_file(tmp_path / "old" / "report.json") as temporary:
         temporary.write_text(json.dumps(report), "utf-8")
     told = json.loads(
-        ran(
-            "reproduce", tmp_path / "old", "--cache-dir", str(demo_run.output / "cache"), "--json", code=1
-        ).out
+        ran("reproduce", tmp_path / "old", "--cache-dir", demo_run.output / "cache", "--json", code=1).out
     )
     assert not told["same"]
     assert [(each["place"], each["then"], each["now"]) for each in told["differences"]] == [

@@ -28,7 +28,7 @@ from qe.training.check import check
 from qe.training.reading import read_dataset
 from qe.training.study import journal as study_file
 from qe.training.train import train
-from tests.factories import Monkeypatch, ran
+from tests.factories import Monkeypatch, ran, refuses
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -341,8 +341,7 @@ def test_figures_of_each_fold_are_scikit_learns(demo_run: Any, store: Path) -> N
 
 
 def test_contiguous_folds_cannot_be_repeated(store: Path) -> None:
-    with pytest.raises(InputError, match="split"):
-        experiment.load(EXPERIMENT, overrides=["split={by: contiguous, repeats: 2}"])
+    refuses("split", experiment.load, EXPERIMENT, overrides=["split={by: contiguous, repeats: 2}"])
 
 
 def test_tracking_off_leaves_nothing_in_mlflow(

@@ -15,7 +15,7 @@ from qe.language.engine import ENGINES, engine
 from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
 from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
 from qe.language.programs.made_columns import with_made_columns
-from tests.factories import Find, qe, refuses
+from tests.factories import Find, qe, ran, refuses
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
@@ -161,11 +161,9 @@ def test_command(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (given / "x", "in is a file, not a directory"),
         (tmp_path, "is a directory, not a file"),
     ):
-        done = qe(*pair, "--output", output)
-        assert done.code == 2 and message in done.err
+        assert message in ran(*pair, "--output", output, code=2).err
     given.write_bytes(gzip.compress(b"one\n", mtime=0)[:10] + b"\xff" * 20)
-    done = qe(*pair, "--output", other)
-    assert done.code == 2 and "in:1: damaged gzip file" in done.err and not other.exists()
+    assert "in:1: damaged gzip file" in ran(*pair, "--output", other, code=2).err and not other.exists()
     assert qe(*pair, "--output", other, "--engine", "x").code == 2
 
 
