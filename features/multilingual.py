@@ -47,7 +47,7 @@ class Multilingual(FittedExtractor):
     layers   inner layers, counted from 1, that are read in addition to the last
     penalty  of the ridge on the vectors of source, target, |difference| and product, of length 1, by all
              layers, per row
-    trees    that LightGBM boosts on the vectors, and cosines, matches, lengths and their ranks; 0: none
+    trees    that LightGBM boosts on the same vectors, cosines, matches and lengths; 0: none
     seed     of the trees
 
     Nothing is of one language. Each value is there as it is and as its rank among training rows: of the row's
@@ -128,18 +128,17 @@ class Multilingual(FittedExtractor):
         quantiles = {_ALL: _quantiles(values)}
         quantiles |= {pair: _quantiles(values[rows]) for pair, rows in groups.items()}
         ridges = _leave_out_ridges(encoded, scores, groups, self.penalty)
-        ranks = _Learned(quantiles, ridges, {}).ranks(groups, values)
-        trees = _leave_out_trees(encoded, np.stack([values, ranks]), scores, groups, self.trees, self.seed)
+        trees = _leave_out_trees(encoded, values, scores, groups, self.trees, self.seed)
         return self.with_learned(_learned=_Learned(quantiles, ridges, trees))
 
     def extract(self, segments: Segments) -> FloatArray:
         learned = self.learned(self._learned)
         encoded = self._reader.pairs(segments)
         values = self._compared(segments, encoded)
-        groups, predicted = _rows_of_pairs(segments), np.full(len(segments), np.nan)
-        ranks = learned.ranks(groups, values)
-        for pair, rows in groups.items():
-            predicted[rows] = learned.predict(pair, encoded, np.stack([values, ranks]), rows)
+        ranks, predicted = np.full(values.shape, np.nan), np.full(len(segments), np.nan)
+        for pair, rows in _rows_of_pairs(segments).items():
+            ranks[rows] = learned.ranks(pair, values[rows])
+            predicted[rows] = learned.predict(pair, encoded, values, rows)
         decoder = np.isfinite(values[:, -1])
         return np.column_stack([values, ranks, decoder, predicted])
 
@@ -180,13 +179,7 @@ class _Learned:
 
         return {pair: lightgbm.Booster(model_str=text) for pair, text in self.trees.items()}
 
-    def ranks(self, groups: Mapping[str, NDArray[np.int64]], values: FloatArray) -> FloatArray:
-        ranks = np.empty(values.shape)
-        for pair, rows in groups.items():
-            ranks[rows] = self._ranks_in(pair, values[rows])
-        return ranks
-
-    def _ranks_in(self, pair: str, values: FloatArray) -> FloatArray:
+    def ranks(self, pair: str, values: FloatArray) -> FloatArray:
         everywhere = self.quantiles[_ALL]
         stored = self.quantiles.get(pair, everywhere)
         ranks = np.full(values.shape, np.nan)
@@ -197,7 +190,7 @@ class _Learned:
         return ranks
 
     def predict(
-        self, pair: str, encoded: EncodedPairs, values_and_ranks: FloatArray, rows: NDArray[np.int64]
+        self, pair: str, encoded: EncodedPairs, values: FloatArray, rows: NDArray[np.int64]
     ) -> FloatArray:
         slopes = self.ridges.get(pair, self.ridges[_ALL])
         booster = self.boosters.get(pair, self.boosters.get(_ALL))
@@ -208,8 +201,7 @@ class _Learned:
             predicted = np.einsum("nd,d->n", joint, slopes[:-1]) + slopes[-1]
             known = np.isfinite(predicted)
             if booster is not None and known.any():
-                columns = _tree_columns(joint, values_and_ranks[:, block])
-                of_trees = booster.predict(columns[known], num_threads=1)
+                of_trees = booster.predict(_tree_columns(joint, values[block])[known], num_threads=1)
                 predicted[known] = (predicted[known] + of_trees) / 2
             result[i : i + _BLOCK] = predicted
         return result
@@ -288,10 +280,9 @@ def _joint(encoded: EncodedPairs, rows: NDArray[np.int64], width: int) -> FloatA
     return np.hstack(parts)
 
 
-def _tree_columns(joint: FloatArray, values_and_ranks: FloatArray) -> NDArray[np.float32]:
-    """What trees read: joint vectors, and (2, n, k) values and ranks but for the log-probabilities."""
-    values, ranks = values_and_ranks[:, :, : -len(_LOG_PROBABILITIES)]
-    return np.hstack([joint, values, ranks], dtype=np.float32)
+def _tree_columns(joint: FloatArray, values: FloatArray) -> NDArray[np.float32]:
+    """What trees read: joint vectors, and the values but for the log-probabilities."""
+    return np.hstack([joint, values[:, : -len(_LOG_PROBABILITIES)]], dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,8 +342,8 @@ _BOOSTING: Final = {
 
 
 def _leave_out_trees(
-    encoded: EncodedPairs, values_and_ranks: FloatArray, scores: FloatArray,
-    groups: Mapping[str, NDArray[np.int64]], count: int, seed: int,
+    encoded: EncodedPairs, values: FloatArray, scores: FloatArray, groups: Mapping[str, NDArray[np.int64]],
+    count: int, seed: int,
 ) -> dict[str, str]:  # fmt: skip
     """Pair (or `_ALL`) -> trees learned from all rows of other pairs whose texts have known tokens."""
     if not count:
@@ -360,8 +351,8 @@ def _leave_out_trees(
     import lightgbm  # slow to import
 
     width = 4 * encoded.first.shape[1] * len(encoded.by_layer())
-    blocks = [np.arange(i, min(i + _BLOCK, len(scores))) for i in range(0, len(scores), _BLOCK)]
-    columns = [_tree_columns(_joint(encoded, block, width), values_and_ranks[:, block]) for block in blocks]
+    blocks = [np.arange(i, min(i + _BLOCK, len(values))) for i in range(0, len(values), _BLOCK)]
+    columns = [_tree_columns(_joint(encoded, block, width), values[block]) for block in blocks]
     vectors = np.concatenate(columns)
     known = np.isfinite(vectors[:, 0])
     settings = {**_BOOSTING, "seed": seed}
