@@ -9,8 +9,8 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.edits.class_errors import SUMS, class_errors, rate_sums
-from features.text.stems import base_form_tokens, base_forms
+from features.edits.class_errors import SUMS, class_errors, rate_sums, reordering_alone
+from features.text.stems import base_form_tokens, has_base_forms
 
 _RATES = (
     ("infer", "words with the right base form but a wrong full form", "target"),
@@ -34,8 +34,8 @@ class ErrorClasses(Extractor):
     """Class error rates, on words and on blocks, against a second translation.
 
     Text is compared lower-cased; base forms come from simplemma for the target language. A rate is NaN where
-    the side it is divided by is empty, a sum where one of its rates is. Raises InputError for a target
-    language without base forms.
+    the side it is divided by is empty, a sum where one of its rates is; in a language without base forms,
+    all but those of words in a wrong position are.
     """
 
     plain: ClassVar[str] = "how far it is from another translation"
@@ -61,8 +61,10 @@ class ErrorClasses(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         language = segments.target_tokenizer.language
-        base_forms((), language)  # refuses before any work is done
+        has_classes = has_base_forms(language)
         target, reference = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
-        bases = base_form_tokens(target, language), base_form_tokens(reference, language)
+        bases = [base_form_tokens(side, language) if has_classes else side for side in (target, reference)]
         rates = class_errors(target, bases[0], reference, bases[1]).rates()
+        if not has_classes:
+            rates = reordering_alone(rates)
         return np.hstack([rates, rate_sums(rates)])

@@ -199,6 +199,11 @@ PENALISED: Final = Column[TextComparison]("bleu_penalised",
     "BLEU of the text: the geometric mean of the 1-4-gram precisions, smoothed by one from bigrams on, times "
     "the brevity penalty", _PENALISED, "share", lambda c: c.bleu * c.brevity_penalty)  # fmt: skip
 
+# As Hjerson prints it (Popovic 2011).
+RATE: Final = Column[TextComparison]("word_error_rate",
+    "Levenshtein distance of words per word of the second text", _EDITS, "edits per word",
+    lambda c: ratio(c.word_edits, c.other_tokens.lengths))  # fmt: skip
+
 
 @dataclass(frozen=True)
 class SecondTranslation(Extractor):
@@ -208,13 +213,12 @@ class SecondTranslation(Extractor):
     compared: ClassVar[str]  # what is compared with what, for the descriptions
 
     brevity_penalty: bool = False
+    word_error_rate: bool = False
 
     @property
     def columns(self) -> list[Column[TextComparison]]:
-        columns = [
-            column.under(self.column, self.compared)
-            for column in ((*COLUMNS, PENALISED) if self.brevity_penalty else COLUMNS)
-        ]
+        chosen = [*COLUMNS, *[PENALISED] * self.brevity_penalty, *[RATE] * self.word_error_rate]
+        columns = [column.under(self.column, self.compared) for column in chosen]
         if self.column != "back_translation":
             return columns
         return [replace(c, origin=_OF_BACK_TRANSLATIONS.get(c.origin, c.origin)) for c in columns]

@@ -87,6 +87,12 @@ class ClassErrors:
         return ratio(counts, lengths)
 
 
+def reordering_alone(values: NDArray[Any]) -> FloatArray:
+    """Counts or rates (..., 5 or 10) in a language without base forms: NaN for all classes but reordering."""
+    is_known = np.array([name == "reordering" for name in CLASSES] * (values.shape[-1] // len(CLASSES)))
+    return np.where(is_known, values, np.nan)
+
+
 SUMS = ("wsumer", "bsumer", "wbsumer", "xensumer", "enxsumer")
 
 

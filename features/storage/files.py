@@ -26,11 +26,12 @@ _BLOCK = 1 << 20
 
 
 def rewindable(path: Path) -> Path:
-    """The path, or a temporary copy of the whole content if the path is a pipe or a terminal.
+    """The path, or a temporary copy of the whole content if the path is a pipe or a terminal; `-` is stdin.
 
     Every function that opens an input opens this path, and names the first one in its messages. The copy is
     made once and used by all later calls. Raises InputError if the content cannot be read or copied.
     """
+    path = _named(path)
     status = _status(path)
     if status is None or not _is_single_use(path, status):
         return path
@@ -38,10 +39,20 @@ def rewindable(path: Path) -> Path:
         return Path(_copy(path, status.st_dev, status.st_ino).name) / "content"
 
 
+def base_of(path: Path) -> Path:
+    """The folder to which paths in this file are relative; a pipe has the working folder."""
+    return path.parent if rewindable(path) == path else Path()
+
+
 def is_input_file(path: Path) -> bool:
     """Whether an input can be read from this path: a file or a pipe, not a folder."""
+    path = _named(path)
     status = _status(path)
     return status is not None and (stat.S_ISREG(status.st_mode) or _is_single_use(path, status))
+
+
+def _named(path: Path) -> Path:
+    return Path("/dev/stdin") if str(path) == "-" and not path.exists() else path
 
 
 def _status(path: Path) -> os.stat_result | None:

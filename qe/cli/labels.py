@@ -64,7 +64,7 @@ def labels(
     files = {"source": source, "target": target, "post_edit": post_edit}
     language = language_code(target_language)
     corpus = _from_post_edits(files, language, output, quiet)
-    note = f"no base forms for the language '{language}': classes of errors are undefined"
+    note = f"no base forms for the language '{language}': classes of errors but reordering are undefined"
     notes = [] if has_base_forms(language) else [note]
     emit("labels", {"corpus": corpus}, json, edit_rates_table(corpus), *notes, *location)
 

@@ -24,7 +24,7 @@ from features.basics.errors import InputError, combined_error, quoted
 from features.basics.passwords import without_passwords
 from features.basics.plugins import is_foreign
 from features.basics.short_repr import in_short
-from features.storage.files import resolved
+from features.storage.files import base_of, resolved
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.overrides import override, run_name
@@ -590,7 +590,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     An override is `key.key=value`, the value read as YAML. Raises InputError for unknown or ill-typed keys.
     """
     content, files = read(path, data_root)
-    return from_mapping(content, data_root or path.parent, location=path, overrides=overrides, files=files)
+    return from_mapping(content, data_root or base_of(path), location=path, overrides=overrides, files=files)
 
 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
@@ -612,7 +612,7 @@ def draft(
 ) -> tuple[Experiment, list[str]]:
     """The experiment as `load` reads it, without the wrong keys, and a list of mistakes in them."""
     content, files = read(path, data_root)
-    return _drafted(content, data_root or path.parent, overrides, files)
+    return _drafted(content, data_root or base_of(path), overrides, files)
 
 
 def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], list[Path]]:

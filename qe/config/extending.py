@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError, did_you_mean, quoted, unknown_name
-from features.storage.files import resolved
+from features.storage.files import base_of, resolved
 from features.storage.strict_yaml import read_mapping
 
 Keys = dict[str, Any]
@@ -18,7 +18,7 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 
 def extended(content: Mapping[str, Any], location: Path, located: Located) -> tuple[Keys, list[Path]]:
     """The keys of an experiment on top of those it extends, and the extended files, nearest first."""
-    chain = [(location if location.is_dir() else location.parent, dict(content))]
+    chain = [(location if location.is_dir() else base_of(location), dict(content))]
     files = list[Path]()
     for path in _bases(chain, location):
         chain.append((path.parent, read_mapping(path, "experiment file")))

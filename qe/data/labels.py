@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.text_limits import refuse_long
-from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
+from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums, reordering_alone
 from features.edits.ter import TerEdits, ter
 from features.storage.files import atomic_file, check_writable
 from features.text.stems import base_form_tokens, has_base_forms
@@ -39,7 +39,7 @@ def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
 class PostEditLabels:
     """Edits from n translations to their post-edits, and the class of every wrong word.
 
-    Classes need base forms: without them (`has_classes` is False) counts and rates of classes are NaN.
+    Classes but reordering need base forms: without them (`has_classes` is False) they are NaN.
     """
 
     edits: TerEdits
@@ -87,11 +87,10 @@ class PostEditLabels:
         return pd.DataFrame(columns)
 
     def _by_class(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray]:
-        columns = self.counts(), self.counts(blocks=True), self.errors.rates()
+        words, blocks, rates = self.counts(), self.counts(blocks=True), self.errors.rates()
         if self.has_classes:
-            return columns
-        words, blocks, rates = (np.full(values.shape, np.nan) for values in columns)
-        return words, blocks, rates
+            return words, blocks, rates
+        return reordering_alone(words), reordering_alone(blocks), reordering_alone(rates)
 
     def corpus(self) -> dict[str, Any]:
         """All segments together, as JSON values.
@@ -101,7 +100,8 @@ class PostEditLabels:
         hter            all edits by all words of the post-edits
         """
         counts, blocks, _ = self._by_class()
-        rates = self.errors.corpus_rates() if self.has_classes else np.full(2 * len(CLASSES), np.nan)
+        rates = self.errors.corpus_rates()
+        rates = rates if self.has_classes else reordering_alone(rates)
         words = int(self.edits.reference_lengths.sum())
         edits = int(self.edits.edits.sum())
         return {
@@ -135,8 +135,8 @@ def from_post_edits(
 ) -> PostEditLabels:
     """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
 
-    Typographic characters are not normalised: replacing them counts as an edit. Classes of errors are
-    undefined in a language without base forms. Raises InputError for texts that are too long.
+    Typographic characters are not normalised: replacing them counts as an edit. Classes of errors but
+    reordering are undefined in a language without base forms. Raises InputError for texts that are too long.
     """
     refuse_long(target, "translation")
     refuse_long(post_edit, "post-edit")

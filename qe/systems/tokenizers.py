@@ -28,7 +28,7 @@ def sacrebleu_tokenizer(name: str) -> Any:
     if missing:
         raise InputError(
             f"the tokenization '{name}' needs {' and '.join(missing)}, not installed here",
-            remedy=f"pip install '{install}'",
+            remedy=f"pip install '{install}'; or split into characters by --tokenize char",
         )
     if name.startswith("flores"):
         _check_model(name)

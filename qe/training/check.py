@@ -27,6 +27,7 @@ from features.core.feature_set import (
 )
 from features.core.tree_columns import make_trees
 from features.storage import strict_yaml
+from features.storage.files import is_input_file
 from features.text.synonyms import english
 from features.text.tokenizer import SEGMENTERS
 from qe.config import experiment as experiment_file
@@ -215,7 +216,7 @@ def _check_bundle(
     corpus = ("source", "target", "source_annotation", "target_annotation", "alignments")
     for key in (*(() if section.optional else corpus), "source_monolingual", "target_monolingual"):
         path = getattr(section, key)
-        if path is not None and not path.is_file():
+        if path is not None and not is_input_file(path):
             yield f"{place}.{key}: no such file: {path}"
     if section.read or section.settings:
         yield from _check_parts(section, place)

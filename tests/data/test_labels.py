@@ -183,13 +183,19 @@ def test_typographic_changes_are_edits() -> None:
     ["gu", "ta", "te", "mr", "ne", "si", "ko", "ps", "vi", "ur", "bn", "hr", "sr", "az", "uz", "kk", "eu",
      "ha", "mt", "af", "zu"],
 )  # fmt: skip
-def test_a_language_without_base_forms_has_hter_and_no_classes(language: str) -> None:
-    labels = from_post_edits(["a b c", "a"], ["a b d", "a"], language)
+def test_a_language_without_base_forms_has_hter_and_reordering(language: str) -> None:
+    labels = from_post_edits(["a b c", "b a"], ["a b d", "a b"], language)
     table, corpus = labels.table(["x", "y"]), labels.corpus()
-    assert table["hter"].tolist() == [pytest.approx(1 / 3), 0] and corpus["hter"] == 0.25
-    undefined = table.drop(columns=["id", "hter", "edits", "target_words", "post_edit_words"])
-    assert len(undefined.columns) == 25 and undefined.isna().all(axis=None)
-    assert {*corpus["counts"].values(), *corpus["block_rates"].values(), *corpus["sums"].values()} == {None}
+    assert table["hter"].tolist() == [pytest.approx(1 / 3), 0.5] and corpus["hter"] == 0.4
+    classes = table.drop(columns=["id", "hter", "edits", "target_words", "post_edit_words"])
+    known = classes[["reordering", "reordering_blocks", "rer", "brer"]]
+    assert known.to_numpy().tolist() == [[0, 0, 0, 0], [2, 1, 1, 0.5]]
+    undefined = classes.drop(columns=known.columns)
+    assert len(undefined.columns) == 21 and undefined.isna().all(axis=None)
+    for kind, value in {"counts": 2, "blocks": 1, "rates": 0.4, "block_rates": 0.2}.items():
+        others = dict(corpus[kind])
+        assert others.pop("reordering") == value and {*others.values()} == {None}
+    assert {*corpus["sums"].values()} == {None}
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import pandas as pd
 import pytest
 
 from qe.cli import main
+from qe.config import experiment
 from qe.data.labels import save_table
 from qe.data.reading import Reading
 from qe.data.table_files import read_table
@@ -253,3 +256,28 @@ def test_the_kind_of_a_table_from_a_pipe_is_detected(kind: str, tmp_path: Path) 
         rows = [row for row, _ in open_input([tmp_path / "63"]).rows()]
     assert rows == table.to_dict("records")
     assert {name: column.texts for name, column in columns.items()} == table.to_dict("list")
+
+
+@pytest.mark.parametrize("piped", [True, False])
+def test_a_hyphen_is_standard_input(piped: bool, tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text(numbers(50, 0.1))
+    command = [sys.executable, "-m", "qe", "evaluate", "--gold", "-", "--predictions", "a=gold"]
+    command += ["--samples", "0"]
+    with (tmp_path / "gold").open("rb") as stream:
+        source = {"input": stream.read()} if piped else {"stdin": stream}
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, **source)  # type: ignore[call-overload]
+    assert done.returncode == 0, done.stderr
+    assert b"50 segments" in done.stdout
+
+
+def test_paths_of_an_experiment_from_a_pipe_are_those_of_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = "name: a\nfeatures: [surface]\nlearner: {kind: ridge}\n"
+    content += "dataset: {format: table, path: data.tsv, source_language: en, target_language: de}\n"
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(content)
+    expected = experiment.load(Path("a.yaml")).dataset
+    with pipes(tmp_path / "folder", {"b.yaml": content.encode()}):
+        assert experiment.load(tmp_path / "folder" / "b.yaml").dataset == expected

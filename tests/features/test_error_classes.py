@@ -52,10 +52,15 @@ def test_contract() -> None:
     np.testing.assert_array_equal(extractor.extract(batch.take([3, 1, 0, 2])), values[[3, 1, 0, 2]])
 
 
-def test_needs_a_pseudo_reference_and_base_forms() -> None:
+def test_needs_a_pseudo_reference() -> None:
     features = FeatureSet.make([{"kind": "error_classes"}], None)
     refuses("no column 'pseudo_reference'", features.extract, spanish(["a"], None))
-    chinese = Segments.from_columns(
-        {"source": ["a"], "target": ["b"], "pseudo_reference": ["c"]}, Tokenizer("en"), Tokenizer("ko")
-    )
-    refuses("no base forms for the language 'ko'", features.extract, chinese)
+
+
+@pytest.mark.parametrize("language", ["gu", "ko", "sr", "vi"])
+def test_reordering_is_known_in_a_language_without_base_forms(language: str) -> None:
+    columns = {"source": ["a"], "target": ["b c d"], "pseudo_reference": ["c b e"]}
+    segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer(language, "whitespace"))
+    values = dict(zip(ErrorClasses().names, ErrorClasses().extract(segments)[0], strict=True))
+    known = {name: value for name, value in values.items() if not np.isnan(value)}
+    assert known == {"class_errors_rer": 2 / 3, "class_errors_brer": 1 / 3}  # b and c, side by side

@@ -55,6 +55,7 @@ BY_PARAMETER = (
     "skip_grams_",
     "back_translation_bleu_penalised",
     "pseudo_reference_bleu_penalised",
+    "pseudo_reference_word_error_rate",
     "lm_source_probability",
     "lm_target_probability",
 )

@@ -48,6 +48,16 @@ def test_brevity_penalty_by_hand() -> None:
     assert np.isnan(rows[2]).all()
 
 
+def test_word_error_rate_is_of_the_second_text_s_words() -> None:
+    """Like sacreBLEU's TER without shifts: 2 of 4 words, 3 of 1; `word_distance` stays at most 1."""
+    columns = {"source": ["x"] * 3, "target": ["a b c d e f", "a b c", ""]}
+    columns["pseudo_reference"] = ["a b c d", "x", "a"]
+    extractor = PseudoReference(word_error_rate=True)
+    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
+    assert extractor.names == (*PseudoReference().names, "pseudo_reference_word_error_rate")
+    assert rows[:2, -1].tolist() == [2 / 4, 3 / 1] and np.isnan(rows[2]).all()
+
+
 PAIRS = [
     ("this week the saudis denied information published in the times",
      "saudi arabia denied this week information published in the american times"),

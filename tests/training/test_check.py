@@ -1,5 +1,6 @@
 """What is wrong with an experiment is said before anything is read; what is right passes."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -148,6 +149,23 @@ def test_from_python_all_is_said_at_once_and_nothing_is_made(tmp_path: Path) -> 
     with pytest.raises(InputError, match="experiment 'small': 3 mistakes:"):
         qe.train(experiment, tmp_path / "out", cache=tmp_path / "cache")
     assert not list(tmp_path.iterdir())
+
+
+def test_texts_of_resources_may_come_from_pipes(tmp_path: Path) -> None:
+    for name in ("source", "target", "more"):
+        os.mkfifo(tmp_path / name)
+    resources = {"source": "source", "target": "target", "target_monolingual": "more"}
+    experiment = qe.load_experiment(
+        {
+            "name": "small",
+            "dataset": {"format": "wmt12", "path": "."},
+            "features": ["surface"],
+            "learner": {"kind": "ridge"},
+            "resources": {**resources, "source_monolingual": "none"},
+        },
+        data_root=tmp_path,
+    )
+    assert list(mistakes(experiment)) == [f"resources.source_monolingual: no such file: {tmp_path / 'none'}"]
 
 
 def test_a_choice_is_checked_value_by_value() -> None:
