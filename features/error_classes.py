@@ -61,10 +61,8 @@ class ErrorClasses(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         language = segments.target_tokenizer.language
-        has_classes = has_base_forms(language)
-        target, reference = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
-        bases = [base_form_tokens(side, language) if has_classes else side for side in (target, reference)]
-        rates = class_errors(target, bases[0], reference, bases[1]).rates()
-        if not has_classes:
-            rates = reordering_alone(rates)
+        sides = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
+        bases = [base_form_tokens(side, language) if has_base_forms(language) else side for side in sides]
+        rates = class_errors(sides[0], bases[0], sides[1], bases[1]).rates()
+        rates = rates if has_base_forms(language) else reordering_alone(rates)
         return np.hstack([rates, rate_sums(rates)])

@@ -88,7 +88,7 @@ class ClassErrors:
 
 
 def reordering_alone(values: NDArray[Any]) -> FloatArray:
-    """Counts or rates (..., 5 or 10) in a language without base forms: NaN for all classes but reordering."""
+    # Counts or rates (..., 5 or 10) in a language without base forms: NaN for all other classes.
     is_known = np.array([name == "reordering" for name in CLASSES] * (values.shape[-1] // len(CLASSES)))
     return np.where(is_known, values, np.nan)
 

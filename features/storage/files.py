@@ -31,7 +31,7 @@ def rewindable(path: Path) -> Path:
     Every function that opens an input opens this path, and names the first one in its messages. The copy is
     made once and used by all later calls. Raises InputError if the content cannot be read or copied.
     """
-    path = _named(path)
+    path = _place(path)
     status = _status(path)
     if status is None or not _is_single_use(path, status):
         return path
@@ -46,12 +46,12 @@ def base_of(path: Path) -> Path:
 
 def is_input_file(path: Path) -> bool:
     """Whether an input can be read from this path: a file or a pipe, not a folder."""
-    path = _named(path)
+    path = _place(path)
     status = _status(path)
     return status is not None and (stat.S_ISREG(status.st_mode) or _is_single_use(path, status))
 
 
-def _named(path: Path) -> Path:
+def _place(path: Path) -> Path:
     return Path("/dev/stdin") if str(path) == "-" and not path.exists() else path
 
 

@@ -135,8 +135,8 @@ def from_post_edits(
 ) -> PostEditLabels:
     """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
 
-    Typographic characters are not normalised: replacing them counts as an edit. Classes of errors but
-    reordering are undefined in a language without base forms. Raises InputError for texts that are too long.
+    Typographic characters are not normalised: replacing them counts as an edit. Raises
+    InputError for texts that are too long.
     """
     refuse_long(target, "translation")
     refuse_long(post_edit, "post-edit")

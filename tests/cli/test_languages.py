@@ -79,7 +79,8 @@ def test_verbs(language: str, files: None) -> None:
 def test_training_and_scoring(language: str, files: None) -> None:
     succeeds(f"init data.tsv --source-language en --target-language {language} --higher-is-better")
     families = "surface, bag_of_words, pseudo_reference, error_classes"
-    settings = (f"features=[{families}]", "learner={kind: ridge}", "guard=false", "tracking=off")
+    column = "dataset.columns.pseudo_reference=pseudo_reference"
+    settings = (f"features=[{families}]", "learner={kind: ridge}", "guard=false", "tracking=off", column)
     succeeds("train data.yaml --output model --quiet", *(each for one in settings for each in ("--set", one)))
     succeeds("score --model model --input data.tsv --output scores.tsv")
     rows = Path("scores.tsv").read_text("utf-8").splitlines()[1:]
