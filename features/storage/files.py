@@ -40,7 +40,7 @@ def rewindable(path: Path) -> Path:
 
 
 def base_of(path: Path) -> Path:
-    """The folder to which paths in this file are relative; a pipe has the working folder."""
+    # The folder to which paths in a file are relative: for a pipe, the working folder.
     return path.parent if rewindable(path) == path else Path()
 
 
