@@ -159,9 +159,9 @@ class Catalogue(Generic[T]):
     def get(self, name: str) -> type[T]:
         """The class of a name; raises InputError for an unknown one, with the known ones and the nearest."""
         if self._plugins and is_foreign(name):
-            return self._loaded(entry_point(self.noun, self.group, name))
+            return self._loaded(name, entry_point(self.noun, self.group, name))
         if not self.packages and "." in str(name):
-            return self._loaded(class_entry(self.noun, str(name)))
+            return self._loaded(name, class_entry(self.noun, str(name)))
         place = self._location(name)
         module = importlib.import_module(place.module)
         if place.attribute:
@@ -183,13 +183,13 @@ class Catalogue(Generic[T]):
             )
         return cast(type[T], defined[0])
 
-    def _loaded(self, entry: "EntryPoint") -> type[T]:
+    def _loaded(self, name: str, entry: "EntryPoint") -> type[T]:
         try:
             kind = entry.load()
         except (ImportError, AttributeError) as error:
-            raise InputError(f"the {self.noun} '{entry.name}' cannot be loaded: {error}") from error
+            raise InputError(f"the {self.noun} '{name}' cannot be loaded: {error}") from error
         if not (inspect.isclass(kind) and issubclass(kind, self.base)):
-            raise InputError(f"the {self.noun} '{entry.name}' is no class made from {self.base.__name__}")
+            raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
         return cast(type[T], kind)
 
 
