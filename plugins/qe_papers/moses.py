@@ -157,13 +157,7 @@ def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | Non
 
 
 def _scores(text: str, location: str) -> dict[str, list[float]]:
-    """Numbers by the preceding label; '' for those before any label.
-
-    >>> _scores("d: -10 -2.3 lm: -31.5 w: -8", "")
-    {'d': [-10.0, -2.3], 'lm': [-31.5], 'w': [-8.0]}
-    >>> _scores("Distortion0= -4 TranslationModel0= -1 -2 -3 -4", "")["TranslationModel0"]
-    [-1.0, -2.0, -3.0, -4.0]
-    """
+    """Numbers by the preceding label; '' for those before any label."""
     scores: dict[str, list[float]] = {}
     label = ""
     for item in text.split():

@@ -18,7 +18,7 @@ app = Application()
 
 @app.callback()
 def data() -> None:
-    """Check, describe and fetch datasets; explain formats; add second translations."""
+    """Check, describe and fetch datasets; explain formats; add second translations and log-probabilities."""
 
 
 @app.command()
@@ -165,6 +165,55 @@ def translate(
         lines = translate_file(input_, output, by, progress)
     if not quiet:
         print(f"{output}: {lines} lines by {engine}")
+
+
+@app.command()
+def force(
+    input_: Path, output: Path, model: Path, source_pieces: Path | None = None,
+    target_pieces: Path | None = None, source_prefix: str = "", target_prefix: str = "", quiet: bool = False,
+) -> None:  # fmt: skip
+    """Add log-probabilities of the translations by your own model: forced decoding by CTranslate2.
+
+    The family `decoder` reads the new columns, `subwords` and `token_log_probabilities`.
+
+    Example:
+
+        qe data force --model opus-mt-en-de --input new.tsv --output with-log-probabilities.tsv
+
+    options:
+      -i, --input TABLE  Table with a source and a translation in each row.
+      -m, --model FOLDER  The model in CTranslate2's format.
+      --source-pieces FILE  SentencePiece model. (default: source.spm of the folder, or split at blanks)
+      --target-pieces FILE  The same for translations.
+      --source-prefix TOKENS  Tokens before each source, such as a language's code.
+      --target-prefix TOKENS  Tokens before each translation.
+
+    output:
+      -o, --output FILE  Table: .tsv, .csv, .jsonl or .parquet.
+    """
+    import pandas as pd
+
+    from qe.data.labels import check_output, save_table
+    from qe.data.reading import Reading
+    from qe.data.table_files import read_table, texts_of
+    from qe.language.programs.forced import ForcedDecoder
+
+    check_output(output)
+    reading = Reading(Path())
+    source, target = (texts_of(reading, input_, side).texts for side in ("source", "target"))
+    pieces = {"source": source_pieces, "target": target_pieces}
+    decoder = ForcedDecoder(
+        model,
+        {side: path for side, path in pieces.items() if path is not None},
+        {"source": source_prefix.split(), "target": target_prefix.split()},
+    )
+    with progress_bar(quiet) as progress:
+        decoded = list(decoder.decode(source, target, progress))
+    table = pd.DataFrame({name: column.texts for name, column in read_table(reading, input_).items()})
+    table[["subwords", "token_log_probabilities"]] = decoded
+    save_table(table, output)
+    if not quiet:
+        print(f"{output}: {len(decoded)} rows by {model}")
 
 
 def _show(report: "DataReport") -> None:

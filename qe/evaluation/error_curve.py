@@ -30,9 +30,7 @@ class BadLabels:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Reads `LABEL>NUMBER`, with `>`, `>=`, `<` or `<=`.
-
-        Raises InputError for another form, and for a side that is the good one of a known label.
+        """Reads `LABEL>NUMBER` (`>=`, `<`, `<=`); raises InputError if that is the good side of the label.
 
         >>> BadLabels.parse("hter>0.3").mask(np.array([0.3, 0.4])).tolist()
         [False, True]

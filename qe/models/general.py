@@ -26,12 +26,10 @@ _FOLDER: Final = "model"
 
 @dataclass(frozen=True, eq=False)
 class General(FittedExtractor):
-    """The score that a saved model gives; the model is copied and not fitted again.
+    """The score that a saved model gives (`model`: its folder, or that of its run); it is not fitted again.
 
-    model  its folder, or that of its run
-
-    It reads the columns that this model reads, and must not have learned from the training rows, unless these
-    have a `language_pair`, which the family `multilingual` leaves out.
+    It must not have learned from the training rows, unless these have a `language_pair`, which the family
+    `multilingual` leaves out.
     """
 
     plain: ClassVar[str] = "what a model of other data says of the {text}"

@@ -76,13 +76,7 @@ def _clauses(words: Sequence[Word], below: Sequence[Sequence[int]]) -> dict[int,
 
 
 def _phrase(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> Iterator[int]:
-    """Yields the places of a phrase's words: its head, and nested phrases without their clauses.
-
-    >>> house = [Word("casa", "casa", "NOUN", head=-1), Word("Ana", "Ana", "PROPN", head=0, relation="nmod"),
-    ...          Word("arde", "arder", "VERB", head=0, relation="acl")]
-    >>> list(_phrase(house, children(house), 0))
-    [0, 1]
-    """
+    """Yields the places of a phrase's words: its head, and nested phrases without their clauses."""
     yield place
     for k in below[place]:
         if words[k].relation in _NESTED:
@@ -103,14 +97,7 @@ def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterat
 
 
 def _agree(word: Word, head: Word, categories: Sequence[str]) -> dict[str, bool]:
-    """Category -> whether both words agree in it, for categories that both have.
-
-    >>> from qe_papers.syntax import features_of
-    >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
-    ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])
-    >>> _agree(one, other, ("Person", "Gender", "Number"))
-    {'Gender': False, 'Number': False}
-    """
+    """Category -> whether both words agree in it, for categories that both have."""
     result = {}
     for category in categories:
         own, others = _values(word, category), head.feats.get(category)

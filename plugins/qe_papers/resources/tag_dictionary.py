@@ -84,13 +84,7 @@ class TagDictionary(Resource):
 
 
 def _tags_of_types(words: Tokens, tags: Tokens, least_share: float) -> NDArray[np.int64]:
-    """Number of tags (types,) with at least `least_share` of a word's occurrences, at least 1.
-
-    >>> words = Tokens.from_lists([["la", "casa", "casa"], ["casa"]])
-    >>> tags = Tokens.from_lists([["det", "n", "v"], ["n"]])
-    >>> _tags_of_types(words, tags, 0.05), _tags_of_types(words, tags, 0.5)
-    (array([1, 2]), array([1, 1]))
-    """
+    """Number of tags (types,) with at least `least_share` of a word's occurrences, at least 1."""
     size = len(tags.types)
     cells, counts = np.unique(np.asarray(words.ids, np.int64) * size + tags.ids, return_counts=True)
     owner = cells // max(size, 1)

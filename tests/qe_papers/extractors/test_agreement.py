@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from qe_papers.extractors.agreement import Agreement
+from qe_papers.extractors.agreement import Agreement, _agree, _phrase
+from qe_papers.syntax import Word, children, features_of
 from tests.factories import row
 from tests.features.parsed import translations
 
@@ -141,3 +142,23 @@ def test_columns_of_earlier_models_stay_where_they_were() -> None:
     )
     assert names[-2:] == ("agreement_subject_any_target", "agreement_subject_any_share_target")
     assert len(names) == 22
+
+
+def test_words_agree_in_the_categories_that_both_have() -> None:
+    one, other = (
+        Word(text, text, tag, features_of(features))
+        for text, tag, features in [
+            ("casa", "NOUN", "Gender=Fem|Number=Sing"),
+            ("rojos", "ADJ", "Gender=Masc|Number=Plur"),
+        ]
+    )
+    assert _agree(one, other, ("Person", "Gender", "Number")) == {"Gender": False, "Number": False}
+
+
+def test_a_phrase_has_no_clauses() -> None:
+    house = [
+        Word("casa", "casa", "NOUN", head=-1),
+        Word("Ana", "Ana", "PROPN", head=0, relation="nmod"),
+        Word("arde", "arder", "VERB", head=0, relation="acl"),
+    ]
+    assert list(_phrase(house, children(house), 0)) == [0, 1]
