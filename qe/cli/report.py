@@ -70,7 +70,7 @@ def report(
                 raise InputError(
                     f"{name} is for scored files", location=target, remedy="leave it out for a run"
                 )
-        from qe.reports.run import run_page
+        from qe.training.page import run_page
 
         page = run_page(target)
     else:

@@ -17,13 +17,13 @@ from qe.data.table_rows import read_rows
 from qe.display.numbers import count, general, interval, number, percent
 from qe.display.page import figures, render
 from qe.display.table import Column, Table
+from qe.evaluation.page_parts import ShownSegment, png, score_distributions, words_of
 from qe.models import description
 from qe.models.card import origin
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, ActionCosts, Thresholds, closed_scale, cost_table, read_costs
-from qe.reports.parts import ShownSegment, png, score_distributions, words_of
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of
 from qe.scoring.naming import Names

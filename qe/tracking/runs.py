@@ -187,6 +187,9 @@ class Run:
         """Logs JSON values as a file."""
         self.client.log_dict(self.id, dict(content), path)
 
+    def text(self, content: str, path: str) -> None:
+        self.client.log_text(self.id, content, path)
+
     def describe(self, text: str) -> None:
         """What the run's page says of it, in Markdown."""
         self.tags({"mlflow.note.content": text})
@@ -269,6 +272,8 @@ class Untracked(Run):
         return {}
 
     def values(self, content: Mapping[str, Any], path: str) -> None: ...
+
+    def text(self, content: str, path: str) -> None: ...
 
     @contextmanager
     def nested(self, name: str) -> Iterator[Run]:

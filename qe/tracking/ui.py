@@ -17,6 +17,13 @@ MODEL_TRAINING: Final = "workflowType=machine_learning"
 _KEY: Final = "qe"
 _STATE: Final = f"mlflow.sharedViewState.{_KEY}"  # tag of an experiment: what MLflow calls a shared view
 _FIRST: Final = ("attributes.`Run Name`", "runDateAndNestInfo")
+_DATA: Final = "attributes.`Dataset`"
+_EVERY_RUN: Final = {
+    "startTime": "ALL",
+    "lifecycleFilter": "Active",
+    "modelVersionFilter": "All Runs",
+    "datasetsFilter": [],
+}
 _MOST: Final = 6  # metrics that are columns
 # Pixels of a column: at least (no value of 18 digits is cut), at most, by character, for what else it has.
 _NARROWEST, _WIDEST, _CHARACTER, _BESIDE = 150, 210, 7, 40
@@ -50,8 +57,8 @@ def _metrics_of(state: str) -> list[str]:
 def _state(metrics: Sequence[str]) -> dict[str, object]:
     columns = [f"metrics.`{name}`" for name in metrics]
     return {
-        "selectedColumns": [*columns, "attributes.`Dataset`"],
-        "columnOrder": [*_FIRST, *columns],
+        "selectedColumns": [*columns, _DATA],
+        "columnOrder": [*_FIRST, _DATA, *columns],
         "columnWidths": {
             column: min(_WIDEST, max(_NARROWEST, _BESIDE + _CHARACTER * len(name)))
             for column, name in zip(columns, metrics, strict=True)
@@ -68,8 +75,30 @@ def view() -> str:
     )
     if experiment is None:
         return f"/#/experiments?{MODEL_TRAINING}"
-    shared = f"&viewStateShareKey={_KEY}" if _STATE in experiment.tags else ""
-    return f"/#/experiments/{experiment.experiment_id}/runs?{MODEL_TRAINING}{shared}"
+    return _address(experiment.experiment_id, _KEY if _STATE in experiment.tags else "")
+
+
+def _address(experiment_id: str, key: str) -> str:
+    return f"/#/experiments/{experiment_id}/runs?{MODEL_TRAINING}" + (
+        f"&viewStateShareKey={key}" if key else ""
+    )
+
+
+def children_view(run: Run, metric: str, *, higher_is_better: bool) -> str:
+    # Like `view`: the list of a run's children, best first; empty if the experiment is not ours.
+    experiment = run.client.get_experiment(run.experiment_id)
+    if not is_ours(experiment):
+        return ""
+    state = experiment.tags.get(_STATE, "{}")
+    chosen = {
+        "searchFilter": f"tags.mlflow.parentRunId = '{run.id}'",
+        "orderByKey": f"metrics.`{metric}`",
+        "orderByAsc": not higher_is_better,
+    }
+    run.client.set_experiment_tag(
+        run.experiment_id, f"{_STATE}-{run.id}", json.dumps({**json.loads(state), **_EVERY_RUN, **chosen})
+    )
+    return _address(run.experiment_id, f"{_KEY}-{run.id}")
 
 
 # What a browser remembers of the UI: name -> JSON, as MLflow 3.17 reads it.

@@ -22,6 +22,7 @@ from qe.training.summary import value_of
 from qe.training.train import Outcome, train
 
 Board = Leaderboard | BoardOfPairs
+Report = Mapping[str, Any]
 
 
 def train_all(
@@ -66,6 +67,8 @@ def train_all(
                 for path in board_of_pairs.write(pairs, output):
                     run.artifact(path, None)
                 boards.append(pairs)
+            names = [plan.experiment.run_name for plan in plans]
+            tracked.log_batch(run, _best_first(outcomes, names))
         return outcomes, boards
 
 
@@ -77,6 +80,18 @@ def _by_data(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
     return list(groups.values())
 
 
+def _best_first(outcomes: Sequence[Outcome], names: Sequence[str]) -> list[list[tuple[str, str, Report]]]:
+    titles = {outcome.run_id: name for outcome, name in zip(outcomes, names, strict=True)}
+    groups: list[list[tuple[str, str, Report]]] = []
+    for group in _by_data([outcome for outcome in outcomes if outcome.run_id]):
+        sign = (
+            -1 if METRICS.get(group[0].report["experiment"]["evaluation"]["metric"]).higher_is_better else 1
+        )
+        ranked = sorted(group, key=lambda outcome: sign * _figure(outcome.report))
+        groups.append([(each.run_id, titles[each.run_id], each.report) for each in ranked])
+    return groups
+
+
 def spread_table(outcomes: Sequence[tuple[Setting, Outcome]]) -> Table | None:
     """The evaluation metric over seeds, one row per combination of the other settings; None without seeds."""
     metric = outcomes[0][1].report["experiment"]["evaluation"]["metric"]
@@ -84,7 +99,7 @@ def spread_table(outcomes: Sequence[tuple[Setting, Outcome]]) -> Table | None:
     for setting, outcome in outcomes:
         others = ", ".join(f"{key}={value}" for key, value in setting.items() if not _is_seed(key))
         name = others or outcome.report["experiment"]["name"]
-        groups.setdefault(name, []).append(_figure(outcome.report, metric))
+        groups.setdefault(name, []).append(_figure(outcome.report))
     if max(map(len, groups.values())) < 2 or not any(map(_is_seed, outcomes[0][0])):
         return None
     kind = METRICS.get(metric)
@@ -105,7 +120,8 @@ def _is_seed(key: str) -> bool:
     return key.rpartition(".")[2] == "seed"
 
 
-def _figure(report: Mapping[str, Any], metric: str) -> float:
+def _figure(report: Report) -> float:
+    metric = report["experiment"]["evaluation"]["metric"]
     section = report["nested"] or report["cross_validation"]
     value = value_of(section["systems"][report["experiment"]["name"]], metric)
     return float("nan") if value is None else value

@@ -63,7 +63,7 @@ def summary(report: Mapping[str, Any], description: str = "", links: str = "") -
         if report[part] is not None:
             lines.append(f"* {location(part)}: {_figure(report[part], name, metric)}")
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
-    texts = [_verdict(report, name, metric), links, "\n".join(lines), description]
+    texts = [_verdict(report, name, metric, links), "\n".join(lines), description]
     return "\n\n".join(text for text in texts if text)
 
 
@@ -75,9 +75,10 @@ def _main_part(report: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     return report[part], f"{METRICS.get(metric).title} {figure} {location(part)}"
 
 
-def _verdict(report: Mapping[str, Any], name: str, metric: str) -> str:
+def _verdict(report: Mapping[str, Any], name: str, metric: str, links: str) -> str:
     section, figure = _main_part(report)
-    sentences, kind, baseline = [f"**{figure}**"], METRICS.get(metric), _best_baseline(section, metric)
+    kind, baseline = METRICS.get(metric), _best_baseline(section, metric)
+    sentences = [f"**{figure}**" + (f" ({links})" if links else "")]
     test = None if baseline is None else _test(section, name, baseline, metric)
     if baseline is not None and test is not None and test["difference"] is not None:
         p = p_value(test["p_corrected"], LEVEL, test["undecided"])

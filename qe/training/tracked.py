@@ -23,8 +23,9 @@ from qe.tracking import logged_models, registry
 from qe.tracking.runs import Data, Run, Untracked
 from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
-from qe.tracking.ui import show_columns
+from qe.tracking.ui import children_view, show_columns
 from qe.training.fitting import bounds_of
+from qe.training.page import run_page
 from qe.training.plan import Space
 from qe.training.preparation import Prepared
 from qe.training.reading import scores_of
@@ -40,6 +41,7 @@ MAX_CHILDREN = 30  # trials with a child run each; later ones only if they are t
 MAX_ROWS = 10_000  # that a browser can show; predictions.parquet has all
 _MAIN_METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
 _COLUMNS = 2  # metrics, in addition to the experiment's, that the list of runs shows of each part
+_SHOWN = 3  # runs that the description of a batch names
 _LEVEL = 0.9  # of the prediction intervals, or the nearest that the run measures
 _FILES = ("report.json", "predictions.tsv", "trials.tsv", "model.txt")
 _NO_METRICS = ("interval", "n", "ci", "delta_avg_by_n")
@@ -64,6 +66,40 @@ def batch(experiments: Sequence[Experiment]) -> AbstractContextManager[Run]:
         return nullcontext(Untracked())
     names = [experiment.name for experiment in experiments]
     return run_of(f"batch of {len(names)}", description=", ".join(names))
+
+
+def log_batch(run: Run, groups: Sequence[Sequence[tuple[str, str, Mapping[str, Any]]]]) -> None:
+    # Groups: the runs (id, name, report) on each dataset, best first.
+    if not run.id or not groups:
+        return
+    lines = []
+    for group in groups:
+        figures = {id_: _headline_figures(report) for id_, _, report in group[:_SHOWN]}
+        texts = [f"[{name}]({_page(run, id_)}) {_in_words(figures[id_])}" for id_, name, _ in group[:_SHOWN]]
+        lines.append(f"**{group[0][2]['data']['name']}**: {'; '.join(texts)}")
+    best = groups[0][0][2]
+    if len(groups) == 1:
+        run.metrics(_defined(_headline_figures(best)))
+    metric = best["experiment"]["evaluation"]["metric"]
+    better = METRICS.get(metric).higher_is_better
+    address = children_view(run, title(metric), higher_is_better=better).removeprefix("/")
+    link = f"[all runs, best first]({address}). " if address else ""
+    run.describe(link + "\n\n".join(lines))
+
+
+def _headline_figures(report: Mapping[str, Any]) -> dict[str, float | None]:
+    name, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
+    parts = [part for part in GROUPS if report[part] is not None]
+    scores = {part: report[part]["systems"][name] for part in parts}
+    return {title(metric) + _HEADLINES[part]: value_of(scores[part], metric) for part in parts}
+
+
+def _in_words(figures: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in _defined(figures).items())
+
+
+def _page(run: Run, run_id: str) -> str:
+    return f"#/experiments/{run.experiment_id}/runs/{run_id}"
 
 
 def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
@@ -222,6 +258,8 @@ def log_end(
     texts = experiment.tracking.texts or ("all" if run.stays_here() else "ids")
     for part, table in segment_tables(result, texts).items():
         run.table(table, f"tables/{GROUPS[part]}.json")
+    if run.id:
+        run.text(run_page(output, texts=False), "report.html")
     for file in _FILES if texts == "none" else (*_FILES, "predictions.parquet"):
         if (output / file).is_file():
             run.artifact(output / file)
@@ -252,8 +290,8 @@ def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], m
 
 
 def _links(run: Run) -> str:
-    files = f"#/experiments/{run.experiment_id}/runs/{run.id}/artifacts"
-    return f"[report]({files}/report.json), [all figures]({files}/tables/figures.json)" if run.id else ""
+    files = f"{_page(run, run.id)}/artifacts"
+    return f"[report]({files}/report.html), [all figures]({files}/tables/figures.json)" if run.id else ""
 
 
 def _defined(values: Mapping[str, float | None]) -> dict[str, float]:

@@ -124,9 +124,9 @@ def test_a_run_begins_with_its_verdict_and_its_evaluation_metric(
     assert verdict in shown and shown.index(verdict) < shown.index("svr_rbf on 17 features")
     assert shown.index("\nMAE\n") < shown.index("cross-validation/")
     links = json.loads(page.run('JSON.stringify([...document.querySelectorAll("a")].map(a => a.href))'))
-    (report,) = [link for link in links if link.endswith(f"{demo_run.run_id}/artifacts/report.json")]
+    (report,) = [link for link in links if link.endswith(f"{demo_run.run_id}/artifacts/report.html")]
     page.open(report)
-    page.wait("predictions.tsv", "cross_validation")
+    page.wait("predictions.tsv", "report.html")
 
 
 @pytest.mark.parametrize(("table", "texts"), [

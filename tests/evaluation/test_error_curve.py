@@ -11,7 +11,7 @@ from qe import train
 from qe.data.dataset import LabelScale
 from qe.evaluation.error_curve import BadLabels, error_curve
 from qe.evaluation.plots import errors_let_through
-from qe.reports.run import run_page
+from qe.training.page import run_page
 from tests.factories import refuses
 
 DA, HTER = LabelScale("da", 0, 100, True), LabelScale("hter", 0, None, False)

@@ -16,12 +16,12 @@ import pytest
 
 from qe.cli import main
 from qe.cli._score_job import write_drift
+from qe.evaluation.page_parts import words_of
 from qe.models.training_rows import HeldOutPredictions
 from qe.production import Thresholds
-from qe.reports.parts import words_of
-from qe.reports.run import run_page
 from qe.reports.scored import scored_page
 from qe.scoring import Options, score_file
+from qe.training.page import run_page
 from tests.conftest import ROOT
 from tests.factories import costs_file, exit_code, qe, refuses
 from tests.patience import PATIENCE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qe.cli import main
-from qe.reports.run import run_page
+from qe.training.page import run_page
 from tests.browser import Page, browser
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from qe.tracking import runs
 from qe.tracking.runs import Data
 from qe.tracking.ui import show_columns, with_previous_metrics
-from qe.training.tracked import log_figures
+from qe.training.tracked import log_batch, log_figures
 
 REGRESSION = ["MAE", "cross-validation/MAE", "RMSE", "Pearson", "Spearman", "DeltaAvg"]
 
@@ -38,6 +38,44 @@ def test_an_experiment_with_runs_of_two_kinds_of_labels(store: Path) -> None:
     state = json.loads(run.client.get_experiment(run.experiment_id).tags["mlflow.sharedViewState.qe"])
     shown = ["metrics.`MCC`", "metrics.`F1`", "metrics.`MAE`", "metrics.`RMSE`"]
     assert state["selectedColumns"] == [*shown, "attributes.`Dataset`"]
+
+
+def test_the_data_stand_before_the_figures(store: Path) -> None:
+    with runs.run("one") as run:
+        show_columns(run, ["MAE"])
+    state = json.loads(run.client.get_experiment(run.experiment_id).tags["mlflow.sharedViewState.qe"])
+    assert state["columnOrder"][2:] == ["attributes.`Dataset`", "metrics.`MAE`"]
+
+
+def finished(name: str, mae: float) -> tuple[str, str, dict[str, Any]]:
+    section = {"systems": {name: {"mae": mae}}}
+    settings = {"name": name, "evaluation": {"metric": "mae"}}
+    return name, name, {"experiment": settings, "data": {"name": "news"}, "test": None, "nested": None,
+                        "cross_validation": section}  # fmt: skip
+
+
+def test_a_sweep_is_open_at_its_best_runs(store: Path) -> None:
+    """Its page begins with links to them, and one to a list of its runs alone, best first."""
+    ranked = [finished("ridge", 0.25), finished("trees", 0.5), finished("svr", 0.6), finished("mean", 0.75)]
+    with runs.run("batch of 4") as run:
+        show_columns(run, ["MAE"])
+        log_batch(run, [ranked])
+    data, experiment = run.client.get_run(run.id).data, run.client.get_experiment(run.experiment_id)
+    first, *_ = data.tags["mlflow.note.content"].splitlines()
+    assert f"[ridge](#/experiments/{run.experiment_id}/runs/ridge) MAE 0.2500; [trees](" in first
+    assert f"&viewStateShareKey=qe-{run.id}). **news**: " in first and "mean" not in first
+    assert data.metrics == {"MAE": 0.25}
+    state = json.loads(experiment.tags[f"mlflow.sharedViewState.qe-{run.id}"])
+    assert state["searchFilter"] == f"tags.mlflow.parentRunId = '{run.id}'"
+    assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`MAE`", True)
+    assert state["selectedColumns"][0] == "metrics.`MAE`"
+
+
+def test_a_sweep_over_several_datasets_has_no_figures_of_its_own(store: Path) -> None:
+    with runs.run("batch of 2") as run:
+        log_batch(run, [[finished("ridge", 0.25)], [finished("trees", 0.5)]])
+    data = run.client.get_run(run.id).data
+    assert data.metrics == {} and data.tags["mlflow.note.content"].count("**news**") == 2
 
 
 def test_nested_figures_do_not_stand_under_the_name_of_plain_ones(store: Path) -> None:

@@ -72,7 +72,7 @@ def test_without_tests_and_without_baselines() -> None:
 
 
 def test_a_run_says_it_first(demo_run: Any) -> None:
-    from qe.reports.run import run_page
+    from qe.training.page import run_page
 
     told = verdict(demo_run.report)
     page = run_page(demo_run.output)

@@ -21,8 +21,8 @@ from qe.data.format import make_format
 from qe.display.numbers import count, number
 from qe.display.page import figures, render
 from qe.evaluation import plots as evaluation_plots
+from qe.evaluation.page_parts import ShownSegment, bands_table, error_bands, errors_by_band, png, words_of
 from qe.evaluation.plots import scale_label
-from qe.reports.parts import ShownSegment, bands_table, error_bands, errors_by_band, png, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training.summary import differences_table, scores_table, verdict
@@ -51,18 +51,18 @@ class _Split:
         return np.asarray(self.table["predicted"], np.float64)
 
 
-def run_page(folder: Path) -> str:
-    """The page of a run's output folder; texts are shown if its data are still there."""
+def run_page(folder: Path, *, texts: bool = True) -> str:
+    """The page of a run's output folder; texts are shown if its data are still there, or left out."""
     if not (folder / "report.json").is_file():
         remedy = "give the output folder of `qe train` or `qe demo`"
         raise InputError("is no finished run", location=folder, remedy=remedy)
     report = read_json("the report", folder / "report.json", "train it again")
     name = str(report["experiment"]["name"])
-    split, data = _chosen_split(folder, report), report["data"]
+    split, data = _chosen_split(folder, report, texts), report["data"]
     segments, note, coloured = _segments(folder, split)
     return render(
-        "qe.reports",
-        "run.html",
+        "qe.training",
+        "page.html",
         {"number": number},
         title=name,
         verdict=verdict(report),
@@ -85,13 +85,15 @@ def run_page(folder: Path) -> str:
     )
 
 
-def _chosen_split(folder: Path, report: Mapping[str, Any]) -> _Split:
+def _chosen_split(folder: Path, report: Mapping[str, Any], texts: bool) -> _Split:
     table = pd.read_parquet(folder / "predictions.parquet")
     scale = LabelScale(**report["data"]["label"])
     tested = table[(table["split"] != "train") & table["gold"].notna()]
     name = "train" if tested.empty else str(tested["split"].iloc[0])
     rows = table[(table["split"] == name) & table["gold"].notna() & table["predicted"].notna()]
-    segments, problem = _texts(report, name, rows["id"].astype(str).tolist())
+    segments, problem = None, "this copy of the page has none (`qe report` writes them)"
+    if texts:
+        segments, problem = _texts(report, name, rows["id"].astype(str).tolist())
     training = "training rows, each predicted by a model trained without it"
     label = training if name == "train" else f"split {name}"
     return _Split(label, rows.reset_index(drop=True), scale, segments, problem)
