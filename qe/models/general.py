@@ -32,7 +32,7 @@ class General(FittedExtractor):
     `multilingual` leaves out.
     """
 
-    plain: ClassVar[str] = "what a model of other data says of the {text}"
+    plain: ClassVar[str] = "what was learned from other data says of the {text}"
     cross_fitted: ClassVar[bool] = False
 
     model: str | Path

@@ -12,7 +12,7 @@ DAY, NIGHT = (
     dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,8})", part)) for part in PALETTE.split("@media screen", 1)
 )
 TEMPLATES = [path for path in (ROOT / "qe").rglob("*.html") if "<style>" in path.read_text("utf-8")] + [
-    ROOT / "qe" / "reports" / "parts.html", ROOT / "qe" / "systems" / "page.html",
+    ROOT / "qe" / "training" / "page.html", ROOT / "qe" / "systems" / "page.html",
     ROOT / "plugins" / "qe_human" / "effort" / "page.html",
 ]  # fmt: skip
 # What is written in which colour, on what.
