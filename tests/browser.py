@@ -23,7 +23,7 @@ _SHOWN = 120.0  # seconds in which a page shows what it has
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
-    "--disable-sync --no-first-run --remote-debugging-pipe --window-size=1600,1200"
+    "--disable-sync --no-first-run --remote-debugging-pipe --window-size=1900,1200"
 )
 # The smallest element that shows a text, and where its middle is on the screen.
 _FIND = """(text => {

@@ -11,7 +11,6 @@ from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.data.headers import HIGHER, LOWER, key_of
 from qe.display.numbers import general
-from qe.statistics.bootstrap import bootstrap_scores
 
 _BAD = re.compile(r"\s*(?P<label>[^<>=]*?)\s*(?P<sign>[<>])(?P<equal>=?)\s*(?P<limit>[-+.\deE]+)\s*")
 
@@ -96,6 +95,8 @@ def error_curve(
     quality: FloatArray, bad: BoolArray, units: IntArray, samples: int = 1000, seed: int = 0
 ) -> ErrorCurve:
     """The curve of segments of this quality, of which some are bad; whole units are drawn."""
+    from qe.statistics.bootstrap import bootstrap_scores  # slow to import, and not needed to check a plan
+
     order = np.argsort(-quality, kind="stable")
     published = np.array([0, *ranks(quality[order], np.linspace(0.02, 1, 50))])
     first = np.arange(len(order))[:, np.newaxis] < published

@@ -32,7 +32,7 @@ def offered(script: str, *words: str) -> list[str]:
     ("words", "expected"),
     [
         (("sco",), ["score"]),
-        (("data", ""), ["check", "formats", "fetch", "translate"]),
+        (("data", ""), ["check", "formats", "fetch", "translate", "force"]),
         (("data", "check"), ["check"]),
         (("data", "check", "--fo"), ["--format"]),
         (("train", "x.yaml", "--over"), ["--overwrite"]),

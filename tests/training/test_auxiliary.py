@@ -167,15 +167,15 @@ def test_the_model_learns_from_all_of_them(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_other_kinds_of_labels_help(folder: Path) -> None:
-    """Four labels of its own, and 40 of another pair, against these four alone."""
-    few = section("first.tsv", rows=4)
+    """Six labels of its own, and 40 of another pair, against these six alone."""
+    few = section("first.tsv", rows=6)
     split = {"folds": 2}
     alone = prepare(check(made(folder, few, split=split)), folder / "cache")
     both = prepare(
         check(made(folder, few, section("spanish.tsv", target="es"), split=split)), folder / "cache"
     )
     rest = prepare(check(made(folder, section("first.tsv"))), folder / "cache").training
-    assert len(alone.training) == len(both.training) == 4 and rest.scores is not None
+    assert len(alone.training) == len(both.training) == 6 and rest.scores is not None
     figures = []
     for prepared in (alone, both):
         model = fit_model(prepared, prepared_candidate(prepared))
