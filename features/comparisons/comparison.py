@@ -199,7 +199,7 @@ PENALISED: Final = Column[TextComparison]("bleu_penalised",
     "BLEU of the text: the geometric mean of the 1-4-gram precisions, smoothed by one from bigrams on, times "
     "the brevity penalty", _PENALISED, "share", lambda c: c.bleu * c.brevity_penalty)  # fmt: skip
 
-# As Hjerson prints it (Popovic 2011).
+# Hjerson prints this rate (Popovic 2011).
 RATE: Final = Column[TextComparison]("word_error_rate",
     "Levenshtein distance of words per word of the second text", _EDITS, "edits per word",
     lambda c: ratio(c.word_edits, c.other_tokens.lengths))  # fmt: skip

@@ -336,7 +336,7 @@ class EncoderKnowledge(LearnedKnowledge):
 
 
 def projected(projection: Projection, rows: Vectors) -> NDArray[np.float64]:
-    # As `projection.apply`, to the last bit, without a copy of the rows in double precision.
+    # `projection.apply` gives the same numbers to the last bit, but copies the rows in double precision.
     if rows.shape[1] != len(projection.mean) or projection.directions.shape[1] == 1:  # added up otherwise
         return projection.apply(rows.astype(np.float64))
     directions = np.ascontiguousarray(projection.directions)

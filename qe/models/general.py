@@ -28,8 +28,8 @@ _FOLDER: Final = "model"
 class General(FittedExtractor):
     """The score that a saved model gives (`model`: its folder, or that of its run); it is not fitted again.
 
-    It must not have learned from the training rows, unless these have a `language_pair`, which the family
-    `multilingual` leaves out.
+    It must not have learned from the training rows, unless these have a `language_pair` and the model is of
+    the family `multilingual`, which leaves the pair out.
     """
 
     plain: ClassVar[str] = "what was learned from other data says of the {text}"
@@ -71,13 +71,14 @@ class General(FittedExtractor):
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         seen = Learned.find(self._folder)
-        if seen is not None and segments.language_pair is None:
+        kinds = {config["kind"] for config in read_unverified(self._folder).features}
+        if seen is not None and (segments.language_pair is None or kinds != {"multilingual"}):
             known = int(seen.knows(zip(segments.source, segments.target, strict=True)).sum())
             if known > _KNOWN * len(segments):
                 raise InputError(
                     f"the model has learned from {known:,} of the {len(segments):,} training rows",
                     location=self._folder,
-                    remedy="take a model of other rows, or give the column language_pair",
+                    remedy="take a model of other rows; with `multilingual`, give the column language_pair",
                 )
         return self.with_learned(saved=self.saved, _fitted_folder=self._folder)
 

@@ -11,7 +11,12 @@ from features.core.feature_set import make_extractor
 from qe.models.model import Model
 from qe.scoring.jobs import score_file
 from tests.factories import refuses, segments
+from tests.features.encoding.made import Tiny, static_folder
+from tests.features.test_multilingual import texts
 from tests.models.general import rows, small_model, trained
+
+SCORES = {"scores": "score"}
+SCALE = {"name": "score", "low": 0, "high": 100, "higher_is_better": True}
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +72,35 @@ def test_models_of_other_data_are_taken_alone(folder: Path, tmp_path: Path) -> N
     own_texts = segments(learned["source"], learned["target"])
     refuses("has learned from 60 of the 60 training rows", family.fit, own_texts, {})
     pairs = segments(learned["source"], learned["target"], language_pair=["en-es"] * 60)
-    assert np.isfinite(family.fit(pairs, {}).extract(pairs)).all()
+    refuses("has learned from 60 of the 60 training rows", family.fit, pairs, {})
     refuses("is not a model directory", trained, tmp_path, "x", rows(40, 4),
             [{"kind": "general", "model": str(tmp_path / "none")}])  # fmt: skip
+
+
+def test_a_model_that_leaves_the_pair_out_may_have_learned_from_it(tmp_path: Path) -> None:
+    scores, given = np.random.default_rng(0).uniform(0, 100, 30).round(2), {}
+    for pair in ("en-es", "en-de", "en-fr"):
+        source, target = pair.split("-")
+        table = pd.DataFrame({"source": texts(30), "target": texts(30), "score": scores})
+        table.to_csv(tmp_path / f"{pair}.tsv", sep="\t", index=False)
+        languages = {"source_language": source, "target_language": target}
+        given[pair] = {
+            "format": "table",
+            "path": f"{pair}.tsv",
+            "label": SCALE,
+            "columns": SCORES,
+            **languages,
+        }
+    encoder = static_folder(tmp_path / "tiny", Tiny.of_seed())
+    dataset = {"format": "language_pairs", "path": str(tmp_path), "pairs": given}
+    features = [{"kind": "multilingual", "model": str(encoder), "layers": [], "trees": 5}]
+    split = {"by": "language_pair", "folds": 3}
+    base = trained(tmp_path, "base", rows(1, 0), features, dataset=dataset, split=split, guard=False)
+    family = make_extractor({"kind": "general", "model": str(base)}, None)
+    batch = segments(table["source"], table["target"], language_pair=["en-fr"] * 30)
+    assert np.isfinite(family.fit(batch, {}).extract(batch)).all()
+    without = segments(table["source"], table["target"])
+    refuses("has learned from 30 of the 30 training rows", family.fit, without, {})
 
 
 def test_empty_texts_have_no_score(folder: Path) -> None:

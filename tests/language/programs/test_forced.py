@@ -63,7 +63,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_models_own_translations_have_its_scores(model: Path) -> None:
-    """Of `translate_batch`, without penalty of length and least length: sums over tokens and end."""
+    """`translate_batch` gives these sums over tokens and end, without penalty of length and least length."""
     translator = ctranslate2.Translator(str(model), device="cpu")
     found = translator.translate_batch(
         [text.split() for text in SOURCES], return_scores=True, length_penalty=0, beam_size=2,
