@@ -33,21 +33,14 @@ def offered(script: str, *words: str) -> list[str]:
     [
         (("sco",), ["score"]),
         (("data", ""), ["check", "formats", "fetch", "translate", "force"]),
-        (("data", "check"), ["check"]),
         (("data", "check", "--fo"), ["--format"]),
         (("train", "x.yaml", "--over"), ["--overwrite"]),
-        (("init", "x.tsv", "--higher"), ["--higher-is-better"]),
-        (("evaluate", "wo"), ["words"]),
         (("evaluate", "words", "--lay"), ["--layout"]),
         (("evaluate", "--test", ""), ["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]),
         (("evaluate", "--gold", "g", "--correct", "ho"), ["holm"]),
         (("evaluate", "words", "--layout", "=", "w"), ["words"]),
-        (("compare", "--metrics", "chr"), ["chrf"]),
-        (("completion", ""), ["bash", "zsh"]),
         (("--ver",), ["--version"]),
         (("train", "x"), []),  # files, by `-o default`
-        (("train", "--output", "x"), []),
-        (("data", "check", "x"), []),
     ],
 )
 def test_what_is_offered(script: str, words: tuple[str, ...], expected: list[str]) -> None:
@@ -57,11 +50,6 @@ def test_what_is_offered(script: str, words: tuple[str, ...], expected: list[str
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 def test_every_verb_is_offered(script: str) -> None:
     assert sorted(offered(script, "")) == sorted([*verbs(), "--help", "--version"])
-
-
-def test_an_unknown_shell_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    exit_code("completion", "zhs")
-    assert "unknown shell 'zhs'; known: bash, zsh; did you mean 'zsh'?" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qe.cli import main
-from tests.factories import Capsys, exit_code
+from tests.factories import Capsys
 
 
 def told(capsys: Capsys, *arguments: object, code: int = 0) -> list[dict[str, Any]]:
@@ -42,14 +42,6 @@ def test_a_job_in_lines_of_json(demo_model: Path, tmp_path: Path, capsys: Capsys
     assert events[-1]["message"] == "failed: unscored>0: 1 of 21 rows (4.8 %) have no score"
 
 
-def test_rows_on_stdout_leave_stderr_to_the_log(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
-    rows = tmp_path / "rows.tsv"
-    lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:9]
-    rows.write_text("\n".join(lines) + "\n", "utf-8")
-    events = told(capsys, "-m", demo_model, "-i", rows, "-o", "-", "--workers", 1)
-    assert events[-1]["event"] == "end" and events[-1]["rows"] == 8
-
-
 def test_mistakes_are_lines_of_json_too(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
     given = ("--model", demo_model, "-o", tmp_path / "a.tsv", "-i")
     for arguments, message in (
@@ -60,8 +52,3 @@ def test_mistakes_are_lines_of_json_too(demo_model: Path, tmp_path: Path, capsys
         error = told(capsys, *arguments, code=2)
         assert [line["event"] for line in error][-1] == "error" and message in error[-1]["message"]
         assert error[-1]["exit"] == 2
-
-
-def test_a_form_that_there_is_none_of(capsys: Capsys) -> None:
-    exit_code("score", "--model", "m", "-i", "a", "-o", "b", "--log", "xml")
-    assert "--log: is text or json, not 'xml'" in capsys.readouterr().err

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli import _verbs
 from qe.cli._process import Stopped
 from qe.cli._verbs import commands, verbs
 from qe.getting_started.demo.generation import generate
@@ -39,20 +38,13 @@ def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "output, message",
-    [
-        ("file/x.tsv", "cannot be written (file is a file, not a directory); choose another path"),
-        ("folder.tsv", "is a directory, not a file; choose another path"),
-        ("/proc/x.tsv", "cannot be written (No such file or directory); choose another path"),
-        ("x.xls", "cannot tell the kind of table to write from the name; .tsv or .csv or .jsonl or .parquet"),
-    ],
-)  # fmt: skip
-def test_an_output_that_cannot_be_written(output: str, message: str, texts: Path) -> None:
+@pytest.mark.parametrize("output", ["file/x.tsv", "folder.tsv", "/proc/x.tsv", "x.xls"])
+def test_an_output_that_cannot_be_written(output: str, texts: Path) -> None:
     """Said before any work: the translations need not even be there."""
     before = sorted(texts.rglob("*"))
     for more in ([], ["--target", "none"]):
-        assert ran(*LABELS, *more, "--output", output, code=2).err == f"qe labels: {output}: {message}\n"
+        error = ran(*LABELS, *more, "--output", output, code=2).err
+        assert error.startswith(f"qe labels: {output}: ") and error.count("\n") == 1
     assert sorted(texts.rglob("*")) == before and (texts / "file").read_text() == "old"
 
 
@@ -81,43 +73,28 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
     assert done.stderr == "qe labels: none: no such file; check the path\n"
 
 
-@pytest.mark.parametrize("language", ["english", "eng", "xx"])
-def test_wrong_language_codes(language: str, texts: Path) -> None:
-    verbs = {
-        "labels": [*LABELS, "--target-language", language, "--output", "x.tsv"],
-        "resources": ["resources", "build", "--source", "t", "--target", "p", "--source-language", language,
-                      "--only", "source_ngrams", "--output", "bundle"],
-    }  # fmt: skip
-    before = sorted(texts.rglob("*"))
-    for verb, arguments in verbs.items():
-        assert ran(*arguments, code=2).err.startswith(f"qe {verb}: unknown language code '{language}'; use ")
-    assert sorted(texts.rglob("*")) == before
-
-
-NO_MODEL = "`qe demo` and `qe train` make one (in OUTPUT/model), and `qe models` lists those registered"
-
-
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("score -i t -o o.tsv", f"no model is given; give --model MODEL, or --models ROUTES; {NO_MODEL}"),
+        ("score -i t -o o.tsv", "give --model MODEL, or --models ROUTES; `qe demo` and `qe train` make one"),
         ("triage", "missing --gold, --predictions, --costs (or --bad); see `qe triage --help`"),
-        ("labels --judges", "option '--judges' requires an argument; see `qe labels --help`"),
-        (
-            "distill -o out",
-            f"missing option '-m' / '--model', and '--input'; {NO_MODEL}; see `qe distill --help`",
-        ),
-        ("distill -i t -o out", f"missing option '-m' / '--model'; {NO_MODEL}; see `qe distill --help`"),
-        ("score -m none -i t -o o.tsv", f"none: is not a model directory (no model.json); {NO_MODEL}"),
+        ("distill -o out", "missing option '-m' / '--model', and '--input'"),
+        ("score -m none -i t -o o.tsv", "none: is not a model directory"),
         ("score -m none -i tt -o o.tsv", "tt: no such file; check the path; did you mean 't'?"),
-        ("triage -m none -g tt -p t --costs p", "tt: no such file; check the path; did you mean 't'?"),
-        ("report t --model none --drift tt", "tt: no such file; check the path; did you mean 't'?"),
+        ("triage -m none -g tt -p t --costs p", "tt: no such file"),
+        ("report t --model none --drift tt", "tt: no such file"),
+        ("resources build --source t --target folder.tsv -o b", "folder.tsv: is a directory, not a file"),
+        ("labels --target t --post-edit p --target-language eng", "unknown language code 'eng'"),
         ("evaluate wrods", "unknown command 'wrods'; known: evaluate, words; did you mean 'words'?"),
         ("score --modle m", "no such option: --modle; did you mean '--model'?; see `qe score --help`"),
+        ("filter -i t -i p -o a -o b --languages en es --set length.most=10", "is length.maximum now"),
     ],
 )
 def test_the_way_out_is_told(command: str, message: str, texts: Path) -> None:
-    assert ran(*command.split(), code=2).err == f"qe {command.split()[0]}: {message}\n"
+    before, verb = sorted(texts.rglob("*")), command.split()[0]
+    error = ran(*command.split(), code=2).err
+    assert error.startswith(f"qe {verb}: ") and message in error and ".py" not in error
+    assert sorted(texts.rglob("*")) == before
 
 
 def test_an_interrupted_job_tells_how_to_go_on(monkeypatch: Monkeypatch, capsys: Capsys) -> None:
@@ -134,15 +111,6 @@ def test_an_interrupted_job_tells_how_to_go_on(monkeypatch: Monkeypatch, capsys:
     assert capsys.readouterr().err == "qe score: interrupted\n"
 
 
-def test_a_corpus_that_is_not_there(texts: Path) -> None:
-    for name, message in (("none", "no such file"), ("folder.tsv", "is a directory, not a file")):
-        assert (
-            ran("resources", "build", "--source", name, "--target", "p", "--output", "bundle", code=2).err
-            == f"qe resources: {name}: {message}; check the path of the corpus\n"
-        )
-    assert not (texts / "bundle").exists()
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: TempPaths) -> Path:
     folder = tmp_path_factory.mktemp("demo")
@@ -156,19 +124,12 @@ def demo(tmp_path_factory: TempPaths) -> Path:
     [
         ("features.x.kind=3", "'features' is a list, and has no entry 'x'; it has 1"),
         ("features.5=surface", "'features' is a list, and has no entry '5'; it has 1, numbered from 0"),
-        ("features.-1=surface", "has no entry '-1'"),
-        ("features.0.kind=3", "'0' is not a section, but 'baseline17'"),
-        ("features=[{kind: 3}]", "'kind' must be text, but got 3"),
         ("features=[{kind: ngram_frequency, orders: five}]", "must be a whole number from 1, but got 'five'"),
-        ("features=[{kind: ngram_frequency, orders: '5'}]", "'orders' must be a whole number from 1"),
-        ("features=[{kind: machine_lm, order: true}]", "'order' must be a whole number from 1, but got True"),
         ("features=[{kind: similarity, okapi_orders: [1, x]}]", "'okapi_orders.1' must be a whole number"),
-        ("features=[{kind: surface, only: surface_x}]", "must be a list (each text), but got 'surface_x'"),
         ("features=[{kind: lm, target_lm: source_ngrams}]",
          "'target_lm' must be a part of kind language_model, but 'source_ngrams' is of kind ngrams; known: "),
         ("features=[{set: loria66, only: [x]}]", "a set takes no other keys but `without`"),
         ("features=[{set: loria66, without: [lmm]}]", "unknown extractor to leave out 'lmm'; known: "),
-        ("features=[{set: loria66, without: lm}]", "'without' must be a list"),
         ("features=[pseudo_reference]", "make it with `translations: {pseudo_reference: apertium}`, or by"),
         ("features=[{kind: alignment, links: column}]", "make it by `qe align`"),
         ("dataset.source_language=english", "did you mean 'en' (English)?"),
@@ -205,15 +166,3 @@ def test_negative_seeds_are_refused_alike(name: str, texts: Path) -> None:
     assert len(SEEDED) >= 10
     told = ran(*name.split(), "--seed", "-1", code=2).err
     assert "--seed must be a whole number from 0 to 4294967295, but got -1" in told, told
-
-
-def test_an_old_name_of_a_setting_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("source\ttarget\nthe house is big\tla casa es grande\n")
-    command = f"cd {tmp_path} && $QE filter -i pairs.tsv -o kept.tsv --languages en es --set length.most=10"
-    printed = shell(command, unbuffered=False).stderr
-    assert "qe filter: --set length.most is length.maximum now\n" in printed and ".py" not in printed
-
-
-def test_entry_points_of_a_group() -> None:
-    text = "[a]\nx = m:x\n\n[mtqe.verb]\nrank = qe_human.cli.rank\n"
-    assert _verbs._entries(text, "mtqe.verb") == [("rank", "qe_human.cli.rank")]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from features.basics.errors import InputError, keep_known_options, options_in
+from features.basics.errors import options_in
 from qe.cli._verbs import commands, verbs
 from tests.shown import ROOT
 
@@ -83,9 +83,3 @@ def test_a_verb_names_its_own_options(verb: str) -> None:
         if text[:3] != "qe "
     }
     assert named <= OPTIONS[verb] | FOREIGN
-
-
-def test_a_way_out_by_an_option_of_others_is_dropped() -> None:
-    error = InputError("bad", location="x", remedy="give --keep; check it; use --no-such; `qe score --flags`")
-    keep_known_options(error, {"keep"})
-    assert str(error) == "x: bad; give --keep; check it; `qe score --flags`"

@@ -6,7 +6,7 @@ import pytest
 
 from qe.cli._commands import OUTPUT, OWN_CHECK
 from qe.cli._verbs import commands, verbs
-from tests.factories import Capsys, Monkeypatch, exit_code, ran
+from tests.factories import Monkeypatch, exit_code, ran
 
 FILES = {
     "t": "la casa roja\n",
@@ -58,13 +58,10 @@ def test_every_command_that_writes_replaces_nothing_unasked() -> None:
 
 
 LOOPED = [
-    "evaluate --gold loop --predictions a",
     "evaluate --gold gold --predictions a -o loop",
-    "compare --references gold --system m=a -o loop",
     "init loop --kind tsv --source-language en --target-language de",
     "labels --target loop --post-edit p --target-language es -o out.tsv",
     "train loop",
-    "report loop",
     "resources build --source t --target p -o loop",
     "score --model m --input t -o loop",
 ]
@@ -76,23 +73,6 @@ def test_a_loop_of_links_is_one_message(command: str, folder: Path) -> None:
     (folder / "other").symlink_to("loop")
     assert ran(*command.split(), code=2).err.count("\n") == 1
     assert (folder / "loop").is_symlink() and (folder / "other").is_symlink()
-
-
-def test_exhausted_memory_is_one_message(folder: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
-    def exhausted(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("qe.cli._main._run", exhausted)
-    assert exit_code("evaluate") == 2
-    assert (
-        capsys.readouterr().err == "qe evaluate: not enough memory; use a smaller input, or fewer --threads\n"
-    )
-
-
-@pytest.mark.parametrize(("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("QE_THREADS", "none")])
-def test_wrong_numbers_of_threads_in_the_environment(name: str, value: str, monkeypatch: Monkeypatch) -> None:
-    monkeypatch.setenv(name, value)
-    assert f"{name} must be a whole number from 1" in ran("evaluate", code=2).err
 
 
 def test_the_old_name_of_an_option_is_taken_with_a_notice(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 import io
 
-from qe.cli.shared import progress
 from qe.cli.shared.progress import Lines
 
 
@@ -39,20 +38,3 @@ def test_a_line_after_two_seconds_and_every_thirty_and_at_the_end() -> None:
 def test_a_stage_that_reports_nothing_has_lines_too() -> None:
     steps = [(0.0, ("report and plots", 0, None)), (2.5, None), (20.0, None), (33.0, None)]
     assert lines_after(steps) == ["report and plots: 0:00:02 so far", "report and plots: 0:00:33 so far"]
-
-
-def test_the_innermost_stage_is_told() -> None:
-    steps = [
-        (0.0, ("search", 0, None)),
-        (1.0, ("trials", 0, 10)),
-        (5.0, ("trials", 5, 10)),
-        (6.0, ("trials", 10, 10)),
-    ]
-    assert lines_after([*steps, (7.0, None)]) == [
-        "trials: 5 of 10, 1.2/s, 0:00:04 left", "trials: done in 0:00:05", "search: 0:00:06 so far",
-    ]  # fmt: skip
-
-
-def test_a_stage_is_the_same_with_its_best_so_far() -> None:
-    assert progress._key("trials · best MAE 0.5") == "trials"
-    assert progress._key("features · surface") == "features · surface"

@@ -48,13 +48,6 @@ def test_every_command_runs(page: Path, folder: Path, monkeypatch: Monkeypatch, 
         assert ended.value.code in allowed, f"{command}\n{capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize(
-    ("page", "most"), [("README.md", 149), ("docs/own-data.md", 120), ("docs/architecture.md", 100)]
-)
-def test_pages_that_are_read_first_are_short(page: str, most: int) -> None:
-    assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
-
-
 def test_every_command_of_the_first_hour_is_run() -> None:
     blocks = "".join(re.findall(r"```sh\n(.*?)```", OWN_DATA.read_text("utf-8"), re.DOTALL))
     shown = [line for line in blocks.splitlines() if not line.startswith("(printf ")]

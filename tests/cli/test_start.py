@@ -55,15 +55,6 @@ def test_the_first_help_takes_little_time() -> None:
 
 
 @pytest.mark.slow
-def test_features_are_listed_without_tables_learners_or_extractors() -> None:
-    modules, unwanted = (
-        loaded("features", "list"),
-        {"pandas", "sklearn", "numba", "mlflow", "features.baseline17"},
-    )
-    assert "numpy" in modules and not modules & unwanted
-
-
-@pytest.mark.slow
 def test_a_comparison_of_files_loads_neither_tables_nor_learners(tmp_path: Path) -> None:
     for name, line in {"reference": "a small house", "a": "a small home", "b": "the house"}.items():
         (tmp_path / name).write_text(f"{line}\n" * 5, "utf-8")

@@ -69,18 +69,3 @@ def test_the_measured_figures_are_those_of_the_page(verb: str) -> None:
     assert shown == sum(one is not None for one in told.values()) > 10
     code, text = run(verb, "list")
     assert code == 0 and "To try first: " in text
-
-
-def test_what_was_not_measured_reads_something_else() -> None:
-    told = json.loads(run("learners", "list", "--json")[1])["learners"]
-    unmeasured = {one["name"] for one in told if one["measured"] is None}
-    example = {"huber"}  # of docs/extending.md, where a test puts it in its place
-    assert unmeasured - example == {"logistic", "precomputed_kernel", "svr_tree_kernels"}
-
-
-def test_describe_is_for_people_too() -> None:
-    code, text = run("learners", "describe", "ridge")
-    assert code == 0 and "alpha |w|^2" in text and "0.01 to 10,000, logarithmic" in text
-    assert "Measured: MAE 0.613 on WMT12, 0.581 on the demo's data" in text
-    code, text = run("selectors", "describe", "cfx")
-    assert code == 2 and "unknown selector 'cfx'" in text and "did you mean 'cfs'?" in text

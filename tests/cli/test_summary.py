@@ -2,7 +2,7 @@
 
 import pytest
 
-from qe.cli._summary import _failure_lines, _trials, print_comparisons
+from qe.cli._summary import print_comparisons
 from qe.statistics.metric import title_of
 from qe.training.summary import scores_table
 from tests.factories import Capsys
@@ -45,14 +45,3 @@ def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(capsys: 
     print_comparisons(report)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[3] for line in lines] == ["DeltaAvg", "MAE", "Kendall"]
-
-
-def test_trials_are_counted_apart_by_how_they_ended() -> None:
-    search = {"trials": 12, "skipped": 0, "failures": [], "ended": "12 trials"}
-    assert _trials(search) == "12 trials"
-    failures = [{"candidate": {}, "reason": "LinAlgError: singular"}]
-    both = {**search, "skipped": 3, "failures": failures}
-    assert _trials(both) == "12 trials (3 more passed over, 1 more failed)"
-    timed = {**search, "ended": "its time is over (20m), after 12 trials"}
-    assert _trials(timed) == "12 trials (the search ended: its time is over (20m), after 12 trials)"
-    assert _failure_lines(failures * 2) == ["2 of the trials failed: LinAlgError: singular"]

@@ -1,16 +1,12 @@
 """What `qe data check` finds: the shared data's documented oddities, and planted defects."""
 
-import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.check import check, guess_format, parse_settings, summary
-from qe.data.format import make_format
-from qe.data.repeated import text_key
+from qe.data.check import check, guess_format, parse_settings
 from tests.factories import Find, refuses
 
 LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}
@@ -135,33 +131,6 @@ def test_format_keys_are_checked(texts: Path) -> None:
     ):
         check(texts, "parallel_text", {})
     refuses("the format 'wmt12' has no key 'labels'; known: label", check, texts, "wmt12", {"labels": "hter"})
-
-
-def test_summary_of_nothing() -> None:
-    assert summary([]).n == 0 and summary([np.nan]).mean is None
-    assert summary([1.0, np.nan, 3.0]).mean == 2
-
-
-def test_text_key_keeps_combining_marks() -> None:
-    assert text_key("कि") != text_key("की")
-    assert text_key("Ça va ?") == text_key("ça, va")
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (r'"\ud800"', "new.jsonl:2: half a surrogate pair"),
-        ("9" * 5000, "new.jsonl:2: not valid JSON (a whole number"),
-        ("[" * 100_000, "new.jsonl:2: not valid JSON (nested too deeply)"),
-    ],
-)
-def test_text_that_is_none_is_seen(tmp_path: Path, source: str, message: str) -> None:
-    path = tmp_path / "new.jsonl"
-    path.write_text(
-        f'{{"source": "a", "target": "b", "score": 1}}\n{{"source": {source}, "target": "b", "score": 1}}\n'
-    )
-    options = {"label": LABEL, "source_language": "en", "target_language": "es"}
-    refuses(re.escape(message), make_format("table", {**options, "columns": {"scores": "score"}}).read, path)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
-from qe.data import Dataset, LabelScale, read_scores
+from qe.data import Dataset, LabelScale
 from qe.data.classes import classes_of
 from qe.data.columns import label_scale
 from qe.data.format import FORMATS
@@ -73,10 +72,3 @@ def test_a_frame_with_classes() -> None:
     truth = table.assign(label=[True, False, True])
     with pytest.raises(InputError, match="direction of the label 'label' is not known"):
         Dataset.from_frame(truth, "label", source_language="en", target_language="de")
-
-
-def test_labels_of_classes_are_read_where_predictions_are_evaluated(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("OK\nBAD\nOK\n")
-    file = read_scores(tmp_path / "a.txt")
-    np.testing.assert_array_equal(file.scores, [0, 1, 0])
-    assert file.classes == ("OK", "BAD") and file.upwards is False

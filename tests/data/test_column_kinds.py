@@ -14,7 +14,7 @@ import pytest
 import qe
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset
-from qe.data.frames import as_pandas, cells_of
+from qe.data.frames import cells_of
 from qe.data.reading import Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import needed_texts, read_rows
@@ -142,13 +142,6 @@ def test_cells_without_text_are_named_or_get_a_reason(kind: str, side: str) -> N
 def test_a_model_score_is_a_number_or_empty(text: str, reason: str) -> None:
     expected = "model_score is not a finite number" if reason else ""
     assert needed_texts({"model_score": text}, ["model_score"])[1] == expected
-
-
-def test_columns_of_one_header_are_refused() -> None:
-    table = pd.DataFrame([["a", "b", "c"]], columns=["source", "target", "target"])
-    with pytest.raises(InputError, match="the column 'target' occurs twice in the header"):
-        qe.FeatureExtractor(["surface"], source_language="en", target_language="de").fit_transform(table)
-    assert as_pandas(table) is table
 
 
 def test_a_model_scores_the_frame_that_it_was_trained_on(demo_model: Path) -> None:

@@ -147,22 +147,16 @@ def as_path(tmp_path: Path, name: str, content: bytes) -> Path:
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_read_and_told(case: str, tmp_path: Path) -> None:
+    """As a whole, and row by row."""
     name, content, expected, told = CASES[case]
     path = as_path(tmp_path, name, content)
     reading = Reading(path)
     assert columns(path, reading) == expected
     notes = [note for note in reading.notes if "read with" in note]
     assert notes == ([f"{path}: read with {told}"] if told else [])
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_rows_are_the_same_where_they_are_read_one_by_one(case: str, tmp_path: Path) -> None:
-    name, content, expected, _ = CASES[case]
-    path = as_path(tmp_path, name, content)
     dialect = dialect_of(path, "csv" if ".csv" in name else "tsv")
     (_, header), *rows = dialect.records(dialect.lines(path), path)
-    read = {column: [fields[i] for _, fields in rows] for i, column in enumerate(header)}
-    assert read == expected
+    assert {column: [fields[i] for _, fields in rows] for i, column in enumerate(header)} == expected
 
 
 SAID: dict[str, tuple[bytes, Layout, dict[str, list[str]]]] = {
@@ -186,46 +180,20 @@ def test_what_is_said_holds(case: str, tmp_path: Path) -> None:
 
 DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
     "Cyrillic in its own code page": (
-        "a.tsv",
-        "source\ttarget\nщука\tрыба\n".encode("cp1251"),
-        Layout(),
-        r"a\.tsv:2: not UTF-8 \(byte",
+        "a.tsv", "source\ttarget\nщука\tрыба\n".encode("cp1251"), Layout(), r"a\.tsv:2: not UTF-8 \(byte",
     ),
     "UTF-8 with a damaged byte": (
-        "a.tsv",
-        "source\ttarget\né é é\t".encode() + b"\xff\n",
-        Layout(),
-        r"a\.tsv:2: not UTF-8",
+        "a.tsv", "source\ttarget\né é é\t".encode() + b"\xff\n", Layout(), r"a\.tsv:2: not UTF-8",
     ),
     "never closed": ("a.csv", b'source,target\na,b\n"c,d\n', Layout(), r"a\.csv:3: not valid CSV"),
-    "unknown delimiter": (
-        "a.csv",
-        b"a,b\n",
-        Layout(None, CsvOptions("ab")),
-        "'ab' is no delimiter; one character",
-    ),
-    "unknown encoding": (
-        "a.csv",
-        b"a,b\n",
-        Layout(None, CsvOptions(encoding="klingon")),
-        "is no encoding of text",
-    ),
-    "encoding of bytes": (
-        "a.csv",
-        b"a,b\n",
-        Layout(None, CsvOptions(encoding="hex")),
-        "is no encoding of text",
-    ),
+    "delimiter": ("a.csv", b"a,b\n", Layout(None, CsvOptions("ab")), "'ab' is no delimiter"),
+    "encoding": ("a.csv", b"a,b\n", Layout(None, CsvOptions(encoding="klingon")), "is no encoding of text"),
+    "of bytes": ("a.csv", b"a,b\n", Layout(None, CsvOptions(encoding="hex")), "is no encoding of text"),
     "another encoding": ("a.csv", b"a,b\n\xff,c\n", Layout(None, CsvOptions(encoding="ascii")), "not ascii"),
     "decimal sign": ("a.csv", b"a,b\n", Layout(decimal="'"), "is no decimal sign; a point or a comma"),
     "kind": ("a.csv", b"a,b\n", Layout("xls"), "unknown kind of table 'xls'; known: tsv, csv"),
-    "another number of fields": (
-        "a.csv",
-        b"a,b\nc,d\ne\n",
-        Layout(),
-        r"a\.csv:3: expected 2 fields .* found 1",
-    ),
-}
+    "number of fields": ("a.csv", b"a,b\nc,d\ne\n", Layout(), r"a\.csv:3: expected 2 fields .* found 1"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DAMAGED)
@@ -307,3 +275,6 @@ def test_every_codec_of_python_reads_or_is_refused(encoding: str, tmp_path: Path
             check_encoding(encoding)
             dialect = dialect_of(tmp_path / "a.tsv", "tsv", CsvOptions(encoding=encoding))
             assert list(dialect.records(dialect.lines(tmp_path / "a.tsv"), tmp_path / "a.tsv"))
+
+
+NO_ENCODING = "is no encoding of text"

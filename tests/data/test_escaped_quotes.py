@@ -7,7 +7,6 @@ import pytest
 
 from qe.cli import main
 from qe.data.delimited import CsvOptions, dialect_of
-from tests.factories import refuses
 
 
 @pytest.mark.parametrize(
@@ -25,18 +24,6 @@ def test_escaped_quotes_are_text(text: str, rows: list[list[str]], tmp_path: Pat
     dialect = dialect_of(path, "csv", CsvOptions(escape="\\"))
     found = [fields for _, fields in dialect.records(dialect.lines(path), path)]
     assert found == [["one", "two"], *rows]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (CsvOptions(escape="ab"), "'ab' escapes no quotes"),
-        (CsvOptions(escape='"'), "escapes no quotes"),
-        (CsvOptions(escape="\\", quoting=False), "--escape is for quoted fields"),
-    ],
-)
-def test_impossible_escapes(options: CsvOptions, message: str) -> None:
-    refuses(message, options.check)
 
 
 ESCAPED = 'source,target,score\n"a \\"b\\", c","d \\"e\\" f",0.5\n"x y","z w",0.4\n'

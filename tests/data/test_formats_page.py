@@ -47,7 +47,3 @@ def test_the_page_has_every_header_that_is_recognised() -> None:
 
 def test_the_verb_shows_one() -> None:
     assert ran("data", "formats", "table").out == page(["table"])
-
-
-def test_an_unknown_format() -> None:
-    assert "unknown format 'tabel'" in ran("data", "formats", "tabel", code=2).err

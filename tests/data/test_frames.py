@@ -10,7 +10,6 @@ import pytest
 import qe
 from features.basics.errors import InputError
 from qe.data.frames import as_pandas, convert_like
-from tests.factories import refuses
 
 TEXTS = {
     "source": ["the red house", "a tree", "it rains"],
@@ -93,10 +92,6 @@ def test_cells_of_lists_and_undefined_numbers(kind: Any) -> None:
     assert found["score"].to_pylist() == [1.5, None]
     assert found["tokens"].to_pylist() == [["a", "b"], []]
     assert found["spans"].to_pylist() == [[{"start": 0, "severity": "major"}], None]
-
-
-def test_what_is_no_table_is_told() -> None:
-    refuses("expected a table of pandas, polars or Arrow, but got", as_pandas, [1, 2])
 
 
 def test_scores_come_as_the_kind_of_table(demo_model: Any) -> None:

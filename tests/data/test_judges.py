@@ -10,7 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.format import FORMATS
 from qe.data.judges import judge_weights, judged_labels
-from tests.factories import Find, refuses
+from tests.factories import Find, ran, refuses
 
 
 def test_official_labels_to_the_printed_digit(shared_data: Find) -> None:
@@ -53,23 +53,14 @@ def test_what_cannot_be_used() -> None:
         judged_labels(np.array([[1.0, 3.0]]))
 
 
-def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from qe.cli import main
-
-    def run(*arguments: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["labels", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
+def test_command_line(tmp_path: Path) -> None:
     (tmp_path / "scores").write_text("1\t2\t1\n3\t3\t3\n5\t4\t4\n1\t5\t2\n")
-    code, out, _ = run("--judges", tmp_path / "scores", "--json", "-o", tmp_path / "out.tsv")
+    out = ran("labels", "--judges", tmp_path / "scores", "--json", "-o", tmp_path / "out.tsv").out
     judges = json.loads(out)["judges"]
-    assert code in (0, None) and judges["segments"] == 4 and judges["excluded"] == 1
+    assert judges["segments"] == 4 and judges["excluded"] == 1
     table = pd.read_csv(tmp_path / "out.tsv", sep="\t")
     np.testing.assert_allclose(table["label"], [7 / 6, 3, 4.5, np.nan])
     assert table["excluded"].tolist() == [False, False, False, True]
-    assert "0 segments without a label" in run("--judges", tmp_path / "scores", "--max-difference", 4)[1]
-    assert run()[0] == 2 and "give --target" in run()[2]
+    assert "give --target" in ran("labels", code=2).err
     (tmp_path / "scores").write_text("1 2\n1 x\n")
-    assert "scores:2: the score is not a number ('x')" in run("--judges", tmp_path / "scores")[2]
+    assert "scores:2: the score is not a number" in ran("labels", "--judges", tmp_path / "scores", code=2).err

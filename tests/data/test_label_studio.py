@@ -86,8 +86,6 @@ CASES: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
         {},
         "no key of a task's data is known as the source; name it under `columns: .source",
     ),
-    "no list": ({"id": 1}, {}, "must be a list of tasks"),
-    "annotations that are none": ([{"data": {}, "annotations": 3}], {}, "`annotations` must be a list"),
     "nothing": ([], {}, "there are no tasks"),
 }  # fmt: skip
 

@@ -49,12 +49,6 @@ def of_table(case: str, folder: Path) -> Dataset:
     return form.read(folder / "data.tsv")
 
 
-def of_json_lines(case: str, folder: Path) -> Dataset:
-    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(case)))
-    form = make_format("table", {**LANGUAGES, "label": LABEL, "columns": {"scores": "score"}})
-    return form.read(folder / "data.jsonl")
-
-
 def of_frame(case: str, folder: Path) -> Dataset:
     return Dataset.from_frame(pd.DataFrame(rows(case)), higher_is_better=True, **LANGUAGES)  # type: ignore[arg-type]
 
@@ -77,7 +71,7 @@ def of_mqm(case: str, folder: Path) -> Dataset:
     return make_format("mqm", LANGUAGES).read(folder / "mqm.tsv")
 
 
-READERS = [of_table, of_json_lines, of_frame, of_label_studio, of_mqm]
+READERS = [of_table, of_frame, of_label_studio, of_mqm]
 
 
 @pytest.mark.parametrize("read", READERS)

@@ -70,11 +70,6 @@ def test_archives_as_they_unpack(tmp_path: Path, label: str, gold: float) -> Non
     assert "train: no train.doc_ids, so no documents" in dataset.notes
 
 
-def test_the_other_pair(tmp_path: Path) -> None:
-    dataset = read(unpacked(tmp_path), pair="ro-en")
-    assert dataset.name == "mlqe-pe/ro-en" and dataset.splits["dev"].segments.source == ('It "ro-en dev.',)
-
-
 def test_gold_labels_of_test21(tmp_path: Path) -> None:
     gold = unpacked(tmp_path) / "test21" / "en-de-test21" / "goldlabels"
     gold.mkdir()
@@ -158,12 +153,6 @@ def test_two_tables_of_one_split(tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "dev.ende.df.short.tsv").write_text(HEADER + ROW)
     refuses(r"dev.ende.df.short.tsv is also at .*direct-assessments", read, tmp_path)
-
-
-def test_labels_of_train_must_be_there(tmp_path: Path) -> None:
-    edits = unpacked(tmp_path) / "post-editing" / "train" / "en-de-train"
-    (edits / "train.hter").unlink()
-    refuses(r"train\.hter", read, tmp_path, label="hter")
 
 
 def test_a_pair_without_post_edits_has_direct_assessments_alone(tmp_path: Path) -> None:

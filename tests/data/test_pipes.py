@@ -54,13 +54,6 @@ def metric_table(rows: int, factor: float) -> str:
     return "system\tsegment\tscore\n" + "".join(cells)
 
 
-def appraise(rows: int) -> str:
-    """Direct assessments as Appraise exports them."""
-    return "".join(
-        f"j{i % 3},{s},{i},TGT,eng,deu,{(i * 7 + ord(s)) % 100}\n" for i in range(rows) for s in "abcd"
-    )
-
-
 def rankings(rows: int) -> str:
     """Ranks that people gave to the translations of two systems."""
     cells = (f"cs,en,{i},judge-{i % 3},{s},{1 + (i + (s == 'b')) % 3}\n" for i in range(rows) for s in "ab")
@@ -79,18 +72,9 @@ def comet(rows: int) -> str:
     return "".join(f"a.txt\tSegment {i}\tscore: {(i * 7 % 11) / 11:.4f}\n" for i in range(rows))
 
 
-def submission(rows: int) -> str:
-    """A submission to the task of WMT 2012."""
-    return "".join(f"SYS\t{i + 1}\t{1 + i % 5}\t{i + 1}\n" for i in range(rows))
-
-
 # Name: (arguments, name of each input -> content); {x} is the path of x, {out} a folder for outputs.
 VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "evaluate": (
-        "evaluate --gold {g} --predictions a={p} b={q} --samples 0 --scale-low 1 --scale-high 5",
-        {"g": numbers(ROWS, 0.1), "p": numbers(ROWS, 0.2), "q": submission(ROWS)},
-    ),
-    "evaluate tables, buckets": (
         "evaluate --gold {g.tsv} --predictions a={p} b={q} --samples 50 --bucket length={s} "
         "--bucket document={d}",
         {"g.tsv": pairs(ROWS), "p": comet(ROWS), "q": numbers(ROWS, 0.1),
@@ -102,44 +86,23 @@ VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
     "triage": (
         "triage --gold {g} --predictions {p} --costs {c} --samples 20",
-        {
-            "g": numbers(ROWS, 0.1),
-            "p": numbers(ROWS, 0.1),
-            "c": "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 3\nretranslate: 4\n",
-        },
-    ),
-    "power": (
-        "power --gold {g} --predictions a={p} b={q} --simulations 100 --samples 20 --metrics mae "
-        "--gain mae=0.02 --size 50",
-        {"g": numbers(ROWS, 0.1), "p": numbers(ROWS, 0.2), "q": numbers(ROWS, 0.3)},
+        {"g": numbers(ROWS, 0.1), "p": numbers(ROWS, 0.1),
+         "c": "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 3\nretranslate: 4\n"},
     ),
     "compare": (
         "compare --references {r} --system a={a} --system b={b} --metrics length --samples 20 "
         "--scores m:a={m} --scores m:b={n}",
-        {
-            "r": texts(ROWS, 3),
-            "a": texts(ROWS, 5),
-            "b": texts(ROWS, 7),
-            "m": numbers(ROWS, 0.1),
-            "n": numbers(ROWS, 0.2),
-        },
+        {"r": texts(ROWS, 3), "a": texts(ROWS, 5), "b": texts(ROWS, 7),
+         "m": numbers(ROWS, 0.1), "n": numbers(ROWS, 0.2)},
     ),
     "correlate": (
         "correlate --human {h.tsv} --metrics {m.tsv} --correlations pearson --permutations 0 --samples 0",
         {"h.tsv": metric_table(ROWS // 4, 0.3), "m.tsv": metric_table(ROWS // 4, 0.7)},
     ),
-    "correlate, Appraise": (
-        "correlate --human {h.csv} --metrics {m.tsv} --correlations pearson --permutations 0 --samples 0",
-        {"h.csv": appraise(ROWS // 4), "m.tsv": metric_table(ROWS // 4, 0.7)},
-    ),
     "rank": ("rank {r} --methods expected_wins bojar --ranges none --samples 0", {"r": rankings(ROWS)}),
     "labels": (
         "labels --target {t} --post-edit {p} --target-language en --output {out}/labels.tsv",
         {"t": texts(ROWS // 2, 3, 10), "p": texts(ROWS // 2, 5, 10)},
-    ),
-    "labels, judges": (
-        "labels --judges {j} --max-difference 4 --output {out}/labels.tsv",
-        {"j": "".join(f"{1 + i % 5}\t{1 + i % 3}\t{1 + i % 4}\n" for i in range(ROWS))},
     ),
     "filter": (
         "filter -i {s} -i {t} -o {out}/s -o {out}/t --languages en de --without language",

@@ -155,10 +155,6 @@ def test_server_errors(server: Server, tmp_path: Path) -> None:
     refuses("cannot be downloaded", fetch, "any", tmp_path, base_url="http://127.0.0.1:1")
 
 
-def test_unknown_name() -> None:
-    refuses("unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe", public.dataset, "wmt13")
-
-
 def test_the_tables_name_the_shared_files(shared_data: Find) -> None:
     """Every checksum of the two public datasets is that of the shared file."""
     for name in ("wmt12-qe", "mlqe-pe"):
@@ -253,15 +249,6 @@ def test_an_archive_writes_nowhere_else(other_pair: Server, tmp_path: Path) -> N
     assert names(tmp_path) == []
 
 
-def test_a_file_of_the_users_stays_where_nothing_is_recorded_yet(other_pair: Server, tmp_path: Path) -> None:
-    mine = tmp_path / "et-en/post-editing/dev/dev.pe"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("mine")
-    with pytest.raises(InputError, match="is there, and not as 'mlqe-pe' publishes it"):
-        fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)
-    assert mine.read_text() == "mine"
-
-
 def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,17 +290,6 @@ def test_test21_lands_beside_the_pair_where_the_format_reads_it(
     fetch("mlqe-pe-test21", tmp_path, pairs=["et-en"], base_url=other_pair.url)
     test21 = make_format("mlqe_pe", {"pair": "et-en"}).read(tmp_path).splits["test21"]
     assert test21.segments.source == ("Sajab.",) and test21.scores is None
-
-
-def test_direct_assessments_of_2024_land_by_pair(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.undo()
-    for download in public.dataset("wmt24-qe").downloads:
-        server.files[f"/{download.url}"] = b"index\toriginal\ttranslation\n0\ta\tb\n"
-    fetch("wmt24-qe", tmp_path, base_url=server.url)
-    pairs = (("en-gu", "engu"), ("en-hi", "enhi"), ("en-ta", "enta"), ("en-te", "ente"))
-    assert [n for n in names(tmp_path) if "wmt24" in n] == [f"{p}/test_wmt24.{c}.da_f" for p, c in pairs]
 
 
 def hter_files(split: str) -> dict[str, bytes]:
@@ -396,11 +372,6 @@ def test_zips_of_2022_land_whole_and_damaged_ones_not_at_all(
     assert names(tmp_path) == [f"a/{name}" for name in names(tmp_path / "a")]
 
 
-def test_what_has_no_public_address_says_where_to_get_it(tmp_path: Path) -> None:
-    refuses(r"wmt18-qe: is not fetched; .*hdl\.handle\.net/11372/LRT-2619", fetch, "wmt18-qe", tmp_path)
-    assert names(tmp_path) == []
-
-
 @pytest.mark.parametrize("name", public.names())
 def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
     for pair in public.pairs_of(name):
@@ -413,10 +384,6 @@ def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
         assert not any("goldlabels" in url for url in urls)
 
 
-def test_an_unknown_pair() -> None:
-    refuses("unknown language pair 'en-xx'; known: en-de, en-zh", public.dataset, "mlqe-pe", ["en-xx"])
-
-
 def test_the_terms_of_the_data_are_in_the_card(demo_model: Path, tmp_path: Path) -> None:
     from dataclasses import replace
 
@@ -427,3 +394,10 @@ def test_the_terms_of_the_data_are_in_the_card(demo_model: Path, tmp_path: Path)
     assert "terms of the data" not in Card(model).text()
     about = {**model.about, "data": {**model.about["data"], "terms": ["mlqe-pe: CC0 1.0 (x)"]}}
     assert "| terms of the data | mlqe-pe: CC0 1.0 (x) |" in Card(replace(model, about=about)).text()
+
+
+def test_what_is_not_known_or_has_no_public_address(tmp_path: Path) -> None:
+    refuses("unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe", public.dataset, "wmt13")
+    refuses("unknown language pair 'en-xx'; known: en-de, en-zh", public.dataset, "mlqe-pe", ["en-xx"])
+    refuses(r"wmt18-qe: is not fetched; .*hdl\.handle\.net/11372/LRT-2619", fetch, "wmt18-qe", tmp_path)
+    assert names(tmp_path) == []

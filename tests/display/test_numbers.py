@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qe.display.numbers import (
-    NumberText,
     count,
     estimate,
     exact,
@@ -18,7 +17,6 @@ from qe.display.numbers import (
     p_value,
     percent,
     percent_estimate,
-    settings,
     signed,
 )
 from qe.statistics.result import LEVEL
@@ -75,11 +73,6 @@ def test_p_values_at_their_limits(p: float, text: str) -> None:
     assert p_value(p, 0.05) == text
 
 
-def test_the_legend_names_the_level_that_was_asked_for() -> None:
-    assert p_value(0.09, 0.1).legend == "*: p <= .1"
-    assert p_value(math.nan, 0.05, undecided="too few segments").legend == "?: cannot be decided"
-
-
 @pytest.mark.parametrize("undefined", [None, math.nan])
 def test_what_is_undefined_is_one_mark_and_no_value(undefined: float | None) -> None:
     shown = [number(undefined), signed(undefined), general(undefined), count(undefined), percent(undefined)]
@@ -95,14 +88,3 @@ def test_an_interval_is_one_piece_and_an_estimate_two() -> None:
     assert shown.value == {"value": 0.25, "low": -0.125, "high": 0.5}
     assert percent_estimate(0.25, (0.1, 0.4), 0) == "25 % [10, 40]"
     assert estimate(0.25, (math.nan, math.nan)) == "0.250"
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf])
-def test_infinite_numbers_have_a_text(value: float) -> None:
-    assert "inf" in number(value) and "inf" in general(value) and "inf" in signed(value)
-
-
-def test_texts_are_texts() -> None:
-    shown = number(0.25, 2)
-    assert isinstance(shown, NumberText) and f"MAE {shown}" == "MAE 0.25"
-    assert settings({"alpha": 1e-7, "layers": 2}) == "alpha=1e-07, layers=2"

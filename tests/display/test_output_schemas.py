@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from qe.cli import main
 from qe.display import output_schemas
 from qe.display.output_schemas import SCHEMA, output_names, output_schema, stamped
 from tests.factories import ran, refuses
@@ -41,10 +40,6 @@ def test_every_name_is_looked_at_by_the_tests() -> None:
             output_schemas.stamped("log", {name: value for name, value in STAGE.items() if name != key})
 
 
-def test_more_keys_may_come() -> None:
-    assert output_schemas.stamped("log", {**STAGE, "more": 1})
-
-
 def test_a_report_of_a_run_keeps_its_schema(demo_run: Any) -> None:
     report = json.loads((demo_run.output / "report.json").read_text("utf-8"))
     assert report["schema"] == SCHEMA
@@ -57,9 +52,6 @@ def test_a_report_of_a_run_keeps_its_schema(demo_run: Any) -> None:
 @pytest.mark.slow
 def test_the_command_prints_them(tmp_path: Path) -> None:
     for name in output_names()[::10]:
-        with pytest.raises(SystemExit) as end:
-            main(["schema", name, "--output", str(tmp_path / name)])
-        assert not end.value.code and json.loads((tmp_path / name).read_text("utf-8")) == output_schema(name)
-    told = ran("schema", "sumary", code=2).err
-    assert "unknown output 'sumary'; known: experiment, ablate" in told and "did you mean 'summary'?" in told
-    refuses("did you mean 'score'", output_schema, "scores")
+        ran("schema", name, "--output", tmp_path / name)
+        assert json.loads((tmp_path / name).read_text("utf-8")) == output_schema(name)
+    assert "did you mean 'summary'?" in ran("schema", "sumary", code=2).err

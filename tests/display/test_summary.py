@@ -1,9 +1,5 @@
 """Results show themselves: at most 15 lines at a prompt, a table in a notebook."""
 
-import dataclasses
-import importlib
-import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +9,7 @@ import pytest
 import qe
 from features.basics.short_repr import LINES
 from qe.display.numbers import number
-from qe.display.summary import short
-from qe.display.table import Column, Table
 from tests.factories import refuses
-from tests.package.test_public_names import NAMES
 
 RNG = np.random.default_rng(0)
 GOLD = RNG.normal(size=60)
@@ -78,60 +71,10 @@ def test_text_of_a_user_is_no_markup() -> None:
     assert "<b>" not in report._repr_html_() and "&lt;b&gt;" in report._repr_html_()
 
 
-def test_notes_go_before_rows() -> None:
-    rows = [(str(i),) for i in range(12)]
-    assert short(Table("", [Column("n")], rows, ["a note"])).endswith("11\na note")
-    assert short(Table("", [Column("n")], rows, ["a note", "another"])).endswith("11")
-    assert short(Table("", [Column("n")], rows * 2)).endswith("... 12 more lines")
-
-
-@pytest.mark.parametrize(("package", "name"), NAMES)
-def test_no_public_class_prints_its_arrays_and_texts(package: str, name: str) -> None:
-    kind = getattr(importlib.import_module(package), name)
-    if dataclasses.is_dataclass(kind) and hasattr(kind.__repr__, "__wrapped__"):
-        held = " ".join(str(field.type) for field in dataclasses.fields(kind))
-        assert not [word for word in ("ndarray", "Model", "Segments", "Dataset", "Report") if word in held]
-
-
-WRONG: list[tuple[Callable[[], object], str]] = [
-    (
-        lambda: qe.evaluate([1, 2], {"a": [1, 2]}, metrics=["maee"], higher_is_better=True),
-        "did you mean 'mae'",
-    ),
-    (lambda: evaluated().score("a", "maee"), "unknown metric 'maee'; known: .*; did you mean 'mae'"),
-    (lambda: evaluated().score("ridge", "mae"), "unknown system 'ridge'; known: a, b"),
-    (lambda: evaluated().comparison("a", "b", "nope"), "unknown metric 'nope'"),
-    (lambda: evaluated().comparison("b", "a", "mae"), r"there is comparison\('a', 'b', 'mae'\)"),
-]
-
-
-def evaluated() -> Any:
-    return qe.evaluate(
-        [1, 2, 3, 4], {"a": [1, 2, 3, 4], "b": [4, 2, 3, 1]}, higher_is_better=True, samples=20
-    )
-
-
-@pytest.mark.parametrize(("asked", "message"), WRONG)
-def test_unknown_names_are_input_errors_with_a_hint(asked: Callable[[], object], message: str) -> None:
-    refuses(message, asked, error=qe.InputError)
-
-
-DOCUMENTED = [
-    qe.evaluate, qe.compare, qe.train, qe.train_without_labels, qe.load_model, qe.load_experiment,
-    qe.check_experiment, qe.Dataset.from_frame, qe.LoadedModel.predict, qe.LoadedModel.features,
-    qe.FeatureExtractor, qe.progress_bars, qe.learning_curve, qe.triage,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("function", DOCUMENTED, ids=lambda one: one.__qualname__)
-def test_every_parameter_is_documented_in_numpy_style(function: Any) -> None:
-    text = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-    lines = [line for line in text.splitlines() if not line.startswith(" ")]
-    assert all(" : " in line or line.startswith("**") for line in lines)
-    names = [name.strip("* ") for line in lines for name in line.partition(" : ")[0].split(",")]
-    assert sorted(names) == sorted({*inspect.signature(function).parameters} - {"self"})
-
-
-def test_every_public_function_is_documented_so() -> None:
-    public = {getattr(qe, name) for name in dir(qe) if inspect.isfunction(getattr(qe, name))}
-    assert public <= set(DOCUMENTED)
+def test_unknown_names_are_input_errors_with_a_hint() -> None:
+    gold, scores = [1, 2, 3, 4], {"a": [1, 2, 3, 4], "b": [4, 2, 3, 1]}
+    report = qe.evaluate(gold, scores, higher_is_better=True, samples=20)
+    refuses("did you mean 'mae'", qe.evaluate, gold, scores, metrics=["maee"], higher_is_better=True)
+    refuses("did you mean 'mae'", report.score, "a", "maee")
+    refuses("unknown system 'ridge'", report.score, "ridge", "mae")
+    refuses(r"there is comparison\('a', 'b', 'mae'\)", report.comparison, "b", "a", "mae")

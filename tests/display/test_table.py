@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from html.parser import HTMLParser
 
 import pytest
@@ -11,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from qe.display import wrapping
-from qe.display.numbers import NumberText, estimate, interval, number, p_value, percent
+from qe.display.numbers import estimate, interval, number, p_value, percent
 from qe.display.table import Column, Table
 from tests.display.whole import check_whole
 
@@ -89,20 +87,6 @@ def test_the_least_important_column_goes_first_and_is_named() -> None:
     assert "no room" not in table.text(100)
 
 
-def test_rows_are_stacked_where_no_column_may_go() -> None:
-    columns = [Column("system"), *(Column(f"metric{i}") for i in range(9))]
-    lines = Table("", columns, [("ridge", *(number(i / 7) for i in range(9)))]).text(60).splitlines()
-    assert lines[:3] == ["ridge", "  metric0  0.000", "  metric1  0.143"] and len(lines) == 10
-
-
-def test_texts_are_wrapped_before_anything_goes() -> None:
-    columns = [Column("feature"), Column("definition"), Column("source", drop=1)]
-    table = Table(
-        "", columns, [("target_tokens", "number of tokens of the target " * 3, "Specia et al. 2009")]
-    )
-    assert "no room" not in table.text(60) and table.text(60).count("\n") > 3
-
-
 def test_markdown_escapes_what_would_be_markup() -> None:
     lines = example().markdown().splitlines()
     assert lines[:4] == ["### By DeltaAvg", "", "| metric | system | DeltaAvg | 95 % interval | p |",
@@ -151,12 +135,6 @@ def test_html_escapes_texts_and_marks_what_is_significant() -> None:
     assert '<td class="sure">.050*</td>' in text and "<td>.300</td>" in text
 
 
-def test_a_page_says_below_a_heading_what_its_figures_are() -> None:
-    table = Table("", [Column("system"), Column("MAE", about="mean <absolute> error")], [("a", "b")])
-    assert '<th scope="col" class="text">MAE<small>mean &lt;absolute&gt; error</small></th>' in table.html()
-    assert "absolute" not in table.text(80) + table.markdown() + table.csv() + table.latex()
-
-
 def test_csv_and_json_keep_all_digits() -> None:
     table = example()
     rows = list(csv.DictReader(io.StringIO(table.csv())))
@@ -168,25 +146,8 @@ def test_csv_and_json_keep_all_digits() -> None:
     assert records[1]["ci"] == {"low": -0.1, "high": 0.25} and records[2]["ci"] == {"low": None, "high": None}
 
 
-def test_a_row_with_another_number_of_cells_is_refused() -> None:
-    with pytest.raises(ValueError, match="a row has 1 cells for 2 columns"):
-        Table("", [Column("a"), Column("b")], [("x",)])
-
-
-def test_significant_and_other_p_values_stand_under_each_other() -> None:
-    table = Table("", [Column("p")], [(p_value(p, 0.05),) for p in (0.01, 0.6, 1.0, 0.0001)])
-    assert table.text(80).splitlines()[2:6] == ["  .010*", "  .600", " 1.000", "< .001*"]
-    assert re.search("< .001", table.text(80)) and isinstance(table.rows[0][0], NumberText)
-
-
 def test_wide_characters_take_two_columns() -> None:
     table = Table(
         "", [Column("system"), Column("share")], [("統計統計統計", percent(0.5)), ("ridge", percent(0.25))]
     )
     assert {cell_len(line) for line in table.text(80).splitlines()[2:]} == {len("統計統計統計") * 2 + 2 + 6}
-
-
-def test_names_are_wrapped_at_punctuation() -> None:
-    assert wrapping._parts("pos_lm:order=3,rate=-1.5e-05") == [
-        "pos_", "lm:", "order=", "3,", "rate=", "-1.5e-05",
-    ]  # fmt: skip

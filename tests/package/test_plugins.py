@@ -134,24 +134,6 @@ def test_nothing_is_imported_before_it_is_asked_for(site: Path) -> None:
     assert LEARNERS.get("acme-qe:huber").__name__ == "Huber"
 
 
-def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
-    with pytest.raises(
-        InputError, match="learner of the distribution 'acme-qe' 'hubr'; known: huber, wrong; did you"
-    ):
-        LEARNERS.get("acme-qe:hubr")
-    refuses("needs the distribution 'acme', which is not installed; pip install", LEARNERS.get, "acme:huber")
-    with pytest.raises(
-        InputError, match="learner 'ridge:alpha=10' names parameters; give the name alone, ridge"
-    ):
-        LEARNERS.get("ridge:alpha=10")
-    refuses("'acme-qe:wrong' is no class made from Learner", LEARNERS.get, "acme-qe:wrong")
-    settings = {"name": "x", "features": ["surface", "acme-qe:no"], "learner": {"kind": "acme:huber"}}
-    data = {"dataset": {"format": "in_memory", "path": "."}, "evaluation": {"metric": "a:b"}}
-    with pytest.raises(InputError) as told:
-        qe.check_experiment(qe.load_experiment({**settings, **data}))
-    assert all(part in str(told.value) for part in ("acme-qe", "'acme', which", "'a', which"))
-
-
 def test_an_extractor_of_a_distribution_is_checked_before_the_search(site: Path, tmp_path: Path) -> None:
     refuses(r"the extractor 'acme-qe:flat' fails on an empty batch: TypeError", trained, tmp_path, "flat")
     assert not (tmp_path / "out").exists()
@@ -165,6 +147,13 @@ def test_extractors_of_distributions_are_listed_and_described(site: Path, monkey
     described = command("features", "describe", "acme-qe:exclamations")
     assert described.code == 0 and "acme-qe.exclamations.exclamations" in described.out
     assert "did you mean 'acme-qe:exclamations'" in command("features", "describe", "acme-qe:exclamation").err
+
+
+def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
+    refuses("'acme-qe' 'hubr'; known: huber, wrong; did you", LEARNERS.get, "acme-qe:hubr")
+    refuses("needs the distribution 'acme', which is not installed; pip install", LEARNERS.get, "acme:huber")
+    refuses("'ridge:alpha=10' names parameters; give the name alone", LEARNERS.get, "ridge:alpha=10")
+    refuses("'acme-qe:wrong' is no class made from Learner", LEARNERS.get, "acme-qe:wrong")
 
 
 def test_columns_of_distributions_are_chosen_by_the_names_that_are_described(site: Path) -> None:

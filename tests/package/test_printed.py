@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import Find, refuses
+from tests.factories import Find
 from tests.shown import ROOT
 
 MARK = "<!-- printed -->\n"
@@ -20,11 +20,6 @@ def printed() -> Any:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def test_pages_that_show_output_are_found() -> None:
-    names = {page.stem for page in PAGES}
-    assert {"correlate", "effort", "oracles", "rank", "significance"} <= names
 
 
 @pytest.mark.slow
@@ -42,13 +37,3 @@ def test_a_page_gets_what_its_command_prints(printed: Any, tmp_path: Path) -> No
     assert "-b  9\n+b  2\n" in printed.changes(page, write=True)
     assert page.read_text("utf-8") == f"# Page\n\n{MARK}\n{block.replace('b  9', 'b  2')}\nafter\n"
     assert printed.changes(page) == ""
-
-
-def test_commands_before_the_block_and_failures(printed: Any, tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"    echo one\n\nprints\n\n{MARK}\n```\ntwo\n```\n", "utf-8")
-    assert "-two\n+one\n" in printed.changes(page)
-    page.write_text(f"{MARK}\n```\n$ exit 3\n```\n", "utf-8")
-    refuses("the commands fail", printed.changes, page)
-    page.write_text(f"{MARK}\n```\ntwo\n```\n", "utf-8")
-    refuses("no command prints this", printed.changes, page)

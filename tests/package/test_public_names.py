@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from features.basics.exports import exports
 from tests.factories import refuses
 from tests.shown import ROOT
 from tests.test_architecture import MODULES, PLUGINS, module_name
@@ -23,11 +22,6 @@ DOORS = sorted(
     if "exports import" in path.read_text("utf-8")
 )
 NAMES = [(package, name) for package in DOORS for name in importlib.import_module(package).__all__]
-
-
-def test_packages_that_users_touch_have_doors() -> None:
-    asked = {"statistics", "data", "learning", "models", "evaluation", "systems", "scoring"}
-    assert {"features", "qe", *PLUGINS, *(f"qe.{name}" for name in asked)} <= {*DOORS}
 
 
 @pytest.mark.parametrize(("package", "name"), NAMES)
@@ -42,15 +36,6 @@ def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> 
     first = (value.__doc__ or "").partition("\n")[0]
     assert first and not first.startswith(f"{name}("), first
     assert name in dir(module)
-
-
-@pytest.mark.parametrize(
-    ("package", "name"),
-    [(package, name) for package, name in NAMES if package in ("qe", "features", "qe.models", "qe.training")],
-)
-def test_its_first_line_is_short(package: str, name: str) -> None:
-    first = (getattr(importlib.import_module(package), name).__doc__ or "").partition("\n")[0]
-    assert len(first) <= 90, first
 
 
 @pytest.mark.parametrize(("package", "name"), NAMES)
@@ -68,24 +53,12 @@ def test_parameters_are_documented_in_numpys_style(package: str, name: str) -> N
         assert named and {*", ".join(named).split(", ")} <= known | {*dir(value)}
 
 
-def test_stars_and_names_of_strategies() -> None:
-    namespace: dict[str, Any] = {}
-    exec("from qe.statistics import *\nfrom qe.learning import Ridge", namespace)
-    assert {"DeltaAvg", "Mae", "Metric", "TestResult", "Ridge"} <= namespace.keys()
-
-
 def test_a_wrong_name_is_told_with_the_nearest() -> None:
     with pytest.raises(
         AttributeError, match="'qe.statistics' has no attribute 'DeltaAvgg'; did you mean 'DeltaAvg'"
     ):
         importlib.import_module("qe.statistics").DeltaAvgg  # noqa: B018
     refuses("cannot import name 'delta'", exec, "from qe.statistics import delta", error=ImportError)
-
-
-def test_a_door_without_names_is_a_package_all_the_same() -> None:
-    get, names = exports("qe.data.formats")
-    assert names() == [] == get("__all__")
-    refuses("no attribute '__wrapped__'$", get, "__wrapped__", error=AttributeError)
 
 
 @pytest.mark.parametrize("package", DOORS)

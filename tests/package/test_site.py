@@ -57,13 +57,6 @@ def test_the_menu_has_every_page_and_links_lead_to_pages(pages: Path) -> None:
             assert (page.parent / target).is_file(), f"{page.name}: {target}"
 
 
-def test_pages_say_when_commands_were_run_that_no_test_runs(pages: Path) -> None:
-    sentence = "were run when they were written"
-    said = {page.name for page in pages.rglob("*.md") if sentence in page.read_text()}
-    assert {"rank.md", "wmt12.md", "scale.md"} <= said
-    assert not {"thresholds.md", "concepts.md"} & said
-
-
 @pytest.mark.slow
 def test_it_is_built_and_takes_nothing_from_the_network(pages: Path, tmp_path: Path) -> None:
     if find_spec("mkdocs") is None:

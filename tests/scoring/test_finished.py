@@ -1,6 +1,5 @@
 """Outputs that are there already: the same job does nothing, another one is refused, `overwrite` replaces."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.scoring.jobs import FinishedOutput, score_file
 from qe.scoring.scorer import Options
-from tests.factories import Monkeypatch, ran, refuses
+from tests.factories import Monkeypatch, refuses
 
 
 @pytest.fixture(autouse=True)
@@ -61,23 +60,3 @@ def test_a_finished_job_does_nothing(demo_model: Path, tmp_path: Path, resume: b
     refuses("holds scores of another", score_file, demo_model, [path], output, resume=resume)
     assert output.stat() == before
     assert score_file(demo_model, [path], output, overwrite=True).rows == 3
-
-
-@pytest.mark.parametrize("kind", ["tsv", "xlf"])
-def test_the_same_command_twice(kind: str, demo_model: Path, tmp_path: Path) -> None:
-    unit = "<trans-unit id='1'><source>Zdand dro</source><target>Nawanw</target></trans-unit>"
-    xliff = (
-        "<xliff version='1.2' xmlns='urn:oasis:names:tc:xliff:document:1.2'><file original='a' datatype='x'"
-        f" source-language='en' target-language='es'><body>{unit}</body></file></xliff>"
-    )
-    path, output = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
-    path.write_text(TABLE if kind == "tsv" else xliff, "utf-8")
-    command = ["score", "--model", str(demo_model), "-i", str(path), "-o", str(output)]
-    for more, words in (
-        ([], ""),
-        ([], "is finished: the same job made it"),
-        (["--json"], '"unchanged": true'),
-    ):
-        printed = ran(*command, *more).out
-        assert words in printed
-    assert json.loads(printed)["scored"] == 1

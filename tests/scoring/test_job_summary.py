@@ -93,16 +93,6 @@ def test_the_summary_lies_beside_the_output(demo_model: Path, rows: Path, tmp_pa
     ended(*given, "--summary", place, "--no-summary", code=2)
 
 
-def test_a_strangers_file_is_no_place_for_a_summary(demo_model: Path, rows: Path, tmp_path: Path) -> None:
-    output, place = tmp_path / "scores.tsv", tmp_path / "scores.tsv.json"
-    place.write_text('{"mine": 1}')
-    assert (
-        "scores.tsv.json: already exists"
-        in ended("--model", demo_model, "--input", rows, "--output", output, "--overwrite", code=2).err
-    )
-    assert place.read_text() == '{"mine": 1}' and not output.exists()
-
-
 def test_a_parquet_file_names_its_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     given = ["--model", demo_model, "--input", rows, "--no-summary", "--with-model"]
@@ -134,20 +124,6 @@ def test_scores_of_another_model_are_refused(demo_model: Path, rows: Path, tmp_p
         assert "was scored by another model: " in ran(*command, code=2).err
     output.write_text(output.read_text("utf-8") + "x\t1\t\n", "utf-8")
     assert "is the summary of other scores" in ran(*page, "--overwrite", code=2).err
-
-
-def test_what_is_printed_names_the_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
-    told = json.loads(
-        ended("--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv", "--json").out
-    )
-    assert told["model"]["fingerprint"] == sha256(demo_model / "model.json")
-
-
-def test_a_summary_replaces_no_input(demo_model: Path, rows: Path, tmp_path: Path) -> None:
-    output = tmp_path / "s.tsv"
-    given = ("--model", demo_model, "--input", rows, "--output", output, "--summary", rows)
-    assert "rows.tsv: is an input too" in ended(*given, code=2).err
-    assert not output.exists()
 
 
 def test_a_job_fails_by_its_conditions(demo_model: Path, rows: Path, tmp_path: Path) -> None:

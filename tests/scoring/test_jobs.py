@@ -14,7 +14,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from qe.scoring.jobs import score_file, score_frame
+from qe.scoring.jobs import score_file
 from tests.patience import PATIENCE
 
 
@@ -84,21 +84,6 @@ def test_a_killed_job_goes_on_to_the_same_bytes(
     summary = score_file(demo_model, [path], output, chunk=200, workers=1, resume=True)
     assert summary.resumed_chunks >= 3
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
-
-
-def test_a_missing_column_is_named_before_anything_is_written(demo_model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "in.tsv"
-    path.write_text("mine\ttarget\na\tb\n")
-    with pytest.raises(InputError, match="needs the column 'source'; the input has mine, target"):
-        score_file(demo_model, [path], tmp_path / "out.tsv")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv"]
-
-
-def test_frames_keep_their_index_and_say_why(demo_model: Path) -> None:
-    table = pd.DataFrame({"source": ["a", None], "target": ["b", "c"]}, index=[7, 9])
-    scored = score_frame(Model.load(demo_model), table)
-    assert scored.index.tolist() == [7, 9]
-    assert scored["reason"].tolist() == ["", "no source"] and np.isnan(scored["score"][9])
 
 
 def test_memory_does_not_grow_with_the_input(

@@ -4,7 +4,6 @@ import csv
 import datetime
 import io
 import json
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,14 +41,6 @@ def test_all_columns_of_a_tsv_stay_before_the_score(demo_model: Path, tmp_path: 
         f"{lines[2]}\t2\t{two}\t",
         "c\tsun ra\t\t\t3\t\t2 fields where the header has 4",
     ]
-
-
-def test_own_names_without_keep_give_the_same_scores(demo_model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "in.csv"
-    with path.open("w", newline="") as stream:
-        csv.writer(stream).writerows([["source", "mt", "src", "key"], ["x", *PAIRS[0][::-1], "k1"]])
-    score_file(demo_model, [path], tmp_path / "o.tsv", columns={**NAMES, "id": "key"}, workers=1)
-    assert (tmp_path / "o.tsv").read_text() == f"id\tscore\treason\nk1\t{scores(demo_model, tmp_path)[0]}\t\n"
 
 
 def test_csv_keeps_commas_quotes_and_line_ends(demo_model: Path, tmp_path: Path) -> None:
@@ -173,40 +164,3 @@ def test_kept_columns_do_not_depend_on_workers_chunks_or_a_resume(
             )  # fmt: skip
     summary = score_file(demo_model, [path], other, columns=NAMES, keep=True, workers=1, chunk=3, resume=True)
     assert summary.resumed_chunks == 6 and other.read_bytes() == first
-
-
-def test_two_text_files_are_kept_as_source_and_target(demo_model: Path, tmp_path: Path) -> None:
-    for side, texts in zip(("s.txt", "t.txt"), zip(*PAIRS, strict=True), strict=True):
-        (tmp_path / side).write_text("".join(text + "\n" for text in texts))
-    score_file(demo_model, [tmp_path / "s.txt", tmp_path / "t.txt"], tmp_path / "o.csv", keep=True, workers=1)
-    rows = [row for row, _ in read_rows(tmp_path / "o.csv")]
-    assert [(row["source"], row["target"]) for row in rows] == PAIRS
-    assert [row["score"] for row in rows] == scores(demo_model, tmp_path)
-
-
-def _append(told: list[tuple[str, int, int | None]], stage: str, done: int, total: int | None) -> None:
-    told.append((stage, done, total))
-
-
-def test_progress_knows_the_total_of_every_kind(demo_model: Path, tmp_path: Path) -> None:
-    rows = [{"source": s, "target": t} for s, t in PAIRS * 3]
-    columns = ("source", "target")
-    for name in ("in.tsv", "in.csv", "in.jsonl"):
-        kind = row_formats.kind_of(Path(name))
-        (tmp_path / name).write_bytes(
-            row_formats.header(columns, kind) + row_formats.encode(rows, columns, kind)
-        )
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    for side in columns:
-        (tmp_path / side).write_text("".join(row[side] + "\n" for row in rows))
-    sources = [[tmp_path / f"in.{kind}"] for kind in row_formats.KINDS] + [
-        [tmp_path / side for side in columns]
-    ]
-    for source in sources:
-        told: list[tuple[str, int, int | None]] = []
-        note = partial(_append, told)
-        output = tmp_path / f"{source[0].name}.tsv"
-        score_file(demo_model, source, output, workers=1, chunk=4, progress=note)
-        scoring = [(done, total) for stage, done, total in told if stage.startswith("scoring")]
-        assert scoring == [(0, 6), (4, 6), (6, 6)]
-        assert told[-1] == ("joining (segments)", 6, 6)

@@ -114,22 +114,3 @@ def test_models_lie_beside_the_file(tmp_path: Path) -> None:
     assert [route.model for route in read_routes(path)] == [
         str(tmp_path / "ende" / "model"), "models:/all@champion",
     ]  # fmt: skip
-
-
-def test_what_goes_with_one_model_alone(
-    demo_model: Path, routed: tuple[Path, list[str]], tmp_path: Path, capsys: Capsys
-) -> None:
-    routes, lines = routed
-    (tmp_path / "in.tsv").write_text("\n".join(lines[:5]) + "\n", "utf-8")
-    (tmp_path / "plain.tsv").write_text("source\ttarget\na\tb\n", "utf-8")
-    given = ["-o", tmp_path / "out.tsv", "-i"]
-    routed_in = [*given, tmp_path / "in.tsv", "--models", routes]
-    for arguments, message in (
-        ((*given, tmp_path / "in.tsv"), "no model is given; give --model MODEL, or --models ROUTES"),
-        ((*routed_in, "--model", demo_model), "exclude each other"),
-        ((*routed_in, "--drift", tmp_path / "d"), "--drift is for one model"),
-        ((*routed_in, "--reuse-scores", tmp_path / "plain.tsv"), "--reuse-scores is for one model"),
-        ((*given, tmp_path / "plain.tsv", "--models", routes), "needs the column 'pair'"),
-    ):  # fmt: skip
-        assert ended(*arguments) == 2 and message in capsys.readouterr().err
-    assert not (tmp_path / "out.tsv").exists()

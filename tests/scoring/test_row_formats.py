@@ -45,15 +45,6 @@ def test_every_kind_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     assert list(given.types) == ["id", "source", "target"] and given.count() == len(ROWS)
 
 
-def test_crlf_bom_and_a_missing_final_newline_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_bytes("﻿source\ttarget\r\na\tb\r\nc\td".encode())
-    assert [row for row, _ in read_rows(path)] == [
-        {"source": "a", "target": "b"},
-        {"source": "c", "target": "d"},
-    ]
-
-
 def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
     tsv = tmp_path / "x.tsv"
     tsv.write_text("source\ttarget\na\tb\nonly one\nc\td\n")
@@ -133,26 +124,11 @@ def test_json_that_python_cannot_hold_is_a_row_with_a_reason(tmp_path: Path) -> 
     assert [row.get("id") for row, _ in rows] == [None, None, None, None, 5]
 
 
-def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
-    (long, _), (short, _) = rows_of_file(
-        tmp_path / "a.csv", b"source,target\n" + b"x" * 200_000 + b",b\nc,d\n"
-    )
-    assert len(long["source"]) == 200_000 and short == {"source": "c", "target": "d"}
-
-
 @pytest.mark.parametrize("header", [b'"id"x,source,target', b'"id,source,target'])
 def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
     for read in (lambda given: list(given.rows()), lambda given: given.columns):
         (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
         refuses(r"a\.csv:\d: not valid CSV", lambda read=read: read(open_input([tmp_path / "a.csv"])))
-
-
-def test_rows_are_read_as_the_file_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes('sep=;\r\nsrc;MT;nr\r\n"é; é";"b\r\nc";1\r\n'.encode("cp1252"))
-    given = open_input([path])
-    assert list(given.rows()) == [({"src": "é; é", "MT": "b\nc", "nr": "1"}, "")]
-    assert given.notes == ("read with delimiter semicolon, cp1252",) and given.count() == 1
 
 
 def parquet(path: Path, **columns: pa.Array) -> Path:
@@ -168,13 +144,6 @@ def test_values_of_parquet_that_python_lacks_leave_the_other_rows(tmp_path: Path
     bad = pa.Array.from_buffers(pa.string(), 2, buffers)
     rows = list(read_rows(parquet(tmp_path / "b.parquet", source=bad, target=["x", "y"])))
     assert rows[0][1].startswith("source cannot be read") and rows[1] == ({"source": "b", "target": "y"}, "")
-
-
-def test_a_name_of_a_column_that_is_no_text_names_the_file(tmp_path: Path) -> None:
-    path = parquet(tmp_path / "a.parquet", source=["a"], target=["b"], nameXX=["c"])
-    path.write_bytes(path.read_bytes().replace(b"nameXX", b"name\xa5\xef"))
-    for read in (lambda file: list(read_rows(file)), lambda file: open_input([file]).columns):
-        refuses(r"a\.parquet: .*can't decode", read, path)
 
 
 def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None:
@@ -196,9 +165,3 @@ def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:
     rows = list(read_rows(tmp_path / "in.jsonl"))
     assert [str(row["id"]) for row, _ in rows[:5]] == [*ids[:4], "a"]
     assert rows[5][1] == "the id is neither text nor a number"
-
-
-def test_texts_that_a_spreadsheet_or_json_would_misread() -> None:
-    texts = ["=1+1", "-3.5", -3.5, "- no"]
-    assert list(map(row_formats._no_formula, texts)) == ["'=1+1", "-3.5", -3.5, "'- no"]
-    assert [row_formats._encodable(text) for text in ("a\ud800", "é")] == ["a\\ud800", "é"]

@@ -3,7 +3,6 @@
 import errno
 import gzip
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -216,17 +215,6 @@ def test_a_truncated_gzip_file_keeps_what_was_read(
     assert not (tmp_path / "out.tsv").exists()
 
 
-def test_damage_in_the_second_chunk_keeps_the_first(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
-    path = write_tsv(tmp_path / "in.tsv.gz", rows[:300])
-    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
-    with pytest.raises(InputError, match=r"in\.tsv\.gz:\d+: damaged gzip file") as caught:
-        score_file(demo_model, [path], tmp_path / "out.tsv", chunk=1000, workers=2)
-    line = int(str(caught.value).partition("in.tsv.gz:")[2].partition(":")[0])
-    with pytest.raises(InputError, match="damaged gzip file"):
-        score_file(demo_model, [path], tmp_path / "kept.tsv", chunk=line - 10, workers=2)
-    assert [p.name for p in (tmp_path / "kept.tsv.partial").glob("*.piece")] == ["000000000.piece"]
-
-
 def test_a_full_disk_keeps_the_finished_chunks(
     demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
@@ -267,27 +255,6 @@ def test_an_output_too_large_for_the_disk_is_finished_later(
     summary = score_file(demo_model, [path], output, workers=1, chunk=100, resume=True)
     assert summary.resumed_chunks == 4 and summary.rows == 400
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv", "out.tsv"]
-
-
-def test_a_folder_that_cannot_be_written_is_said_before_any_work(
-    demo_model: Path, rows: Rows, tmp_path: Path
-) -> None:
-    path = write_tsv(tmp_path / "in.tsv", rows[:3])
-    refuses(r"in\.tsv/out\.tsv: cannot be written", score_file, demo_model, [path], path / "out.tsv")
-
-
-def test_a_model_that_vanishes_is_named(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
-    path = write_tsv(tmp_path / "in.tsv", rows[:3])
-    refuses(r"gone: is not a model directory", score_file, tmp_path / "gone", [path], tmp_path / "out.tsv")
-    for part, message in (
-        ("pipeline.skops", "pipeline.skops is gone"),
-        ("resources", r"resources/.* is gone"),
-    ):
-        broken = tmp_path / part
-        shutil.copytree(demo_model, broken)
-        (shutil.rmtree if (broken / part).is_dir() else os.unlink)(broken / part)
-        refuses(message, score_file, broken, [path], tmp_path / "out.tsv")
-    assert not (tmp_path / "out.tsv.partial").exists()
 
 
 def test_a_job_killed_while_it_tidies_up_is_finished_by_resuming(

@@ -148,24 +148,11 @@ def test_the_command(folder: Path, capsys: Capsys) -> None:
     assert "TER: 6: all buckets" in out.replace("\n", " ")
 
 
-@pytest.mark.slow
-def test_sources_are_what_length_looks_at_and_the_page_shows(folder: Path, capsys: Capsys) -> None:
-    Path("src").write_text("".join(f"{'word ' * (1 + i % 3)}w{i % 40} {i}\n" for i in range(N)))
-    arguments = ["--source", "src", "--bucket", "length", "--bucket", "rare", "--corpus", "ref"]
-    out = json.loads(run(*arguments, "--json", "--output", "out").out)["buckets"]
-    assert out["kinds"]["length"]["about"] == "words of the source"
-    assert "ref has" in out["kinds"]["rare"]["about"]
-    assert "source word word" in Page((folder / "out" / "comparison.html").read_text()).words
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--bucket", "quality"], "--bucket quality names no file; give --bucket quality=FILE"),
-        (["--bucket", "=docs"], "--bucket =docs names no file"),
-        (["--bands", "3"], "--bands is for buckets; add --bucket"),
         (["--corpus", "ref"], "--corpus defines rare words; add --bucket rare"),
-        (["--bucket", "document=missing"], "missing: no such file"),
         (["--bucket", "length=short"], "80 segments, but 2 values of length"),
         (["--bucket", "length", "--bucket", "length=old"], "buckets are named twice: length"),
         (["--source", "short"], "short: 80 segments, but 2 sources"),
@@ -202,9 +189,3 @@ def test_the_page_shows_the_segments_that_differ_most(parted: SystemsComparison)
     for number in np.argsort(gains, kind="stable")[:10] + 1:  # by TER, lower is better
         assert f"segment {number} · old" in words
     assert "Does the difference of new and old depend on length? Yes" in words
-
-
-def test_one_system_has_a_page_without_segments() -> None:
-    read = Page(page(compared(texts(), "old")))
-    is_readable_aloud(read)
-    assert "No segment." in read.words

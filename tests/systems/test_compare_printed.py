@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.cli._commands import DRAWING
 from tests.factories import prints, ran
 
 COMET = "{0}.txt\tSegment {1}\tscore: {2}"
@@ -47,18 +46,15 @@ RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics 
 @pytest.mark.parametrize(
     ("command", "code", "contained", "absent"),
     [
-        ("compare --scores table.tsv", 0, ["comet ↑", "TER ↓", "30 segments"], ["lack", "BLEU"]),
         (f"compare {TEXTS} --scores table.tsv", 0, ["comet ↑", "TER ↓", "BLEU ↑"], []),
         (f"compare {TEXTS} --scores part.tsv", 0,
          ["comet: 3 of 30 segments lack a score (x: 2, y: 1) and are left out"], []),
-        ("compare --scores comet.txt", 0, ["comet ↑", "x.txt", "y.txt"], []),
         (f"compare {RENAMED} --scores comet.txt", 0, ["comet ↑  one", "two"], ["lack"]),
         (f"compare {TEXTS} --scores m:x=x.comet --scores m:y=y.comet", 0, ["m ↑"], []),
         ("compare --scores runs.tsv --csv", 0, ["bleu,x,2,", "bleu,y,2,"], []),
         (f"compare {RENAMED} --scores table.tsv", 2,
          ["'comet' scores the systems x, y, and not 'one'", "joined by their names"], []),
         (f"compare {TEXTS} --scores long.tsv", 2, ["has 31 segments (1 to 31), but the outputs have 30"], []),
-        ("compare --scores table.tsv --lower-is-better nix", 2, ["names no metric of --scores: nix"], []),
         ("compare --scores table.tsv", 0,
          ["difference, 95 %", "s_sel: spread with other segments", "baseline: x"], ["s_test"]),
         (f"compare {TEXTS} --ranks --margin bleu=1 --bucket length --latex", 0,
@@ -68,12 +64,9 @@ RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics 
         (f"compare {TEXTS} --ranks --margin bleu=1 --markdown", 0,
          ["### BLEU of 30 segments; differences: system minus x", "### Ranks", "### Equivalence",
           "| metric | system | mean | s_sel | 95 % interval | difference, 95 % | p | p corr. |"], []),
-        (f"compare {TEXTS} --csv --markdown", 2, ["only one of --json, --markdown, --latex and --csv"], []),
         ("compare --scores table.tsv --power", 0, ["Segments that the differences need"], ["groups"]),
-        ("compare --scores table.tsv --plots eps", 2, ["unknown format of plots 'eps'; known: png"], []),
         ("rank table.tsv", 2, ["systems are compared by scores with `qe compare --scores FILE`"], ["_a"]),
         ("rank comet.txt", 2, ["`qe compare --scores FILE`"], ["system_a"]),
-        ("rank ref.txt", 2, ["first lines: system_a"], ["--scores"]),
     ],
 )  # fmt: skip
 def test_what_is_printed(
@@ -81,11 +74,6 @@ def test_what_is_printed(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     prints(command + " --samples 100" * (code == 0), contained, absent, code)
-
-
-@pytest.mark.parametrize("verb", sorted(DRAWING))
-def test_verbs_that_draw_take_plots(verb: str) -> None:
-    assert "--plots FORMAT..." in ran(*verb.split(), "--help").out
 
 
 def test_plots_say_which_minus_which_and_length_of_what() -> None:

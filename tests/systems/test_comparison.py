@@ -69,18 +69,6 @@ def test_s_sel_is_within_three_standard_errors_of_nine_runs_of_multeval(
         assert abs(outcome - float(row["mean"])) < 3 * error, row
 
 
-def test_s_sel_hardly_depends_on_the_seed(example: SystemsComparison) -> None:
-    other = compare(
-        example.systems,
-        example.references,
-        metrics("length"),
-        settings=ResamplingSettings(seed=2, samples=2000),
-    )
-    for system in ("baseline", "sys1"):
-        values = [c.scores[system]["length"].instability.s_sel for c in (example, other)]
-        assert values[0] == pytest.approx(values[1], rel=2e-3)  # plain resampling: rel 1.6e-2 per run
-
-
 @pytest.mark.parametrize(
     ("exchange", "name", "expected", "samples"),
     [
@@ -134,20 +122,10 @@ def assert_p(
 def test_the_report_of_the_example(example: SystemsComparison) -> None:
     told = json.loads(json.dumps(example.to_json(), allow_nan=False))
     assert list(told) == ["recipe", "systems", "comparisons", "ranks", "buckets", "single_runs"]
-    assert told["ranks"] == {} and told["buckets"] is None
-    assert list(told["systems"]["sys1"]["bleu"]) == [
-        "mean", "runs", "pooled", "s_sel", "s_test", "s_dev", "ci", "median_run", "signature",
-    ]  # fmt: skip
-    assert told["systems"]["sys1"]["bleu"]["runs"] == pytest.approx(
-        [18.986909, 18.474014, 18.979487], abs=5e-7
-    )
-    assert told["systems"]["sys1"]["bleu"]["median_run"] == 2
-    assert told["systems"]["sys1"]["bleu"]["s_dev"] is None
+    bleu = told["systems"]["sys1"]["bleu"]
+    assert bleu["runs"] == pytest.approx([18.986909, 18.474014, 18.979487], abs=5e-7)
+    assert bleu["median_run"] == 2 and bleu["s_dev"] is None
     by_metric = {row["metric"]: row for row in told["comparisons"]}
-    assert set(by_metric["bleu"]) >= {
-        "system", "baseline", "metric", "difference", "p", "p_corrected", "ci", "test", "exchange", "samples",
-        "tail",
-    }  # fmt: skip
     assert by_metric["bleu"]["exchange"] == "segment"
     assert by_metric["bleu"]["p"] == pytest.approx(0.0105, abs=4 * 0.00102)
     assert by_metric["length"]["p"] == pytest.approx(0.284, abs=0.018)
@@ -350,14 +328,6 @@ def test_changes_name_the_segments_in_the_metrics_direction() -> None:
     assert (outcome[0].baseline_text, outcome[0].system_text) == (OLD[0], REFERENCE[0])
 
 
-def test_latex_escapes_names() -> None:
-    systems = [System(name, (Texts.from_lines(OLD),)) for name in ("a_b", "50%")]
-    comparison = compare(
-        systems, [Texts.from_lines(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50)
-    )
-    assert r"a\_b" in report.latex_tables(comparison) and r"50\%" in report.latex_tables(comparison)
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Callable[..., str]:
     def write(name: str, lines: list[str]) -> str:
@@ -397,54 +367,30 @@ def test_tables_need_no_reference(files: Callable[..., str], capsys: Any) -> Non
     assert told["systems"]["new"]["table:score_of=recall"]["mean"] == pytest.approx(4 / 5)
 
 
+ONE = ["--references", "{ref}", "--system", "a={old}"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--references", "{ref}", "--system", "a={old}", "b={short}"], "{short} has 2"),
         (["--system", "a={old}"], "no reference"),
         (["--references", "{ref}", "--system", "a={old}", "a={new}"], "system named twice: a"),
-        (["--references", "{ref}", "--system", "a={old}", "--metrics", "blue"], "did you mean 'bleu'"),
-        (["--references", "{ref}", "--system", "a={old}", "--tokenize", "14a"], "known: none, 13a, intl"),
+        ([*ONE, "--metrics", "blue"], "did you mean 'bleu'"),
         (["--references", "{hole}", "--system", "a={old}"], "{hole}:2: empty reference"),
         (["--references", "{ref}", "--system", "a={missing}"], "{missing}: no such file"),
         (["--references", "{ref}", "--system", "a"], "--system: expected NAME=VALUE[,VALUE...]"),
-        (["--references", "{ref}", "--system", "a={old},"], "--system: expected NAME=VALUE[,VALUE...]"),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "--baseline", "b"],
-            "unknown baseline 'b'; known: a",
-        ),
-        (["--references", "{ref}", "--system", "a={old}", "--test", "t"], "unknown test 't'; known: ar"),
-        (["--references", "{ref}", "--system", "a={old}", "--exchange", "x"], "known: segment, segment-run"),
-        (["--references", "{ref}", "--system", "a={old}", "--correct", "x"], "known: none, bonferroni, holm"),
-        (["--references", "{ref}", "--system", "a={old}", "--samples", "1"], "samples must be at least 19"),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "--correct", "tukey"],
-            "'tukey' is a test, not a correction; use --test tukey of `qe compare` or `qe evaluate`",
-        ),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "--test", "bootstrap", "--exchange", "run"],
-            "'bootstrap' exchanges nothing, but exchange is 'run'; leave it out",
-        ),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "--test", "scheffe", "--exchange", "run"],
-            "'scheffe' exchanges segment or segment-run, but exchange is 'run'",
-        ),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "--test", "tukey", "--tail", "less"],
-            "'tukey' is two-sided, but tail is 'less'",
-        ),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "--seed", "-1"],
-            "--seed must be a whole number from 0",
-        ),
-        (["--references", "{ref}", "--system", "a={old}", "--family", "x"], "known: metric, table, all"),
-        (
-            ["--references", "{ref}", "--system", "a={old}", "b={old},{new}"],
-            "needs as many; use exchange 'run'",
-        ),
-        (["--references", "{ref}", "--system", "a={old}", "--dev", "b=1,2"], "--dev names no system: b"),
-        (["--references", "{ref}", "--system", "a={old}", "--dev", "a={old}"], "no references for the devel"),
-        (["--references", "{ref}", "--system", "a={old}", "--json", "--csv"], "only one of --json"),
+        ([*ONE, "--baseline", "b"], "unknown baseline 'b'; known: a"),
+        ([*ONE, "--test", "t"], "unknown test 't'; known: ar"),
+        ([*ONE, "--samples", "1"], "samples must be at least 19"),
+        ([*ONE, "--correct", "tukey"], "'tukey' is a test, not a correction"),
+        ([*ONE, "--test", "bootstrap", "--exchange", "run"], "'bootstrap' exchanges nothing"),
+        ([*ONE, "--test", "scheffe", "--exchange", "run"], "'scheffe' exchanges segment or segment-run"),
+        ([*ONE, "--test", "tukey", "--tail", "less"], "'tukey' is two-sided, but tail is 'less'"),
+        ([*ONE, "b={old},{new}"], "needs as many; use exchange 'run'"),
+        ([*ONE, "--dev", "b=1,2"], "--dev names no system: b"),
+        ([*ONE, "--dev", "a={old}"], "no references for the devel"),
+        ([*ONE, "--json", "--csv"], "only one of --json"),
         (["--references", "{empty}", "--system", "a={empty}"], "{empty}: no segments"),
         (["--system", "a={nan}", "--metrics", "table:score_of=mean"], "{nan}:1: expected 1 finite"),
     ],
@@ -486,7 +432,4 @@ def test_track_logs_recipe_scores_and_files(
     assert list((tmp_path / "files").rglob("comparison/runs.png"))
 
 
-def test_the_families_are_named_in_the_footnotes() -> None:
-    built = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
-    told = " ".join(report.footnotes(built))
-    assert "corrected (holm) within families of comparisons" in told
+ONE = ["--references", "{ref}", "--system", "a={old}"]

@@ -1,7 +1,6 @@
 """F of dependencies, by hand: a parser whose heads and relations are written into the words."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from qe.statistics import ResamplingSettings
 from qe.systems import System, Texts, compare
 from qe.systems.dependency_f import DependencyF, dependencies
-from tests.factories import exit_code, refuses
+from tests.factories import refuses
 
 
 class Chains:
@@ -72,13 +71,3 @@ class WithoutHeads(Chains):
 
 def test_an_annotator_that_does_not_parse_is_told() -> None:
     refuses("'chains' parses no dependencies", made(WithoutHeads()).score, ["a b"], [["a b"]])
-
-
-@pytest.mark.slow
-def test_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("ref", "a", "b"):
-        (tmp_path / f"{name}.txt").write_text("the cat sleeps\nthe dog eats\n", "utf-8")
-    command = ["compare", "--references", str(tmp_path / "ref.txt"), "--metrics", "bleu", "--annotator"]
-    systems = [word for name in "ab" for word in ("--system", f"{name}={tmp_path}/{name}.txt")]
-    for annotator, message in (("nothing", "nothing"), ("apertium", "parses no dependencies")):
-        assert exit_code(*command, annotator, *systems, "--quiet") == 2 and message in capsys.readouterr().err

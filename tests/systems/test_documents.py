@@ -101,11 +101,6 @@ def test_ranking_accuracy_of_a_random_ranking_is_one_in_n() -> None:
         assert abs(np.mean(drawn) - 1 / n) < 4 * np.std(drawn) / np.sqrt(len(drawn))
 
 
-def test_fewer_than_two_quantiles_are_refused() -> None:
-    refuses("at least 2 quantiles", ranking_accuracy, np.arange(4.0), np.arange(4.0), 1)
-    refuses("at least 2 quantiles", delta_avg_of_sets, np.ones((4, 2)), np.arange(4.0), mean, 0)
-
-
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_delta_avg_of_sets_is_delta_avg_where_the_value_of_a_set_is_a_mean(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -229,7 +224,3 @@ def test_the_report_of_documents() -> None:
     assert report.pearson.value == pytest.approx(1.0) and report.ranking_accuracy.value == 1.0
     assert report.delta_avg.ci[0] <= report.delta_avg.value
     refuses("10 documents, but 9 predicted", evaluate_documents, rows, gold[:9], documents, Bleu().aggregate)
-
-
-def test_documents_of_no_segment_are_refused() -> None:
-    refuses("at least one segment", blocks, 5, 0)

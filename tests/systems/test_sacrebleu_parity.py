@@ -116,11 +116,6 @@ def test_signatures_are_sacrebleus_but_for_the_version(text: str, theirs: Any) -
     assert "|version:mtqe-" in ours
 
 
-def test_other_metrics_have_signatures_of_their_options() -> None:
-    assert without_version(metric("length:tokenize=moses").signature(1)) == "nrefs:1|tok:moses-en"
-    assert without_version(metric("table:score_of=mean").signature(1)) == "score_of:mean|beta:1.0"
-
-
 TEXTS = {
     "zh": ["我喜欢在 London 吃 1,000 个苹果。", "Hello 世界"],
     "ja-mecab": ["東京都に住んでいます。", "これはテストです"],

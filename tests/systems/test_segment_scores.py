@@ -59,16 +59,6 @@ def test_scores_of_files_are_tested_as_metrics_are(
     assert told["recipe"]["score_files"] == {"x": {"comet": ["x.comet"]}, "y": {"comet": ["y.comet"]}}
 
 
-def test_the_table_has_footnotes_of_signatures(
-    files: dict[str, np.ndarray[Any, Any]], capsys: Capsys
-) -> None:
-    out = run(capsys, "--metrics", "bleu", *BOTH)[0]
-    assert "\nBLEU: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:mtqe-" in out
-    assert "\ncomet: scores:file|mean:segments|version:mtqe-" in out
-    latex = run(capsys, "--metrics", "bleu", *BOTH, "--latex")[0]
-    assert r"BLEU: nrefs:1\textbar{}case:mixed\textbar{}" in latex
-
-
 def test_files_alone_need_no_references_and_errors_have_a_direction(
     files: dict[str, np.ndarray[Any, Any]], capsys: Capsys
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from qe.statistics import ResamplingSettings, randomization_test
 from qe.systems import Bleu, Length, System, Texts, compare
 from qe.systems.single_runs import single_runs
-from tests.factories import ran, refuses
+from tests.factories import ran
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")
 
@@ -76,16 +76,3 @@ def test_the_output_of_single_runs_and_the_level(tmp_path: Path) -> None:
     (told,) = json.loads((tmp_path / "out" / "report.json").read_text())["single_runs"]
     assert set(told["cases"]) == {"unlucky", "median", "lucky"} and len(told["by_number_of_runs"]) == 2
     assert (tmp_path / "out" / "by-runs.png").stat().st_size > 1000
-
-
-@pytest.mark.parametrize(
-    ("level", "samples", "message"),
-    [
-        (0.0, None, "0 < level < 1"),
-        (1.0, None, "0 < level < 1"),
-        (0.001, 900, "must be at least 999, but got 900"),
-    ],
-)
-def test_levels_that_cannot_be(level: float, samples: int | None, message: str) -> None:
-    refuses(message, ResamplingSettings, level=level, samples=samples)
-    assert ResamplingSettings(level=0.001, samples=999).rule.level == 0.001

@@ -51,9 +51,10 @@ def section(file: str, higher: bool = True, target: str = "de", **more: Any) -> 
 
 
 def made(folder: Path, *datasets: Any, **more: Any) -> experiment.Experiment:
+    """An experiment on these datasets; a single one is no list."""
     content = {
         "name": "several",
-        "dataset": list(datasets),
+        "dataset": list(datasets) if len(datasets) > 1 else datasets[0],
         "features": ["surface"],
         "split": {"folds": 3},
         "learner": {"kind": "ridge", "params": {"alpha": 10}, "space": {}},

@@ -20,7 +20,6 @@ from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
 from qe.training.reading import letters, rescaled
-from qe.training.search import nested_predictions
 from tests.factories import refuses
 from tests.training.several import made, searched, section, write_three
 
@@ -142,16 +141,6 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) ->
 
 
 @pytest.mark.slow
-def test_nested_predictions_see_no_twin_of_an_outer_row(folder: Path, monkeypatch: Any) -> None:
-    other = section("other.tsv", higher=False)
-    experiment = made(folder, section("first.tsv"), other, split={"folds": 2, "outer": 3})
-    prepared = prepare(check(experiment), folder / "cache")
-    predicted = nested_predictions(prepared)
-    assert predicted is not None and np.isfinite(predicted).all()
-    assert np.corrcoef(predicted, prepared.scores)[0, 1] > 0.8
-
-
-@pytest.mark.slow
 def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     """Its fitted families learn from both datasets where they are learned from together."""
     other = section("other.tsv", higher=False, together=True)
@@ -163,21 +152,3 @@ def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     model = fit_model(prepared, prepared_candidate(prepared))
     gold = prepared.scores
     assert np.corrcoef(model.predict(prepared.training.segments), gold)[0, 1] > 0.8
-
-
-@pytest.mark.slow
-def test_other_kinds_of_labels_help(folder: Path) -> None:
-    """Six labels of its own, and 40 of another pair, against these six alone."""
-    few = section("first.tsv", rows=6)
-    split = {"folds": 2}
-    alone = prepare(check(made(folder, few, split=split)), folder / "cache")
-    both = prepare(
-        check(made(folder, few, section("spanish.tsv", target="es"), split=split)), folder / "cache"
-    )
-    rest = prepare(check(made(folder, section("first.tsv"))), folder / "cache").training
-    assert len(alone.training) == len(both.training) == 6 and rest.scores is not None
-    figures = []
-    for prepared in (alone, both):
-        model = fit_model(prepared, prepared_candidate(prepared))
-        figures.append(np.corrcoef(model.predict(rest.segments), rest.scores)[0, 1])
-    assert figures[1] > figures[0] + 0.02

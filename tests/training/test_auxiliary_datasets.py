@@ -11,8 +11,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.models.model import Model
 from qe.models.training_rows import Learned
-from qe.training.ablation import ALONE, WITH, ablate, learning_curve_plot, learning_curves
-from qe.training.check import Plan, check
+from qe.training.ablation import ALONE, WITH, learning_curve_plot, learning_curves
+from qe.training.check import check
 from qe.training.preparation import prepare
 from qe.training.train import train
 from tests.factories import refuses
@@ -57,34 +57,6 @@ def test_what_cannot_help_is_refused(
     refuses(
         message, lambda: prepare(check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
     )
-
-
-def test_mistakes_are_told_with_their_place(folder: Path) -> None:
-    wrong = {**section("gone.tsv"), "format": "tabel", "weight": 2, "resources": {"source": "nowhere"}}
-    experiment = made(
-        folder, FIRST, wrong,
-        learner={"kind": "k_neighbours", "params": {}},
-        trees=[{"kind": "dependencies", "side": "source"}],
-        features=["surface", {"kind": "precomputed", "files": {"train": "x.tsv"}, "names": "baseline17"}],
-    )  # fmt: skip
-    with pytest.raises(InputError) as caught:
-        check(experiment)
-    told = str(caught.value)
-    for part in (
-        "dataset.1: unknown format 'tabel'",
-        f"dataset.1.path: no such dataset: {folder / 'gone.tsv'}",
-        "dataset.1.weight: the learner 'k_neighbours' takes no weights; leave out `weight`",
-        "trees: with several datasets there can be none",
-        "features: 'precomputed' reads values of one dataset, but there are several",
-        f"dataset.1.resources.source: no such file: {folder / 'nowhere'}",
-    ):
-        assert part in told
-
-
-def test_the_plan_names_them(folder: Path) -> None:
-    plan = Plan(made(folder, FIRST, section("spanish.tsv", target="es")))
-    assert plan.to_json()["others"] == [f"table at {folder / 'spanish.tsv'}"]
-    assert "spanish.tsv" in str(plan)
 
 
 def test_rows_are_drawn_at_random_in_their_order(folder: Path) -> None:
@@ -132,10 +104,12 @@ def test_learning_curves_with_the_others_and_without(folder: Path) -> None:
     assert single[ALONE].to_json() == curves[ALONE].to_json()
 
 
-@pytest.mark.slow
-def test_ablation_thins_the_first_dataset_alone(folder: Path) -> None:
-    experiment = made(
-        folder, FIRST, section("spanish.tsv", target="es"), features=["surface", "bag_of_words"]
-    )
-    ablation = ablate(experiment, cache=folder / "cache", samples=0)
-    assert max(ablation.curve) == 40 and set(ablation.report.systems) >= {"all", "only surface"}
+def test_mistakes_are_told_with_their_place(folder: Path) -> None:
+    wrong = {**section("gone.tsv"), "format": "tabel", "weight": 2, "resources": {"source": "nowhere"}}
+    learner, trees = {"kind": "k_neighbours", "params": {}}, [{"kind": "dependencies", "side": "source"}]
+    read = {"kind": "precomputed", "files": {"train": "x.tsv"}, "names": "baseline17"}
+    with pytest.raises(InputError) as caught:
+        check(made(folder, FIRST, wrong, learner=learner, trees=trees, features=["surface", read]))
+    places = [line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]]
+    first = ("dataset.1", "dataset.1.path", "dataset.1.weight", "dataset.1.resources.source")
+    assert {*places} >= {*first, "trees", "features"}

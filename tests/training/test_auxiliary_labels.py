@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import zscore
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from qe.config import experiment
 from qe.training.auxiliary_labels import WEIGHTS, AuxiliaryLabels
 from qe.training.check import check
@@ -19,7 +17,8 @@ from qe.training.preparation import Prepared, prepare
 from qe.training.search import gathered
 from qe.training.train import train
 from tests.factories import refuses
-from tests.training.several import searched, section, write
+from tests.training import several
+from tests.training.several import searched, section
 
 WORDS = ("house", "tree", "red", "green", "walks", "sings", "the", "a", "never", "often")
 ROWS, NOISE = 120, 8.0
@@ -55,20 +54,8 @@ def write_rows(
 def made(folder: Path, weight: Any = 0.5, *others: Any, **more: Any) -> experiment.Experiment:
     first = section("rows.tsv")
     first["columns"] = {"scores": "score", "post_edit": "post_edit", "annotators": "annotators"}
-    content: dict[str, Any] = {
-        "name": "auxiliary",
-        "dataset": [first, *others] if others else first,
-        "features": ["surface", "bag_of_words"],
-        "split": {"folds": 3},
-        "auxiliary_labels": {"hter": weight},
-        "learner": {"kind": "ridge", "params": {"alpha": 10}, "space": {}},
-        "search": {"trials": 1, "objective": "pearson"},
-        "evaluation": {"metric": "pearson", "samples": 100},
-        "tracking": {"register": False},
-        "guard": False,
-        **more,
-    }
-    return experiment.from_mapping(content, folder)
+    usual = {"name": "auxiliary", "features": ["surface", "bag_of_words"], "guard": False}
+    return several.made(folder, first, *others, **{**usual, "auxiliary_labels": {"hter": weight}, **more})
 
 
 def prepared(tmp_path: Path, weight: Any = 0.5, **more: Any) -> Prepared:
@@ -133,19 +120,14 @@ def test_all_of_it_is_what_the_other_label_teaches(tmp_path: Path) -> None:
 
 def test_direct_assessments_are_mixed_into_hter(tmp_path: Path) -> None:
     write_rows(tmp_path)
-    dataset = section("rows.tsv", higher=False)
-    dataset["columns"] = {"scores": "hter", "direct_assessment": "score"}
-    data = prepared(tmp_path, 0.5, dataset=dataset, auxiliary_labels={"da": 0.5})
+    first = section("rows.tsv", higher=False)
+    first["columns"] = {"scores": "hter", "direct_assessment": "score"}
+    data = prepared(tmp_path, 0.5, dataset=first, auxiliary_labels={"da": 0.5})
     other = data.training.direct_assessment
     assert other is not None and (other < 0).any()
     gold = data.scores
     expected = (gold + 0.5 * (gold.mean() - gold.std() * zscore(other))) / 1.5
     np.testing.assert_allclose(data.learned(data.training)[0], expected)
-    assert "is learned mixed with direct assessments, of weight 0.5" in labels_of(data).note(data.training)
-    dataset["columns"] = {"scores": "hter"}
-    with pytest.raises(InputError, match="auxiliary_labels.da: .* have no direct assessments in addition"):
-        prepared(tmp_path, dataset=dataset, auxiliary_labels={"da": "auto"})
-    refuses("auxiliary_labels: .*at most 1", made, tmp_path, auxiliary_labels={"da": 1, "hter": 1})
 
 
 @pytest.mark.slow
@@ -183,15 +165,6 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     np.testing.assert_array_equal(predicted, result.objective.predictions(result.best)[0])
 
 
-@pytest.mark.slow
-def test_cross_fitting_takes_the_weight_of_the_fold(tmp_path: Path) -> None:
-    write_rows(tmp_path, label="letters")  # for which parts of the fold would choose nothing
-    data, fixed = prepared(tmp_path, "auto"), prepared(tmp_path, 2)
-    rows, held_out = data.first_folds[0]
-    labels_of(data)._weights_by_split[data.training.take(rows).fingerprint] = 2.0
-    pd.testing.assert_frame_equal(data.fold(rows, held_out).train, fixed.fold(rows, held_out).train)
-
-
 def test_few_rows_choose_nothing(tmp_path: Path) -> None:
     write_rows(tmp_path)
     data = prepared(tmp_path, "auto")
@@ -202,13 +175,9 @@ def test_few_rows_choose_nothing(tmp_path: Path) -> None:
 def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     write_rows(tmp_path)
     report = train(check(made(tmp_path, "auto")), tmp_path / "output", cache=tmp_path / "cache").report
-    weight = labels_of(prepared(tmp_path, "auto")).weight(prepared(tmp_path).training)
-    assert weight in WEIGHTS
-    assert report["data"]["notes"][-1] == (
-        f"the label 'da' is learned mixed with HTER of the post-edits, of weight {weight:g} (the label has "
-        "1), chosen inside the rows learned from (here: all of them); all figures are of 'da' alone"
-    )
     data = prepared(tmp_path, "auto")
+    weight = labels_of(data).weight(data.training)
+    assert weight in WEIGHTS and f"of weight {weight:g}" in report["data"]["notes"][-1]
     result = searched(data)
     by_fold = result.objective.predictions(result.best)
     predicted = gathered(result.objective.folds, by_fold, len(data.first_folds))[0]
@@ -217,28 +186,26 @@ def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     assert figures["mae"] == pytest.approx(np.abs(predicted - data.scores).mean())
 
 
-@pytest.mark.slow
-def test_another_dataset_helps_beside_it(tmp_path: Path) -> None:
-    write_rows(tmp_path)
-    write(tmp_path / "other.tsv", 40, 3)
-    data = prepare(check(made(tmp_path, 0.5, section("other.tsv"))), tmp_path / "cache")
-    assert len(data.learned_rows().scores) > ROWS
-    with pytest.raises(InputError, match=r"auxiliary_labels: families would be fitted on rows of another"):
-        prepare(check(made(tmp_path, 0.5, section("other.tsv", together=True))), tmp_path / "cache")
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no post-edits": ({"dataset": section("rows.tsv")}, "hter: the training segments have no post-edits"),
+    "the label itself": (
+        {"dataset": {**section("rows.tsv", False), "columns": {"scores": "hter", "post_edit": "post_edit"}}},
+        "auxiliary_labels.hter: the label is this one already",
+    ),
+    "no direct assessments": (
+        {"dataset": {**section("rows.tsv", False), "columns": {"scores": "hter"}},
+         "auxiliary_labels": {"da": "auto"}},
+        "auxiliary_labels.da: .* have no direct assessments",
+    ),
+    "two": ({"auxiliary_labels": {"da": 1, "hter": 1}}, "auxiliary_labels: .*at most 1"),
+    "unknown": ({"auxiliary_labels": {"ter": 1}}, "auxiliary_labels.ter: "),
+    "no weight": ({"auxiliary_labels": {"hter": 0}}, "hter: .*give auto, or a number greater than 0"),
+    "not a number": ({"auxiliary_labels": {"hter": float("nan")}}, "a number greater than 0"),
+}  # fmt: skip
 
 
-def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_mixed_is_refused(case: str, tmp_path: Path) -> None:
     write_rows(tmp_path)
-    lacking = section("rows.tsv")
-    with pytest.raises(InputError, match="auxiliary_labels.hter: the training segments have no post-edits"):
-        prepare(check(made(tmp_path, dataset=lacking)), tmp_path / "cache")
-    itself = section("rows.tsv", higher=False)
-    itself["columns"] = {"scores": "hter", "post_edit": "post_edit"}
-    with pytest.raises(InputError, match="auxiliary_labels.hter: the label is this one already"):
-        prepare(check(made(tmp_path, dataset=itself)), tmp_path / "cache")
-    with pytest.raises(InputError, match="`auto` chooses by families that learn nothing from labels"):
-        data = prepare(check(made(tmp_path, "auto", features=["bag_of_words"])), tmp_path / "cache")
-        data.learned(data.training)
-    for weight in (0, -1, "much", float("nan"), True):
-        refuses(r"auxiliary_labels.hter: .*give auto, or a number greater than 0", made, tmp_path, weight)
-    refuses(r"auxiliary_labels.ter: ", made, tmp_path, auxiliary_labels={"ter": 1})
+    more, location = REFUSED[case]
+    refuses(location, lambda: prepared(tmp_path, **more))

@@ -15,7 +15,6 @@ from features.basics.errors import InputError
 from features.basics.hints import fits
 from features.core.bundle import known_parts
 from features.core.feature_set import EXTRACTORS
-from qe.config.distributions import Choice
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import Parameters, constructor, strategy_mistakes
 from qe.learning.selector import SELECTORS
@@ -68,34 +67,14 @@ def test_a_strategy_refuses_other_names_and_numbers_that_are_none(catalogue: Any
                 assert place == f"learner.params.{name}" and "but got" in what
 
 
-def test_every_mistake_has_its_place() -> None:
-    wrong = dict(
-        wrong_with(
-            LEARNERS,
-            "elastic_net",
-            {"alpha": -1, "l1_ratio": 1.5, "max_iter": 0, "warm_strat": True},
-            {"alpha": {"low": -1, "high": 1}, "l1_ratio": [0.5, 2], "tol": {"low": 1, "high": 0}},
-        )
-    )
-    assert list(wrong) == [
-        *("learner.params.alpha", "learner.params.l1_ratio", "learner.params.max_iter"),
-        *("learner.params.warm_strat", "learner.space.alpha", "learner.space.l1_ratio", "learner.space.tol"),
-    ]
-    assert "did you mean 'warm_start'?" in wrong["learner.params.warm_strat"]
-
-
 @pytest.mark.parametrize(
     ("kind", "params", "message"),
     [
         ("averaging", {"weights": [1, 2]}, "4 members need as many weights"),
-        ("averaging", {"members": []}, "not empty, but got []"),
         ("averaging", {"members": [{"kind": "svr_rbf", "C": 0}]}, "in the range (0.0, inf], but got 0"),
         ("seed_averaging", {"member": {"kind": "lightgbm", "random_state": 3}}, "leave it out"),
         ("discretised", {"classifier": "svm", "classifier_params": {"C": -1}}, "classifier_params.C: must"),
-        ("lightgbm", {"num_leaves": 1}, "must be a whole number from 2 to 131072, but got 1"),
-        ("random_forest", {"max_features": 1.5}, "but got 1.5"),
         ("random_forest", {"seed": 2**32}, "must be a whole number from 0 to 4294967295, but got 4294967296"),
-        ("elastic_net", {"random_state": -1}, "but got -1"),
     ],
 )
 def test_ranges_that_a_learner_states(kind: str, params: Mapping[str, Any], message: str) -> None:
@@ -134,16 +113,8 @@ def test_the_experiments_of_the_project_are_right_but_for_files_that_are_not_her
 
 
 def test_from_python_all_is_said_at_once_and_nothing_is_made(tmp_path: Path) -> None:
-    experiment = qe.load_experiment(
-        {
-            "name": "small",
-            "dataset": {"format": "wmt12", "path": "."},
-            "features": ["surfce"],
-            "learner": {"kind": "rigde"},
-            "search": {"objective": "mea"},
-        },
-        data_root=tmp_path,
-    )
+    wrong = {"features": ["surfce"], "learner": {"kind": "rigde"}, "search": {"objective": "mea"}}
+    experiment = qe.load_experiment({**SMALL, **wrong}, data_root=tmp_path)
     assert len(list(mistakes(experiment))) == 3
     refuses("experiment 'small': 3 mistakes:", qe.check_experiment, experiment)
     with pytest.raises(InputError, match="experiment 'small': 3 mistakes:"):
@@ -156,20 +127,9 @@ def test_texts_of_resources_may_come_from_pipes(tmp_path: Path) -> None:
         os.mkfifo(tmp_path / name)
     resources = {"source": "source", "target": "target", "target_monolingual": "more"}
     experiment = qe.load_experiment(
-        {
-            "name": "small",
-            "dataset": {"format": "wmt12", "path": "."},
-            "features": ["surface"],
-            "learner": {"kind": "ridge"},
-            "resources": {**resources, "source_monolingual": "none"},
-        },
-        data_root=tmp_path,
+        {**SMALL, "resources": {**resources, "source_monolingual": "none"}}, data_root=tmp_path
     )
     assert list(mistakes(experiment)) == [f"resources.source_monolingual: no such file: {tmp_path / 'none'}"]
-
-
-def test_a_choice_is_checked_value_by_value() -> None:
-    assert Choice([1, 2, 3]).ends == (1, 2, 3)
 
 
 @pytest.mark.slow
@@ -185,3 +145,20 @@ def test_checking_loads_neither_optuna_nor_mlflow_nor_plots(tmp_path: Path) -> N
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("small: ok\n") and done.stdout.endswith("\n[]\n"), done.stdout
+
+
+SMALL = {
+    "name": "small",
+    "dataset": {"format": "wmt12", "path": "."},
+    "features": ["surface"],
+    "learner": {"kind": "ridge"},
+}
+
+
+def test_every_mistake_has_its_place() -> None:
+    params = {"alpha": -1, "l1_ratio": 1.5, "max_iter": 0, "warm_strat": True}
+    space = {"alpha": {"low": -1, "high": 1}, "l1_ratio": [0.5, 2], "tol": {"low": 1, "high": 0}}
+    assert [place for place, _ in wrong_with(LEARNERS, "elastic_net", params, space)] == [
+        *("learner.params.alpha", "learner.params.l1_ratio", "learner.params.max_iter"),
+        *("learner.params.warm_strat", "learner.space.alpha", "learner.space.l1_ratio", "learner.space.tol"),
+    ]

@@ -37,18 +37,6 @@ def test_a_part_within_a_part_counts_for_itself_alone(times: list[tuple[float, f
     ]
 
 
-def test_what_is_between_parts_counts_for_none(times: list[tuple[float, float]]) -> None:
-    times += [(0, 0), (1, 1), (100, 100), (102, 101)]
-    clock = Clock()
-    for name in ("short", "long"):
-        with clock.part(name):
-            pass
-    assert clock.parts() == [
-        {"part": "long", "seconds": 2, "cpu_seconds": 1},
-        {"part": "short", "seconds": 1, "cpu_seconds": 1},
-    ]
-
-
 @pytest.mark.slow
 def test_finished_child_processes_count_and_failures_end_a_part() -> None:
     clock = Clock()

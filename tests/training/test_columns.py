@@ -15,6 +15,7 @@ from qe.training.check import check
 from qe.training.preparation import feature_tables, prepare
 from qe.training.reading import read_dataset
 from qe.training.reporting import _headers
+from tests.training.several import made, section
 
 FEATURES = [{"kind": "columns", "names": ["comet"], "categories": ["engine"], "min_rows": 3}]
 ROWS = 30
@@ -30,28 +31,6 @@ def frame(**changes: Any) -> pd.DataFrame:
         "engine": ["x" if i % 2 else "y" for i in range(ROWS)],
     }
     return pd.DataFrame(columns | changes)
-
-
-def experiment(path: Path, features: list[dict[str, Any]] | None = None, **dataset: Any) -> Experiment:
-    label = {"name": "score", "low": 0, "high": 1, "higher_is_better": True}
-    section = {
-        "format": "table",
-        "path": str(path),
-        "label": label,
-        "columns": {"scores": "score"},
-        "source_language": "en",
-        "target_language": "de",
-        **dataset,
-    }
-    learner = {"kind": "ridge", "params": {"alpha": 1.0}, "space": {}}
-    return Experiment.model_validate(
-        {"name": "x", "dataset": section, "features": features or FEATURES, "learner": learner}
-    )
-
-
-def written(table: pd.DataFrame, path: Path) -> Path:
-    table.to_csv(path, sep="\t", index=False)
-    return path
 
 
 def test_a_table_gives_the_columns_that_features_name(tmp_path: Path) -> None:
@@ -129,3 +108,13 @@ def test_columns_of_a_frame() -> None:
     dataset = Dataset.from_frame(table, "score", columns=["comet", "engine"], **languages)  # type: ignore[arg-type]
     assert dataset.split("train").segments.further["engine"][:2] == ("", "x")
     assert not Dataset.from_frame(table, "score", **languages).split("train").segments.further  # type: ignore[arg-type]
+
+
+def experiment(path: Path, features: list[dict[str, Any]] | None = None, **more: Any) -> Experiment:
+    label = {"name": "score", "low": 0, "high": 1, "higher_is_better": True}
+    return made(path.parent, section(str(path), label=label, **more), features=features or FEATURES)
+
+
+def written(table: pd.DataFrame, path: Path) -> Path:
+    table.to_csv(path, sep="\t", index=False)
+    return path

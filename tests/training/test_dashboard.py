@@ -12,7 +12,6 @@ import pytest
 
 from qe.training.search import Search, SearchResult
 from qe.training.study import journal
-from tests.browser import browser
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port, wait_until_up
 from tests.training.test_search import objective, ridge, section
@@ -57,9 +56,3 @@ def test_it_has_the_study_its_trials_and_the_best(study: tuple[Path, SearchResul
     assert shown["best_trials"][0]["values"] == result.best_trial.values
     (parameter,) = shown["best_trials"][0]["params"]
     assert float(parameter["param_external_value"]) == result.best_trial.params[parameter["name"]]
-
-
-def test_its_page_shows_the_study(dashboard: str, tmp_path: Path) -> None:
-    with browser(tmp_path) as page:
-        page.open(f"{dashboard}/dashboard/studies/0")
-        page.wait("mine", "Hyperparameter Importance", "Best Trial")

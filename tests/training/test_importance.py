@@ -18,24 +18,6 @@ def test_columns_stand_in_the_order_of_their_weight(rows: int, monkeypatch: pyte
     assert rises[names.index("constant")] == spread[names.index("constant")] == 0
 
 
-def test_only_some_rows_of_a_large_fold_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one row, there is nothing to shuffle."""
-    monkeypatch.setattr(plots, "_MAX_ROWS", 1)
-    _, rises, _ = plots.permutation_importance(objective([ridge()]), Candidate("ridge"))
-    assert not rises.any()
-
-
-def test_fewer_rows_are_looked_at_where_time_does_not_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_SECONDS", "_SHARE"):
-        monkeypatch.setattr(plots, name, 0.0)
-    searched = objective([ridge()])
-    _, few, _ = plots.permutation_importance(searched, Candidate("ridge"))
-    assert few.any()  # the folds are smaller than that
-    monkeypatch.setattr(plots, "_MIN_ROWS", 1)
-    _, none, _ = plots.permutation_importance(searched, Candidate("ridge"))
-    assert not none.any()  # of one row, there is nothing to shuffle
-
-
 def test_a_long_run_does_not_buy_seconds_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plots, "_SHARE", 1e9)
     monkeypatch.setattr(plots, "_MAX_SECONDS", 0.0)

@@ -45,10 +45,6 @@ def test_other_labels_are_learned_anew(tmp_path: Path) -> None:
     assert (other.fits, other.mean) == ([3], 1.0)
 
 
-def test_without_a_cache_every_run_learns() -> None:
-    assert fitted(None).fits == fitted(None).fits == [3]
-
-
 def test_a_changed_file_is_named(tmp_path: Path) -> None:
     fitted(tmp_path)
     (file,) = tmp_path.glob("fitted/*/mean.txt")

@@ -10,7 +10,6 @@ from scipy.stats import pearsonr
 from sklearn.linear_model import Ridge
 
 import qe
-from features.basics.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
@@ -83,11 +82,6 @@ def test_families_that_learn_from_labels_learn_from_the_drawn_rows_alone(
     learning_curve(config, [45], cache=tmp_path, draws=1, samples=0)
     after_search = fitted_on[len(fitted_on) // 2 :]
     assert max(after_search) == 45
-
-
-def test_more_rows_than_there_are(demo_run: Any) -> None:
-    with pytest.raises(InputError, match="5000 rows cannot be drawn: a fold has"):
-        learning_curve(loaded(demo_run), [50, 5000], cache=demo_run.output / "cache")
 
 
 def test_percentage_slope_by_its_definition() -> None:

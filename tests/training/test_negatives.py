@@ -23,7 +23,6 @@ from qe.training.auxiliary import Negatives
 from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
-from tests.factories import refuses
 from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
@@ -125,18 +124,6 @@ def test_all_destroying_ways_are_taken_alike_and_the_same_each_time(folder: Path
     assert set(kinds) <= set(names("destroying")) and len(set(kinds)) > 10 and len(rows) == len(spoilt)
     assert Negatives(NegativesSection(share=0.5), DA, 3).perturbed(segments)[0].target == spoilt.target
     assert Negatives(NegativesSection(share=0.5), DA, 4).perturbed(segments)[0].target != spoilt.target
-
-
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ({"negatives": {"kinds": ["three_time"]}}, "unknown perturbation 'three_time'.*three_times"),
-        ({"negatives": {"share": 0}}, "negatives.share"),
-        ({"clip": 0.5}, "clip"),
-    ],
-)
-def test_mistakes_are_told(folder: Path, more: dict[str, Any], says: str) -> None:
-    refuses(says, lambda: check(made(folder, section("first.tsv"), **more)))
 
 
 def test_columns_are_cut_at_quantiles_of_the_rows_learned_from() -> None:

@@ -13,7 +13,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.out_of_fold import NO_PART, Parts
 from features.resources.word_vectors import WordVectors
-from qe.config import Experiment, experiment
+from qe.config import Experiment
 from qe.models import Model
 from qe.resources.corpora import TranslatedSegments
 from qe.training.ablation import learning_curve
@@ -21,6 +21,8 @@ from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 from qe.training.train import train
 from tests.factories import refuses
+from tests.training import several
+from tests.training.several import section
 
 STATIC = ("lm", "ibm1", "phrase_table")
 WORDS = tuple("abcdefghijklmnopqrstuvw")
@@ -45,26 +47,13 @@ def write(path: Path, *, changed: str | None = None, rows: int = ROWS) -> None:
 
 
 def made(folder: Path, **more: Any) -> Experiment:
-    content: dict[str, Any] = {
+    usual = {
         "name": "own",
-        "dataset": {
-            "format": "table",
-            "path": "rows.tsv",
-            "label": {"name": "hter", "low": 0, "high": 1, "higher_is_better": False},
-            "source_language": "en",
-            "target_language": "de",
-            "columns": {"scores": "score", "post_edit": "post_edit", "reference": "reference"},
-        },
         "resources": {"texts": ["post_edit"], "parts": 3},
         "features": [*STATIC, {"kind": "word_quality", "rounds": 3}],
         "split": {"folds": 2},
-        "learner": {"kind": "ridge", "params": {"alpha": 10}, "space": {}},
-        "search": {"trials": 1, "objective": "pearson"},
-        "evaluation": {"metric": "pearson", "samples": 100},
-        "tracking": {"register": False},
-        **more,
     }
-    return experiment.from_mapping(content, folder)
+    return several.made(folder, DATASET, **{**usual, **more})
 
 
 def at_work(folder: Path, changed: str | None = None, **more: Any) -> Prepared:
@@ -203,14 +192,11 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
     ("more", "message"),
     [
         ({"resources": {"texts": ["target"]}}, "should be 'post_edit' or 'reference'"),
-        ({"resources": {"texts": ["post_edit"], "parts": 1}}, "greater than or equal to 2"),
-        ({"resources": {"texts": ["post_edit"], "optional": True}}, "cannot be used together with"),
         (
             {"features": ["lm", {"kind": "word_quality", "texts": ["post_edit"], "predict": True}]},
             "aligns words by resources",
         ),
         ({"resources": {"texts": ["post_edit"], "bundle": "b"}}, "cannot be used together with `bundle`"),
-        ({"resources": {"texts": ["post_edit"], "alignments": "a"}}, "cannot be used together with"),
         ({"features": ["tag_ambiguity"]}, "which the segments' own texts are not"),
         ({"features": ["word_confidence"]}, "cannot look rows up"),
     ],
@@ -218,20 +204,6 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
 def test_what_cannot_be_looked_up_apart_is_one_message(tmp_path: Path, more: Any, message: str) -> None:
     write(tmp_path / "rows.tsv")
     refuses(message, lambda: prepare(check(made(tmp_path, **more)), tmp_path / "cache"))
-
-
-def test_only_the_first_dataset_gives_texts(tmp_path: Path) -> None:
-    write(tmp_path / "rows.tsv")
-    first = made(tmp_path).dataset.settings()
-    with pytest.raises(InputError, match="are those of the first dataset's segments"):
-        made(tmp_path, dataset=[first, {**first, "resources": {"texts": ["post_edit"]}}])
-
-
-def test_a_text_that_the_data_lacks_is_one_message(tmp_path: Path) -> None:
-    write(tmp_path / "rows.tsv")
-    dataset = {**made(tmp_path).dataset.settings(), "columns": {"scores": "score"}}
-    with pytest.raises(InputError, match="the training data has no 'post_edit'"):
-        prepare(check(made(tmp_path, dataset=dataset, features=["lm"])), tmp_path / "cache")
 
 
 @pytest.mark.slow
@@ -252,11 +224,9 @@ def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> Non
         learning_curve(made(tmp_path), [10], cache=tmp_path / "cache")
 
 
-@pytest.mark.slow
-def test_references_are_there_without_labels(tmp_path: Path) -> None:
-    """Every size is looked up in all of them."""
-    write(tmp_path / "rows.tsv")
-    experiment = made(tmp_path, resources={"texts": ["reference"], "parts": 2}, features=["lm", "ibm1"])
-    curve = learning_curve(experiment, [10, 45], cache=tmp_path / "cache", samples=0)
-    assert [size.rows for size in curve.sizes] == [10, 45]
-    assert len(list((tmp_path / "cache" / "resources").iterdir())) == 3  # of all, and without each part
+LABEL = {"name": "hter", "low": 0, "high": 1, "higher_is_better": False}
+
+
+DATASET = section("rows.tsv", False, label=LABEL) | {
+    "columns": {"scores": "score", "post_edit": "post_edit", "reference": "reference"}
+}

@@ -122,10 +122,3 @@ def test_data_that_have_moved_are_named_with_the_option_for_them(run: Path, tmp_
         r"gone: the data of the run are not there; if .*--set dataset\.path=FOLDER",
         lambda: reproduce(str(tmp_path), tmp_path / "again", cache=tmp_path / "cache"),
     )
-
-
-def test_data_in_memory_are_not_there_any_more(run: Path, tmp_path: Path) -> None:
-    report = report_of(str(run))
-    report["experiment"]["dataset"] = {"format": "in_memory", "path": "."}
-    (tmp_path / "report.json").write_text(json.dumps(report), "utf-8")
-    refuses("data in memory", reproduce, str(tmp_path), tmp_path / "again", cache=tmp_path)

@@ -13,6 +13,8 @@ from qe.data.dataset import Dataset
 from qe.training.check import check
 from qe.training.preparation import prepare
 from tests.factories import refuses
+from tests.training import several
+from tests.training.several import section
 
 TRUST = np.array([1.0, 0.0, 3.0, 2.0, 4.0, 2.0])
 
@@ -21,35 +23,13 @@ def made(folder: Path, weights: Any, **more: Any) -> experiment.Experiment:
     rows = [f"house {i}\tHaus {i}\t{i}\t{trust:g}" for i, trust in enumerate(TRUST)]
     (folder / "rows.tsv").write_text("\n".join(["source\ttarget\tscore\ttrust", *rows]) + "\n", "utf-8")
     (folder / "test.tsv").write_text("source\ttarget\tscore\na\tb\t1\n", "utf-8")
-    label = {"name": "da", "low": 0, "high": 100, "higher_is_better": True}
-    dataset = {
-        **{
-            "format": "table",
-            "path": ".",
-            "splits": {"train": "rows.tsv", "test": "test.tsv"},
-            "label": label,
-        },
-        **{"source_language": "en", "target_language": "de", "columns": {"scores": "score"}},
-    }
-    learner = {"kind": "ridge", "params": {"alpha": 1}, "space": {}}
-    content = {"name": "weighed", "dataset": dataset, "features": ["surface"], "split": {"folds": 2}}
-    return experiment.from_mapping({**content, "learner": learner, "weights": weights, **more}, folder)
+    dataset = section(".", splits={"train": "rows.tsv", "test": "test.tsv"})
+    return several.made(folder, dataset, split={"folds": 2}, weights=weights, **more)
 
 
 def weights_in(folder: Path, weights: Any, **more: Any) -> Any:
     prepared = prepare(check(made(folder, weights, **more)), folder / "cache")
     return prepared.learned(prepared.training)[1], prepared.dataset.notes
-
-
-def test_a_column_of_a_table_weighs_rows(tmp_path: Path) -> None:
-    weights, notes = weights_in(tmp_path, {"column": "trust"})
-    np.testing.assert_allclose(weights, TRUST / TRUST.mean())
-    assert [note for note in notes if "no column 'trust' of row weights" in note and "test.tsv" in note]
-
-
-def test_it_is_raised_to_the_power_as_numbers_of_annotators_are(tmp_path: Path) -> None:
-    weights, _ = weights_in(tmp_path, {"column": "trust"}, weight_power=2)
-    np.testing.assert_allclose(weights, TRUST**2 / (TRUST**2).mean())
 
 
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -91,3 +71,10 @@ def test_a_feature_that_a_learner_names_must_be_one(tmp_path: Path) -> None:
     learner = {"kind": "lightgbm", "params": params, "space": {}}
     with pytest.raises(InputError, match="the learner 'lightgbm': unknown feature 'sorce length'"):
         prepare(check(made(tmp_path, "none", learner=learner)), tmp_path / "cache")
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_column_of_a_table_weighs_rows(power: int, tmp_path: Path) -> None:
+    weights, notes = weights_in(tmp_path, {"column": "trust"}, weight_power=power)
+    np.testing.assert_allclose(weights, TRUST**power / (TRUST**power).mean())
+    assert [note for note in notes if "no column 'trust' of row weights" in note and "test.tsv" in note]

@@ -179,13 +179,6 @@ def test_an_unreachable_database_is_an_error_without_the_password() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_worker_without_shared_storage_is_told(demo_run: Any) -> None:
-    command = [sys.executable, "-m", "qe", "train", str(EXPERIMENT), "--worker"]
-    command += ["--data-root", str(demo_run.output)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "a worker needs a study that processes share" in done.stderr
-
-
 def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
     """Data in memory reach the other process, too; every trial is in the report, and no number is missing."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")

@@ -8,7 +8,7 @@ import pytest
 
 from qe.training.batch import spread_table
 from qe.training.check import plans_of, settings_of
-from tests.factories import ran, refuses
+from tests.factories import refuses
 
 FILE = """name: swept
 dataset:
@@ -78,9 +78,3 @@ def test_the_spread_is_over_seeds_best_first() -> None:
         ["learner.kind=ridge", "2", "0.6000", "0.1414", "0.5000", "0.7000"],
     ]
     assert spread_table(swept[:1]) is None
-
-
-def test_the_command_checks_all_runs_of_a_sweep(tmp_path: Path) -> None:
-    write(tmp_path)
-    told = ran("train", tmp_path / "x.yaml", "--each", "learner.kind=ridge,svr_rbf", "--check").out
-    assert "swept-ridge: ok" in told and "swept-svr_rbf: ok" in told

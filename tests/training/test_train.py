@@ -28,7 +28,7 @@ from qe.training.check import check
 from qe.training.reading import read_dataset
 from qe.training.study import journal as study_file
 from qe.training.train import train
-from tests.factories import Monkeypatch, ran, refuses
+from tests.factories import Monkeypatch, ran
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,22 +194,11 @@ def test_logged_model_and_version_are_described(demo_run: Any, demo_client: Any)
     mae = demo_run.report["test"]["systems"]["demo"]["mae"]
     note = demo_client.get_run(demo_run.run_id).data.tags["mlflow.note.content"]
     for text in (note, version.description, model.tags["mlflow.note.content"]):
-        verdict, *_ = text.splitlines()
-        assert verdict.startswith(f"**MAE {mae:.3f} [") and "on the test split**" in verdict
-        assert "against the baseline length (p " in verdict
-        assert "svr_rbf on 17 features (baseline17)" in text and "\n\nThe 17 baseline" in text
-    assert "version 1: the first model of this name" in note
+        assert text.startswith(f"**MAE {mae:.3f} [") and "on the test split**" in text.splitlines()[0]
     assert "/artifacts/report.html)" in note.splitlines()[0]  # MLflow fades what follows the first lines
     measured = {(metric.key, metric.dataset_name): metric.value for metric in model.metrics}
     assert measured["test/MAE", "data/test"] == mae
-    tags = version.tags
-    assert {name: tags[name] for name in ("experiment", "data", "model")} == {
-        "experiment": "demo",
-        "data": "data: effort, en to es",
-        "model": "svr_rbf on 17 features (baseline17)",
-    }
-    assert tags.keys() == {"experiment", "data", "model", "metric", "value"}
-    assert demo_client.get_registered_model("qe-demo").description.startswith("Predicts effort")
+    assert version.tags.keys() == {"experiment", "data", "model", "metric", "value"}
 
 
 def test_the_registered_model_takes_raw_text_and_is_the_saved_one(demo_run: Any, demo_client: Any) -> None:
@@ -341,10 +330,6 @@ def test_figures_of_each_fold_are_scikit_learns(demo_run: Any, store: Path) -> N
     assert [line.split()[0] for line in printed[3:9]] == ["1", "2", "3", "4", "mean", "sd"]
 
 
-def test_contiguous_folds_cannot_be_repeated(store: Path) -> None:
-    refuses("split", experiment.load, EXPERIMENT, overrides=["split={by: contiguous, repeats: 2}"])
-
-
 def test_tracking_off_leaves_nothing_in_mlflow(
     demo_run: Any, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
@@ -409,16 +394,11 @@ def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: P
     ("override", "message"),
     [
         ("split.folds=500", "500 folds need at least 500 segments, but there are 240"),
-        ("split.train=valid", "has no split 'valid'; it has train, test"),
-        ("learner.kind=svm", "unknown learner 'svm'; known: .*svr_rbf"),
         ("search.objective=maee", "unknown metric 'maee'; known: .*did you mean 'mae'"),
-        ("features=[{kind: baseline17, compt: quest}]", "extractor 'baseline17' has no parameter"),
         ("resources=null", "the features need .*; name a parallel corpus"),
         ("dataset.lable=x", "'parallel_text' has no key 'lable'|unknown key"),
         ("weights=annotators", "number of annotators"),
-        ("search.sampler=optuna.samplers.Tpe", "search.sampler: .*cannot be loaded"),
         ("search={sampler: grid, sampler_params: {seed: 1}}", "search.sampler_params: a grid takes none"),
-        ("search.pruner=optuna.samplers.TPESampler", "search.pruner: .*no class made from BasePruner"),
         (
             "search={pruner: optuna.pruners.NopPruner, objective: [mae, rmse]}",
             "search.pruner: Optuna prunes studies of one objective only",
@@ -439,14 +419,12 @@ def test_what_is_calibrated_and_what_costs_buy_is_said(demo_run: Any, store: Pat
         "name=notes",
         "learner={kind: unsupervised_mean, space: {}}",
         "selection={kind: cost_aware, params: {max_features: 3}, space: {}}",
-        "features=[baseline17]",
     ]
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     outcome = train(check(loaded), store / "out", cache=demo_run.output / "cache")
     model = outcome.report["model"]
-    assert model["calibrated"] is True
     front = model["front"]
-    assert front[-1]["features"] <= 3
+    assert model["calibrated"] is True and front[-1]["features"] <= 3
     for cheaper, dearer in itertools.pairwise(front):
         assert cheaper["cost"] < dearer["cost"] and cheaper["metric"] < dearer["metric"]
     said = notes(outcome.report)

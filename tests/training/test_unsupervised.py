@@ -18,10 +18,6 @@ from tests.factories import exit_code, refuses
 pytestmark = pytest.mark.slow
 
 
-def verb(*words: object) -> int:
-    return exit_code(*words)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data of the demo."""
@@ -36,46 +32,33 @@ def store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path) -> dict[str, Any]:
-    """`un` is the model of `new.tsv` and the parallel text."""
+def made(folder: Path) -> None:
+    """`un` is the model of `new.tsv` and the parallel text; its recipe is in MLflow, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
         assert run(folder, folder / "data" / "new.tsv", folder / "un") == 0
-        logged = mlflow.search_logged_models(output_format="list", experiment_ids=_experiments())
-    about = Model.load(folder / "un" / "model").about
-    return {"about": about, "logged": logged}
-
-
-def _experiments() -> list[str]:
-    return [each.experiment_id for each in mlflow.search_experiments()]
+        ids = [each.experiment_id for each in mlflow.search_experiments()]
+        (logged,) = mlflow.search_logged_models(output_format="list", experiment_ids=ids)
+        recipe = mlflow.artifacts.load_dict(f"runs:/{logged.source_run_id}/recipe.json")
+    assert recipe == Model.load(folder / "un" / "model").about["recipe"]
+    assert recipe["seed"] == 0 and recipe["versions"]["numpy"] == np.__version__
 
 
 def run(folder: Path, table: Path, output: Path, *more: object) -> int:
     data = folder / "data"
     parallel = ("--parallel", data / "corpus.source", data / "corpus.target")
+    places = ("--output", output, "--cache-dir", folder / "cache")
     languages = ("--source-language", "en", "--target-language", "es")
-    return verb(
-        "unsupervised",
-        table,
-        *languages,
-        *parallel,
-        "--output",
-        output,
-        "--cache-dir",
-        folder / "cache",
-        *more,
-    )
+    return exit_code("unsupervised", table, *languages, *parallel, *places, *more)
 
 
 def scored(folder: Path, model: Path, output: Path) -> pd.DataFrame:
     table = folder / "data" / "new.tsv"
-    assert verb("score", "--model", model, "--input", table, "--output", output, "--quiet") == 0
+    assert exit_code("score", "--model", model, "--input", table, "--output", output, "--quiet") == 0
     return pd.read_csv(output, sep="\t")
 
 
-def test_scores_are_the_feature_in_standard_deviations(
-    folder: Path, made: dict[str, Any], tmp_path: Path
-) -> None:
+def test_scores_are_the_feature_in_standard_deviations(folder: Path, made: None, tmp_path: Path) -> None:
     """P(BAD) of the mean word, turned, from its mean and in its deviation over the same translations."""
     rows = scored(folder, folder / "un" / "model", tmp_path / "scored.tsv")
     model = Model.load(folder / "un" / "model")
@@ -90,7 +73,7 @@ def test_scores_are_the_feature_in_standard_deviations(
 
 
 @pytest.mark.capability
-def test_it_orders_translations_as_labels_do(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
+def test_it_orders_translations_as_labels_do(folder: Path, made: None, tmp_path: Path) -> None:
     """The demo's judges, whom the model never saw."""
     data = folder / "data"
     lines = [(data / f"train.{side}").read_text("utf-8").splitlines() for side in ("source", "target")]
@@ -100,7 +83,7 @@ def test_it_orders_translations_as_labels_do(folder: Path, made: dict[str, Any],
     assert np.corrcoef(model.predict(segments), gold)[0, 1] > 0.3
 
 
-def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
+def test_labels_in_the_table_are_not_read(folder: Path, made: None, tmp_path: Path) -> None:
     table = pd.read_csv(folder / "data" / "new.tsv", sep="\t", keep_default_na=False)
     table["score"] = np.arange(len(table))
     table.to_csv(tmp_path / "new 1: á.tsv", sep="\t", index=False)
@@ -108,16 +91,6 @@ def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tm
     one = scored(folder, tmp_path / "un" / "model", tmp_path / "one.tsv")
     other = scored(folder, folder / "un" / "model", tmp_path / "other.tsv")
     assert one.equals(other)
-
-
-def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
-    recipe = made["about"]["recipe"]
-    assert recipe["seed"] == 0 and recipe["versions"]
-    assert set(recipe["resources"]) >= {"synthetic_word_quality"}
-    (logged,) = made["logged"]
-    assert logged.name == "unsupervised-en-es"
-    kept = mlflow.artifacts.load_dict(f"runs:/{logged.source_run_id}/recipe.json")
-    assert kept == recipe and kept["versions"]["numpy"] == np.__version__
 
 
 def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +102,7 @@ def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.
     (tmp_path / "new.tsv").write_text("\n".join([head, *rows, ""]), "utf-8")
     languages = ("--source-language", "en", "--target-language", "de")
     output = ("--output", tmp_path / "un", "--cache-dir", tmp_path / "cache")
-    assert verb("unsupervised", tmp_path / "new.tsv", *languages, *output, "--json") == 0
+    assert exit_code("unsupervised", tmp_path / "new.tsv", *languages, *output, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["features"] == ["decoder_mean"] and told["segments"] == 30
     table = pd.read_csv(tmp_path / "new.tsv", sep="\t")
@@ -141,10 +114,10 @@ def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.
 
 
 def test_it_has_no_intervals_and_says_why(
-    folder: Path, made: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, made: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, model = folder / "data" / "new.tsv", folder / "un" / "model"
-    code = verb(
+    code = exit_code(
         "score", "--model", model, "--input", table, "--output", tmp_path / "s.tsv", "--interval", 0.9
     )
     assert code == 2 and not (tmp_path / "s.tsv").exists()

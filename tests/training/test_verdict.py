@@ -43,32 +43,15 @@ def test_the_best_baseline_is_what_counts(
 
 
 @pytest.mark.parametrize(
-    ("pearson", "end"),
-    [
-        (0.25, "p < .001: better, yet of little use for ranking (Pearson 0.25)."),
-        (0.4, "better, enough to rank roughly (Pearson 0.40); not to publish unseen without thresholds."),
-        (0.5, "better, enough to rank (Pearson 0.50); not to publish unseen without thresholds."),
-        (0.7, "better, ranks well (Pearson 0.70); not to publish unseen without thresholds."),
-    ],
+    ("pearson", "end"), [(0.25, "of little use for ranking"), (0.4, "roughly"), (0.5, "enough to rank (")]
 )
 def test_it_says_what_a_better_model_is_good_for(pearson: float, end: str) -> None:
     made = report(0.0002, -0.2)
     made["test"]["systems"]["mine"]["pearson"] = pearson
-    assert verdict(made).endswith(end)
+    assert end in verdict(made)
     made["test"]["comparisons"] = [compared("length", 0.2, -0.2, None)]
     assert verdict(made).endswith("no difference is shown.")
-
-
-def test_without_labels_of_a_test_split_it_is_of_the_folds() -> None:
     assert " in cross-validation; " in verdict(report(0.2, 1.0, test=None))
-
-
-def test_without_tests_and_without_baselines() -> None:
-    made = report(0.2, 1.0)
-    made["test"]["comparisons"] = []
-    assert verdict(made).endswith("the best baseline, length, has 0.700.")
-    made["test"]["baselines"] = []
-    assert verdict(made) == "MAE 0.500 [0.450, 0.550] on the test split."
 
 
 def test_a_run_says_it_first(demo_run: Any) -> None:
@@ -77,3 +60,11 @@ def test_a_run_says_it_first(demo_run: Any) -> None:
     told = verdict(demo_run.report)
     page = run_page(demo_run.output)
     assert told.startswith("MAE ") and page.index(told.partition(";")[0]) < page.index("Learner svr_rbf")
+
+
+def test_without_tests_and_without_baselines() -> None:
+    made = report(0.2, 1.0)
+    made["test"]["comparisons"] = []
+    assert verdict(made).endswith("the best baseline, length, has 0.700.")
+    made["test"]["baselines"] = []
+    assert verdict(made) == "MAE 0.500 [0.450, 0.550] on the test split."

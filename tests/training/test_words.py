@@ -24,7 +24,7 @@ from qe.training.check import check
 from qe.training.extraction import Extraction
 from qe.training.preparation import Prepared
 from qe.training.train import train
-from qe.training.words import Words, reliability_bins, word_section, words_of, write_words
+from qe.training.words import Words, word_section, words_of, write_words
 
 ROWS = 60
 
@@ -243,11 +243,3 @@ def test_training_and_scoring_say_the_same(tmp_path: Path, monkeypatch: pytest.M
     assert [row["gap_tags"] for row in rows] == [line.split()[::2] for line in written]
     source = (tmp_path / "out" / "words" / "test.src_tags").read_text().splitlines()
     assert [row["source_tags"] for row in rows] == [line.split() for line in source]
-
-
-@pytest.mark.slow
-def test_the_diagram_is_of_all_training_words() -> None:
-    words = made(split("train", ROWS, 5), 2)
-    for part, kind in (("words", "word"), ("gaps", "gap")):
-        ((name, bins),) = reliability_bins(words)[part].items()
-        assert name == "out of fold" and sum(one.n for one in bins) == len(words.gold[kind])  # type: ignore[index]

@@ -38,9 +38,7 @@ UNITS = {
         f'<tu tuid="7">{EN}{ES}{ES}</tu>',
         [("7/es-ES", "A", "B"), ("7/es-ES/2", "A", "B")],
     ),
-    "OmegaT: lang": (f"<tu>{tuv('EN', 'A', 'lang')}{tuv('es', 'B', 'lang')}</tu>", [("1", "A", "B")]),
     "Trados: regions in capitals": (f"<tu>{tuv('EN-US', 'A')}{tuv('ES-ES', 'B')}</tu>", [("1", "A", "B")]),
-    "underscores": (f"<tu>{tuv('en_GB', 'A')}{tuv('es_419', 'B')}</tu>", [("1", "A", "B")]),
     "no translation": (f"<tu>{EN}{DE}</tu><tu>{EN}{ES}</tu>", [("1", "A", ""), ("2", "A", "B")]),
     "no source": (f"<tu>{ES}{DE}</tu><tu>{EN}{ES}</tu>", [("1", "", "B"), ("2", "A", "B")]),
     "of two sources the one of the header": (
@@ -124,9 +122,3 @@ def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None
     body = f"<tu>{EN}{tuv('xx', 'B')}{MX}</tu>"
     assert pairs(read(tmp_path, body, Languages("en", "es", {"target": "xx"}))) == [("1", "A", "B")]
     assert pairs(read(tmp_path, body, Languages("en", "es", {"target": "es-mx"}))) == [("1", "A", "C")]
-
-
-def test_labels_of_variants() -> None:
-    assert tmx._labels("1", ["es"]) == ["1"]
-    assert tmx._labels("1", ["es", "es-MX"]) == ["1/es", "1/es-MX"]
-    assert tmx._labels("1", ["es", "es-MX", "es"]) == ["1/es", "1/es-MX", "1/es/2"]

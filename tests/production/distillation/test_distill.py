@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
-from features.core.feature_set import parts_needed
 from qe.config import experiment
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
@@ -19,7 +18,7 @@ from qe.scoring.pool import read_pool
 from qe.scoring.word_level import WordLevel
 from qe.training.check import check
 from qe.training.train import train
-from tests.factories import exit_code
+from tests.factories import exit_code, refuses
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +52,6 @@ def test_labels_are_the_teachers_scores(demo_run: Any) -> None:
     assert "demo" in dataset.notes[0] and list(dataset.provenance) == [str(path)]
 
 
-def test_a_handful_of_segments_teaches_nothing(demo_run: Any, tmp_path: Path) -> None:
-    lines = pool_of(demo_run.output).read_text("utf-8").splitlines(keepends=True)
-    (tmp_path / "few.tsv").write_text("".join(lines[:6]), "utf-8")
-    teacher, pool = Model.load(demo_run.output / "model"), read_pool(tmp_path / "few.tsv")
-    with pytest.raises(InputError, match=r"few\.tsv: has 5 segments .* at least 30 are needed"):
-        taught(teacher, pool, tmp_path / "few.tsv")
-
-
 @pytest.mark.slow
 def test_words_are_taught_by_probabilities_and_tags_drawn_of_them(of_words: Path) -> None:
     """Gap, word, gap, ...; as many BAD as the probabilities add up to, most of them where these are high."""
@@ -90,13 +81,6 @@ def test_a_teacher_of_scores_alone_cannot_teach_words(demo_run: Any) -> None:
     assert told.value.location == "--student"
 
 
-def test_a_teacher_that_says_nothing(demo_run: Any, tmp_path: Path) -> None:
-    path = tmp_path / "one.tsv"
-    path.write_text("source\ttarget\n" + "a b\tc d\n" * 30, "utf-8")
-    with pytest.raises(InputError, match="every segment the same score"):
-        taught(Model.load(demo_run.output / "model"), read_pool(path), path)
-
-
 def test_the_dataset_and_splits_of_a_students_file_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "student.yaml"
     path.write_text(
@@ -107,10 +91,6 @@ def test_the_dataset_and_splits_of_a_students_file_are_not_read(tmp_path: Path) 
     assert experiment.dataset.format == "in_memory" and experiment.split.folds == 3
     assert experiment.split.test is None and tuple(experiment.split.train) == ("train",)
     assert experiment.learner[0].kind == "lasso"
-
-
-def test_the_student_surface_needs_no_resources() -> None:
-    assert not parts_needed(load_student(STUDENTS["surface"]).features)
 
 
 def test_a_teacher_of_words_with_resources_has_a_student_of_words(of_words: Path, demo_run: Any) -> None:
@@ -168,3 +148,13 @@ def test_a_student_of_words_follows_its_teacher(of_words: Path, tmp_path: Path) 
         loaded = Model.load(path)
         said.append(WordLevel.from_model(loaded).places(loaded.segments(columns))["word"].bad)
     assert np.corrcoef(*said)[0, 1] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [(["a\tb", "c\td"], "has 2 segments .* at least 30 are needed"), (["a b\tc d"] * 30, "the same score")],
+)
+def test_what_teaches_nothing(rows: list[str], message: str, demo_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pool.tsv"
+    path.write_text("\n".join(["source\ttarget", *rows, ""]), "utf-8")
+    refuses(message, taught, Model.load(demo_model), read_pool(path), path)

@@ -35,7 +35,3 @@ def test_a_request_without_a_column_is_refused_or_its_values_are_imputed(model: 
     with_column = {**texts, "comet": 0.9}
     assert answer(served, with_column) == answer(Service.load(model, Limits()), with_column)
     assert answer(served, with_column) != answer(served, texts)
-
-
-def test_other_choices_are_refused(model: Path) -> None:
-    refuses("--missing-columns", Service.load, model, Limits(), missing_columns="drop")
