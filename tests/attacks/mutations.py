@@ -15,60 +15,17 @@ from numpy.typing import NDArray
 _INTEGERS = [-(2**31), -2, -1, 0, 1, 2, 127, 255, 256, 2**15, 2**31 - 1, 2**31, 2**32, 2**63 - 1]
 _NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 1e300, -1e300, 5e-324, 2.0]
 _VALUES = [
-    None,
-    True,
-    -1,
-    0,
-    1,
-    2**31,
-    10**18,
-    1e308,
-    float("nan"),
-    "",
-    "x",
-    "../..",
-    "\x00",
-    [],
-    {},
-    [[]],
+    None, True, -1, 0, 1, 2**31, 10**18, 1e308, float("nan"), "", "x", "../..", "\x00", [], {}, [[]],
     {"a": {}},
-]
+]  # fmt: skip
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _TEXTS = frozenset({".txt", ".tsv", ".csv", ".jsonl", ".conllu", ".mrg", ".arpa", ".lex", ".graph"})
 # Words that readers of texts stumble over: numbers beyond every type, separators, brackets, what is not seen.
 _WORDS = [
-    "-1",
-    "0",
-    "1",
-    "2",
-    "5",
-    "100",
-    "2147483647",
-    "-2147483648",
-    "99999999999999999999",
-    "9" * 5000,
-    "1e400",
-    "nan",
-    "inf",
-    "",
-    "x",
-    "\t",
-    " ",
-    "|||",
-    "(",
-    ")",
-    "((((",
-    '"',
-    ",",
-    "-",
-    "\\",
-    "\x00",
-    "\u2028",
-    "\r",
-    "1_0",
-    "²",
-    "٣",
-]
+    "-1", "0", "1", "2", "5", "100", "2147483647", "-2147483648", "99999999999999999999", "9" * 5000,
+    "1e400", "nan", "inf", "", "x", "\t", " ", "|||", "(", ")", "((((", '"', ",", "-", "\\", "\x00",
+    "\u2028", "\r", "1_0", "²", "٣",
+]  # fmt: skip
 _OFTEN = frozenset({"schema.json", "xl/workbook.xml", "xl/worksheets/sheet1.xml"})  # members of archives
 _DEEP = 100_000  # brackets, of which every recursive reader dies
 

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import skops.io
 from numpy.typing import NDArray
 
 from qe.cli import main
@@ -33,7 +31,6 @@ from tests.attacks.models import (
     instance,
     mapping,
     node,
-    pipeline_of,
     plain,
     schema_of,
     sealed_again,
@@ -457,18 +454,3 @@ def test_a_folder_that_attacks(case: str, model: Path, empty_folder: Path, capsy
     with contextlib.suppress(Exception):  # what cannot be read at all has no checksums
         sealed_again(folder)
     check(attempt(folder, capsys), message)
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="dataclasses takes nothing but a class there")
-def test_the_gadget_runs_its_code_where_the_names_of_our_modules_are_trusted(empty_folder: Path) -> None:
-    """What version 0.1 did: any name that begins with one of our packages was trusted."""
-    content = skops_file(pipeline_of(dataclass_gadget(CODE)))
-    names = [
-        name
-        for name in skops.io.get_untrusted_types(data=content)
-        if name.startswith("qe.learning.learners.")
-    ]
-    assert names == ["qe.learning.learners.trees.dataclass"] and not Path(MARK).exists()
-    with pytest.raises(TypeError), pytest.warns(UserWarning):
-        skops.io.loads(content, trusted=names)
-    assert Path(MARK).exists()

@@ -98,8 +98,3 @@ def test_qe_compare_shows_it(folders: list[Path], monkeypatch: Monkeypatch) -> N
     systems = json.loads(ran("compare", *folders, "--samples", "100", "--json").out)["systems"]
     assert [each["name"] for each in systems] == ["x-trees", "x-ridge", "x-mean-ro-en"]
     assert systems[2]["average"] is None
-
-
-def test_common_words_of_names() -> None:
-    names = ["demo-ridge-ro-en", "demo-ridge-en-de"]
-    assert board_of_pairs._common(names, ["ro", "en", "de"]) == "demo-ridge"

@@ -14,7 +14,7 @@ from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
 from qe.evaluation.tables import notes, report_tables, winners
 from qe.statistics import Pair
-from tests.factories import Capsys, Find, exit_code, ran, refuses
+from tests.factories import Find, ran, refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("hter", 0, 1, False)
@@ -142,14 +142,6 @@ def test_twelve_clearly_different_systems_are_told_apart() -> None:
     assert any("1,000 samples" in note and "ask for 26,400" in note for note in few.notes)
 
 
-def test_pairs_that_no_table_has_room_for_are_said() -> None:
-    for systems, said in ((8, False), (9, True)):
-        gold, predictions = graded(systems, 30)
-        report = evaluate(gold, predictions, EFFORT, metrics=("mae",), samples=200)
-        told = "36 pairs of systems are too many for a table of differences: --json has them"
-        assert (told in notes(report)) == said
-
-
 @pytest.mark.parametrize("test", ["ar", "bootstrap", "tukey", "scheffe"])
 def test_few_documents_cannot_decide(test: str) -> None:
     """The bootstrap over 3 documents rejected true nulls at .28; no exchange of 5 gives p below .0625."""
@@ -194,14 +186,11 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
     [
         ([1, 2, 3], {"a": [1, 2]}, {}, "3 gold labels, but 2 predictions of 'a'"),
         ([1, 2, 3], {"a": [1, np.nan, 2]}, {}, "segment 2 of 'a' is nan"),
-        ([1, 2, 3], {}, {}, "no predictions"),
         ([], {"a": []}, {}, "no gold labels"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"baselines": ["mean"]}, "unknown baseline 'mean'; known: a"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"metrics": ["maee"]}, "did you mean 'mae'"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"correction": "tukey"}, "a test, not a correction; use --test"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": -1}, "samples must be 0 or more"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": 1}, "samples must be at least 19, but got 1"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"seed": -1}, "the seed must not be negative, but got -1"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"family": "x"}, "known: metric, table, all"),
     ],
 )
@@ -279,13 +268,10 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_command_prints_json_and_writes_the_same(files: Path, capsys: Capsys) -> None:
-    code = exit_code("evaluate",
-        "--gold", files / "gold.txt", "--predictions", files / "svr.txt", f"base={files / 'mean.txt'}",
-        "--samples", 200, "--json", "--output", files / "report.json",
-    )  # fmt: skip
-    printed = capsys.readouterr().out
-    assert code == 0 and printed == (files / "report.json").read_text()
+def test_command_prints_json_and_writes_the_same(files: Path) -> None:
+    given = ["--gold", files / "gold.txt", "--predictions", files / "svr.txt", f"base={files / 'mean.txt'}"]
+    printed = ran("evaluate", *given, "--samples", 200, "--json", "--output", files / "report.json").out
+    assert printed == (files / "report.json").read_text()
     content = json.loads(printed)
     assert list(content["systems"]) == ["svr", "base"] and len(content["comparisons"]) == 8
 
@@ -364,12 +350,9 @@ def test_plain_evaluation_says_what_ranks_alone_cannot_give(halves: Path) -> Non
     [
         (["--predictions", "short.txt"], "short.txt: 1 scores of 'short', but 60 gold labels"),
         (["--predictions", "words.txt"], "words.txt:1: the score is not a number"),
-        (["--predictions", "absent.txt"], "absent.txt: no such file"),
         (["--predictions", "svr.txt", "svr.txt"], "--predictions: 'svr' is given twice; use NAME=FILE"),
         (["--predictions", "svr.txt", "--baseline", "nobody"], "unknown baseline 'nobody'"),
         (["--predictions", "svr.txt", "--scale-high", "2"], "off the declared scale"),
-        (["--predictions", "svr.txt", "--seed", "-1"], "must be a whole number from 0 to 4294967295, but"),
-        (["--predictions", "svr.txt", "--samples", "1"], "samples must be at least 19, but got 1"),
         (["--predictions", "svr.txt", "--official", "--baseline", "svr"], "--official only scores"),
     ],
 )
@@ -424,31 +407,14 @@ def test_heavy_tails_are_warned_of_where_they_are() -> None:
         assert not warned or ("the labels (excess kurtosis" in told[0] and "RMSE and Pearson" in told[0])
 
 
-@pytest.mark.parametrize(
-    ("family", "comparisons", "read"),
-    [
-        ("metric", 3, "over the 3 comparisons of one metric"),
-        ("table", 6, "over the 6 comparisons of all metrics"),
-        ("all", 6, "over the 6 comparisons of the whole table"),
-    ],
-)
-def test_the_family_and_the_monte_carlo_error_are_told(family: Any, comparisons: int, read: str) -> None:
+@pytest.mark.parametrize(("family", "comparisons"), [("metric", 3), ("table", 6), ("all", 6)])
+def test_the_family_and_the_monte_carlo_error_are_told(family: Any, comparisons: int) -> None:
     gold, predictions = graded(3, 100)
     report = evaluate(gold, predictions, EFFORT, metrics=("mae", "rmse"), family=family, samples=2000)
     told = " ".join(notes(report))
-    assert read in told and f"p corrected (holm) {read}" in told
+    assert f"p corrected (holm) over the {comparisons} comparisons" in told
     assert max(report.recipe["family"]["comparisons"].values()) == comparisons
     largest = max(comparison.result.error for comparison in report.comparisons)
     assert f"Monte-Carlo standard error of p: up to {largest:.4f}" in told or largest == 0
     p = max(comparison.result.p for comparison in report.comparisons)
     assert largest == pytest.approx(np.sqrt(p * (1 - p) / 2000), rel=0.01)
-
-
-def test_notes_name_only_metrics_whose_p_is_shown() -> None:
-    """By the names that tables give them."""
-    gold = np.array([1.0, 2, 3, 4, 5])
-    predictions = {"a": np.array([1.0, 3, 3, 4, 4]), "b": np.array([2.0, 1, 3, 5, 4])}
-    report = evaluate(gold, predictions, EFFORT, samples=99)
-    told = " ".join(note for note in report.notes if note.startswith("cannot be decided"))
-    assert "Spearman" in told and "MAE" in told
-    assert not any(name in told for name in ("kendall", "Kendall", "Large", "large_error", "mae"))

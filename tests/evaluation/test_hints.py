@@ -1,7 +1,5 @@
 """Hints: what looks reversed, shifted or off the scale is asked about, and nothing else is."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +7,6 @@ from scipy import stats
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.hints import hints, rank_correlation
-from tests.factories import ran
 
 EFFORT, HTER = LabelScale("effort", 1, 5, True), LabelScale("hter", 0, 1, False)
 
@@ -68,14 +65,3 @@ def test_rank_correlation_is_spearmans() -> None:
     gold, good = task(50)
     assert rank_correlation(gold, good) == pytest.approx(stats.spearmanr(gold, good)[0])
     assert np.isnan(rank_correlation(gold, np.ones(50)))
-
-
-def test_the_command_asks(tmp_path: Path) -> None:
-    gold, good = task()
-    for name, column in {"gold": gold, "turned": 6 - good, "late": np.roll(good, 1)}.items():
-        (tmp_path / f"{name}.txt").write_text("".join(f"{value:.4f}\n" for value in column))
-    given = [str(tmp_path / f"{name}.txt") for name in ("gold", "turned", "late")]
-    told = ran("evaluate", "--gold", given[0], "--predictions", *given[1:], "--samples", "100", "--quiet").out
-    printed = " ".join(told.split())
-    assert "note: 'turned' ranks against the labels" in printed
-    assert "note: 'late' fits the labels of neighbouring segments better than its own" in printed

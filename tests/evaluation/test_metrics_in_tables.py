@@ -57,24 +57,3 @@ def test_large_and_small_errors_are_those_of_labels_from_1_to_5(
     names = metrics_of(LabelScale("x", *ends, True), None if gold is None else np.array(gold))
     assert ("large_error" in names) == ("small_error" in names) == effort
     assert {"mae", "rmse", "pearson", "delta_avg"} <= set(names)
-
-
-def test_p_values_of_what_papers_report_stand_in_one_table_that_fits() -> None:
-    rng = np.random.default_rng(0)
-    gold = rng.normal(size=60)
-    predictions = {"near": gold + 0.3 * rng.normal(size=60), "far": gold + 2 * rng.normal(size=60)}
-    report = evaluate(gold, predictions, LabelScale("z", None, None, True), samples=200)
-    table = report_tables(report)[-1]
-    assert [column.title for column in table.columns[2:]] == [
-        "Pearson",
-        "Spearman",
-        "MAE",
-        "RMSE",
-        "DeltaAvg",
-    ]
-    (record,) = table.records()
-    for metric in ("pearson", "spearman", "mae", "rmse", "delta_avg"):
-        assert record[f"{metric} p"] == report.comparison("near", "far", metric).p_corrected
-    assert max(map(len, table.text(60).splitlines())) <= 60 and "no room" not in table.text(60)
-    alone = evaluate(gold, predictions, LabelScale("z", None, None, True), metrics=("mae",), samples=200)
-    assert report_tables(alone)[-1].title == "Differences"

@@ -185,23 +185,6 @@ def test_command_line(files: dict[str, Path]) -> None:
     )
 
 
-@pytest.mark.slow
-def test_command_line_refuses(files: dict[str, Path], tmp_path: Path) -> None:
-    gold = ["--gold", files["gold"]]
-    known = ["--target", files["target"], "--post-edit", files["post_edit"]]
-    assert "give --predictions, or --oracle" in run(*gold)[2]
-    assert "unknown oracle 'x'" in run(*gold, "--oracle", "x")[2]
-    assert "give --target and --post-edit" in run(*gold, "--oracle", "bleu")[2]
-    assert "give --target-language" in run(*gold, "--oracle", "hter", *known)[2]
-    (tmp_path / "short").write_text("a\n")
-    code, _, error = run(
-        *gold, "--oracle", "bleu", "--target", files["target"], "--post-edit", tmp_path / "short"
-    )
-    assert code == 2 and "1 lines, but 5 gold labels" in error
-    official = run(*gold, "--predictions", files["svr"], "--official", "--oracle", "effort")
-    assert "leave out --baseline, --group, --oracle, --margin and --bucket" in official[2]
-
-
 def test_the_report_of_an_experiment_has_its_oracles(demo_run: object) -> None:
     report = demo_run.report  # type: ignore[attr-defined]
     oracles = report["cross_validation"]["oracles"]

@@ -21,7 +21,7 @@ from qe.evaluation.word_level import (
     f1_bad,
     mcc,
 )
-from tests.factories import Capsys, Monkeypatch, exit_code, ran, refuses
+from tests.factories import Monkeypatch, ran, refuses
 
 Bools = NDArray[np.bool_]
 
@@ -112,8 +112,8 @@ def test_intervals_and_clusters_of_many_segments() -> None:
     refuses("unknown baseline 'x'", evaluate_words, gold, systems, offsets, baselines=["x"])
 
 
-def run(arguments: list[str]) -> None:
-    assert exit_code(*arguments) == 0
+def run(*arguments: str) -> str:
+    return ran(*arguments).out
 
 
 @pytest.fixture
@@ -125,32 +125,23 @@ def files(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
     return tmp_path
 
 
-def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: Capsys) -> None:
-    command = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --json -q"
-    run([*command.split(), "--threshold", "0.5", "--samples", "0"])
-    report = json.loads(capsys.readouterr().out)
+def test_words_and_gaps_have_figures_of_their_own(files: Path) -> None:
+    both = "evaluate words --gold gold.tags --predictions a.tags b=b.probs -q".split()
+    report = json.loads(run(*both, "--json", "--threshold", "0.5", "--samples", "0"))
     assert report.pop("schema") == 1
     assert {part: (one["tags"], one["bad"]) for part, one in report.items()} == {
-        "words": (3, 1),
-        "gaps": (5, 1),
-    }
+        "words": (3, 1), "gaps": (5, 1),
+    }  # fmt: skip
     assert report["words"]["systems"]["b"]["mcc"] == 1 and report["gaps"]["systems"]["b"]["mcc"] == 1
     # words of a: BAD BAD | OK against BAD OK | OK: tp 1, fp 1, fn 0, tn 1
     assert report["words"]["systems"]["a"]["mcc"] == pytest.approx(0.5)
     assert report["words"]["systems"]["a"]["f1_mult"] == pytest.approx((2 / 3) ** 2)
-    tuned = [*command.split(), "--samples", "0", "--tune", "b=b.probs", "--tune-gold", "gold.tags"]
-    run(tuned)
-    assert json.loads(capsys.readouterr().out)["gaps"]["systems"]["b"]["f1_mult"] == 1
+    tuned = run(*both, "--json", "--samples", "0", "--tune", "b=b.probs", "--tune-gold", "gold.tags")
+    assert json.loads(tuned)["gaps"]["systems"]["b"]["f1_mult"] == 1
+    printed = " ".join(run(*both, "--threshold", "0.5").split())
+    assert "samples of 2 whole segments" in printed and "note: 2 segments only" in printed
     (files / "w.tags").write_text("BAD OK\nOK\n")
-    both = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --threshold 0.5 -q"
-    run(both.split())
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "1,000 samples of 2 whole segments, seed 0; 95 % intervals: jackknife" in printed
-    assert "approximate randomization; corrected (holm) within families of comparisons (mcc: 1," in printed
-    assert "note: 2 segments only" in printed
-    plain = "evaluate words --layout words --gold w.tags --predictions c=w.tags -q"
-    run(plain.split())
-    assert "MCC" in capsys.readouterr().out
+    assert "MCC" in run(*"evaluate words --layout words --gold w.tags --predictions c=w.tags -q".split())
 
 
 def test_files_that_do_not_fit(files: Path) -> None:
@@ -188,10 +179,10 @@ EVALUATE = "evaluate words --gold gold.tags --source-gold gold.src_tags --sample
 
 
 @pytest.mark.slow
-def test_scored_rows_hold_words_gaps_and_source_words(files: Path, capsys: Capsys) -> None:
+def test_scored_rows_hold_words_gaps_and_source_words(files: Path) -> None:
     scored(files)
-    run([*EVALUATE.split(), "--json", "--reliability", "r.png", "--predictions", "model.jsonl"])
-    report = json.loads(capsys.readouterr().out)
+    given = [*EVALUATE.split(), "--json", "--predictions", "model.jsonl"]
+    report = json.loads(run(*given, "--reliability", "r.png"))
     del report["schema"]
     assert {part: one["systems"]["model"]["mcc"] for part, one in report.items()} == pytest.approx(
         {"words": 1, "gaps": 1, "source": matthews_corrcoef([1, 0, 0, 0], [1, 0, 0, 1])}
@@ -199,21 +190,18 @@ def test_scored_rows_hold_words_gaps_and_source_words(files: Path, capsys: Capsy
     # four source words of different probability, each a bin: the mean of |P(BAD) - tag|
     assert report["source"]["systems"]["model"]["ece"] == pytest.approx((0.3 + 0.2 + 0.1 + 0.3) / 4)
     assert (files / "r.png").read_bytes().startswith(b"\x89PNG")
-    run([*EVALUATE.split(), "--json", "--threshold", "0.15", "--predictions", "model.jsonl"])
-    lower = json.loads(capsys.readouterr().out)["source"]["systems"]["model"]
+    lower = json.loads(run(*given, "--threshold", "0.15"))["source"]["systems"]["model"]
     assert lower["mcc"] == pytest.approx(matthews_corrcoef([1, 0, 0, 0], [1, 1, 0, 1]))
 
 
-def test_source_words_have_files_of_their_own(files: Path, capsys: Capsys) -> None:
+def test_source_words_have_files_of_their_own(files: Path) -> None:
     scored(files)
     (files / "a.src_tags").write_text("BAD OK OK\nOK\n")
     command = [*EVALUATE.split(), "--predictions", "a=a.tags", "model=model.jsonl"]
-    run([*command, "--source-predictions", "a=a.src_tags"])
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "source: 2 segments, 4 tags, 1 BAD" in printed and "over 20 bins of equal mass" in printed
+    printed = " ".join(run(*command, "--source-predictions", "a=a.src_tags").split())
+    assert "source: 2 segments, 4 tags, 1 BAD" in printed
     assert "a 1.000 1.000 1.000 1.000 -" in printed  # tags have no calibration
-    exit_code(*command)
-    assert "no source words of 'a'; add --source-predictions a=FILE" in capsys.readouterr().err
+    assert "add --source-predictions a=FILE" in ran(*command, code=2).err
 
 
 @pytest.mark.parametrize(
@@ -237,18 +225,16 @@ def test_what_does_not_fit_is_told(
 
 
 def test_thresholds_inside_folds_are_best_by_the_metric_asked_for(
-    tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys
+    tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     gold, bad, offsets = simulated(200, 4)
     rows = [slice(a, b) for a, b in pairwise(offsets)]
     for name, values in (("gold", np.where(gold, "BAD", "OK")), ("p.probs", bad.astype(str))):
         (tmp_path / name).write_text("".join(" ".join(values[row]) + "\n" for row in rows))
-    figures = {}
+    command = "evaluate words --layout words --gold gold --predictions p.probs --samples 0 --folds 5"
     for metric in ("mcc", "f1_mult"):
-        command = "evaluate words --layout words --gold gold --predictions p.probs --samples 0 --folds 5"
-        run([*command.split(), "--thresholds-by", metric, "--json", "-q"])
-        figures[metric] = json.loads(capsys.readouterr().out)["words"]["systems"]["p"][metric]
-    for metric, value in figures.items():
+        report = json.loads(run(*command.split(), "--thresholds-by", metric, "--json", "-q"))
         tags = cross_thresholded(gold, bad, offsets, folds=5, metric=metric)
-        assert value == pytest.approx(METRICS[metric](confusions(gold, tags, offsets).sum(axis=0)))
+        expected = METRICS[metric](confusions(gold, tags, offsets).sum(axis=0))
+        assert report["words"]["systems"]["p"][metric] == pytest.approx(expected)

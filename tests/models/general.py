@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import qe
+from tests.training.several import section
 
 
 def rows(n: int, seed: int) -> pd.DataFrame:
@@ -23,16 +24,10 @@ def trained(folder: Path, name: str, table: pd.DataFrame, features: list[Any], *
     """The output folder of a run."""
     folder.mkdir(parents=True, exist_ok=True)
     table.to_csv(folder / f"{name}.tsv", sep="\t", index=False)
+    label = {"name": "score", "low": 0, "high": 100, "higher_is_better": True}
     experiment = {
         "name": name,
-        "dataset": {
-            "format": "table",
-            "path": str(folder / f"{name}.tsv"),
-            "label": {"name": "score", "low": 0, "high": 100, "higher_is_better": True},
-            "columns": {"scores": "score"},
-            "source_language": "en",
-            "target_language": "es",
-        },
+        "dataset": section(str(folder / f"{name}.tsv"), target="es", label=label),
         "features": features,
         "learner": {"kind": "ridge", "params": {"alpha": 1.0}},
         "evaluation": {"robustness": False},

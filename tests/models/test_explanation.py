@@ -16,7 +16,7 @@ from features import Extractor, Feature, FeatureSet, Segments, Tokenizer
 from features.basics.array_types import FloatArray
 from qe.data import LabelScale
 from qe.data.table_rows import read_rows
-from qe.models import Model, explanation
+from qe.models import Model
 from qe.models.attribution import Sampling
 from qe.models.explanation import Background, Explainer
 from qe.models.pipeline import Candidate, fit
@@ -287,9 +287,3 @@ def test_scoring_explains(demo_model: Path) -> None:
     assert all(len(output["because"].split("; ")) == 2 for output in outputs[:4])
     assert "usual the wording of the translation is" in str(outputs) and "log" not in str(outputs[0])
     assert outputs[4]["because"] is None and outputs[4]["reason"] == "empty source"
-
-
-def test_causes_in_words() -> None:
-    values = explanation._words("words in the source {}", (41.0, 22.0), -0.314)
-    assert values == "words in the source 41 (usually 22): -0.31"
-    assert explanation._words("how usual the source is", None, -0.314) == "how usual the source is: -0.31"

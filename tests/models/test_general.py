@@ -14,8 +14,8 @@ from tests.factories import refuses, segments
 from tests.features.encoding.made import Tiny, static_folder
 from tests.features.test_multilingual import texts
 from tests.models.general import rows, small_model, trained
+from tests.training.several import section
 
-SCORES = {"scores": "score"}
 SCALE = {"name": "score", "low": 0, "high": 100, "higher_is_better": True}
 
 
@@ -79,18 +79,10 @@ def test_models_of_other_data_are_taken_alone(folder: Path, tmp_path: Path) -> N
 
 def test_a_model_that_leaves_the_pair_out_may_have_learned_from_it(tmp_path: Path) -> None:
     scores, given = np.random.default_rng(0).uniform(0, 100, 30).round(2), {}
-    for pair in ("en-es", "en-de", "en-fr"):
-        source, target = pair.split("-")
+    for target in ("es", "de", "fr"):
         table = pd.DataFrame({"source": texts(30), "target": texts(30), "score": scores})
-        table.to_csv(tmp_path / f"{pair}.tsv", sep="\t", index=False)
-        languages = {"source_language": source, "target_language": target}
-        given[pair] = {
-            "format": "table",
-            "path": f"{pair}.tsv",
-            "label": SCALE,
-            "columns": SCORES,
-            **languages,
-        }
+        table.to_csv(tmp_path / f"{target}.tsv", sep="\t", index=False)
+        given[f"en-{target}"] = section(f"{target}.tsv", target=target, label=SCALE)
     encoder = static_folder(tmp_path / "tiny", Tiny.of_seed())
     dataset = {"format": "language_pairs", "path": str(tmp_path), "pairs": given}
     features = [{"kind": "multilingual", "model": str(encoder), "layers": [], "trees": 5}]

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 import zipfile
 from collections import OrderedDict, defaultdict
 from typing import Any
@@ -78,11 +76,3 @@ def test_selectors_are_as_skops_reads_them(name: str) -> None:
     X, y = selectors.data()
     fitted = selectors.make(name).fit(X, y)
     np.testing.assert_array_equal(reread(fitted).transform(X), fitted.transform(X))
-
-
-def test_scoring_does_not_import_what_only_training_needs() -> None:
-    """Start-up: skops walks through scikit-learn, the others take a second or more."""
-    modules = ["skops", "mlflow", "optuna", "matplotlib", "lightgbm", "onnxruntime"]
-    script = f"import sys, qe.scoring.jobs; print([m for m in {modules} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
