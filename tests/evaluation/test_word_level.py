@@ -126,7 +126,7 @@ def files(tmp_path: Path, monkeypatch: Monkeypatch) -> Path:
 
 
 def test_words_and_gaps_have_figures_of_their_own(files: Path) -> None:
-    both = "evaluate words --gold gold.tags --predictions a.tags b=b.probs -q".split()
+    both = ["evaluate", "words", "-q", "--gold", "gold.tags", "--predictions", "a.tags", "b=b.probs"]
     report = json.loads(run(*both, "--json", "--threshold", "0.5", "--samples", "0"))
     assert report.pop("schema") == 1
     assert {part: (one["tags"], one["bad"]) for part, one in report.items()} == {
@@ -141,7 +141,8 @@ def test_words_and_gaps_have_figures_of_their_own(files: Path) -> None:
     printed = " ".join(run(*both, "--threshold", "0.5").split())
     assert "samples of 2 whole segments" in printed and "note: 2 segments only" in printed
     (files / "w.tags").write_text("BAD OK\nOK\n")
-    assert "MCC" in run(*"evaluate words --layout words --gold w.tags --predictions c=w.tags -q".split())
+    plain = ("--layout", "words", "--gold", "w.tags", "--predictions", "c=w.tags")
+    assert "MCC" in run("evaluate", "words", "-q", *plain)
 
 
 def test_files_that_do_not_fit(files: Path) -> None:
