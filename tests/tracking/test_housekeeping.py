@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from qe.tracking import registry
 from qe.tracking.connection import connected
 from qe.tracking.registry import delete, select_versions, to_delete
-from tests.factories import exit_code, refuses
+from tests.factories import ran, refuses
 
 pytestmark = pytest.mark.slow
 
@@ -77,20 +77,15 @@ def test_an_alias_protects_its_version(store: Path) -> None:
     refuses("unknown version of 'mine' '9'; known: 1, 2", select_versions, NAME, ["9"])
 
 
-def test_verbs(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbs(store: Path) -> None:
     registered(3)
     registry.make_champion(NAME, "1")
-
-    def run(*words: str) -> str:
-        assert exit_code("models", *words) == 0
-        return capsys.readouterr().out
-
-    assert run("keep-last", NAME, "1", "--dry-run") == "models:/mine/2: would be deleted\n"
+    assert ran("models", "keep-last", NAME, "1", "--dry-run").out == "models:/mine/2: would be deleted\n"
     assert numbers() == ["1", "2", "3"]
-    assert run("delete", NAME, "3") == "models:/mine/3: deleted\n"
-    told = json.loads(run("keep-last", NAME, "0", "--json"))
+    assert ran("models", "delete", NAME, "3").out == "models:/mine/3: deleted\n"
+    told = json.loads(ran("models", "keep-last", NAME, "0", "--json").out)
     assert told == {"schema": 1, "deleted": True, "versions": ["models:/mine/2"]}
-    assert run("keep-last", NAME, "0") == "no version to delete\n"
+    assert ran("models", "keep-last", NAME, "0").out == "no version to delete\n"
 
 
 def test_mlflow_collects_the_files(store: Path) -> None:

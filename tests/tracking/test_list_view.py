@@ -30,23 +30,6 @@ def test_metrics_of_other_runs_keep_columns(
     assert with_previous_metrics(metrics, earlier) == columns
 
 
-@pytest.mark.slow
-def test_an_experiment_with_runs_of_two_kinds_of_labels(store: Path) -> None:
-    for metrics in (["MAE", "RMSE"], ["MCC", "F1"]):
-        with runs.run("one", description="") as run:
-            show_columns(run, metrics)
-    state = json.loads(run.client.get_experiment(run.experiment_id).tags["mlflow.sharedViewState.qe"])
-    shown = ["metrics.`MCC`", "metrics.`F1`", "metrics.`MAE`", "metrics.`RMSE`"]
-    assert state["selectedColumns"] == [*shown, "attributes.`Dataset`"]
-
-
-def test_the_data_stand_before_the_figures(store: Path) -> None:
-    with runs.run("one") as run:
-        show_columns(run, ["MAE"])
-    state = json.loads(run.client.get_experiment(run.experiment_id).tags["mlflow.sharedViewState.qe"])
-    assert state["columnOrder"][2:] == ["attributes.`Dataset`", "metrics.`MAE`"]
-
-
 def finished(name: str, mae: float) -> tuple[str, str, dict[str, Any]]:
     section = {"systems": {name: {"mae": mae}}}
     settings = {"name": name, "evaluation": {"metric": "mae"}}

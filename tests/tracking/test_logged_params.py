@@ -1,16 +1,13 @@
 """What MLflow itself makes of a logged model: params ask for more, and no package of training is needed."""
 
-import importlib.metadata
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import mlflow
 import pandas as pd
 import pytest
-import yaml
 
 import qe
 from features.basics.packages import version
@@ -71,23 +68,6 @@ def test_no_package_of_training_is_needed(logged: Path, demo_model: Path) -> Non
     expected = qe.load_model(demo_model).predict(pd.DataFrame(TEXTS), interval=0.9, explain=2)
     told = json.loads(done.stdout.strip().splitlines()[-1])
     assert told["score"] == expected["score"].tolist() and told["because"] == expected["because"].tolist()
-
-
-def test_the_signature_names_the_params(logged: Path) -> None:
-    signature: Any = yaml.safe_load((logged / "MLmodel").read_text("utf-8"))["signature"]
-    names = {each["name"]: each["default"] for each in json.loads(signature["params"])}
-    assert names == {"interval": 0.0, "explain": 0, "words": False, "outside": False}
-
-
-def test_what_makes_columns_is_required_in_the_versions_of_training(demo_model: Path) -> None:
-    own, *others = requirements(Model.load(demo_model))
-    assert own == f"mtqe=={version()}"
-    assert {f"{name}=={importlib.metadata.version(name)}" for name in ("regex", "sacremoses", "numba")} < {
-        *others
-    }
-    assert not {"onnxruntime", "tokenizers", "jieba", "lightgbm"} & {
-        each.partition("==")[0] for each in others
-    }
 
 
 def test_lightgbm_is_required_where_it_predicts(demo_model: Path) -> None:

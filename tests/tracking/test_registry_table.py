@@ -12,18 +12,6 @@ def test_a_version_says_learner_data_figure_and_date() -> None:
     assert text.index("learner") < text.index("data") < text.index("metric") < text.index("created")
 
 
-def test_they_are_there_with_names_as_long_as_people_give_them() -> None:
-    tags = TAGS | {
-        "model": "lightgbm on 139 features (surface, bag_of_words)",
-        "data": "data.tsv: score, en to es",
-    }
-    text = versions_table(
-        [Version("qe-customer", "12", ("challenger",), tags, {}, "run", VERSION.created)]
-    ).text(80)
-    assert all(word in text for word in ("lightgbm", "data.tsv", "MAE", "0.5612", "2026-11-26", "01:40"))
-    assert max(map(len, text.splitlines())) <= 80
-
-
 def test_a_version_without_tags_is_a_row_all_the_same() -> None:
     (record,) = versions_table([Version("mine", "3", (), {}, {}, "run", "2026-11-26")]).records()
     assert record["model"] == "mine" and record["learner"] in ("", None)

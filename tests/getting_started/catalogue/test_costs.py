@@ -13,7 +13,7 @@ from features import Extractor, Feature, Segments
 from features.basics.array_types import FloatArray
 from features.core.feature_set import EXTRACTORS
 from qe.getting_started.catalogue.costs import FeatureCosts
-from qe.getting_started.catalogue.features import describe, families
+from qe.getting_started.catalogue.features import families
 from qe.getting_started.catalogue.measurement import (
     cost,
     demo_world,
@@ -120,12 +120,3 @@ def test_the_published_costs_are_of_families_that_exist() -> None:
     listed = {family.name: family.microseconds for family in families(costs)}
     assert set(listed) == set(EXTRACTORS.names)
     assert listed["surface"] == costs.families["surface"] and listed["precomputed"] is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["similarity", "topics"])
-def test_families_named_after_their_resources_are_described(name: str) -> None:
-    """Their columns depend on what the resources hold."""
-    family, entries = describe(name)
-    assert family.name == name
-    assert len(entries) > 20 and all(entry.name.startswith(name) for entry in entries)

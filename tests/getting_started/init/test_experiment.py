@@ -9,14 +9,13 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.config.experiment import Experiment
-from qe.data.headers import HEADERS, LOWER, UNSTATED, higher_is_better
+from qe.data.headers import LOWER, UNSTATED, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
-from qe.getting_started.init.experiment import ENCODER, PARALLEL, WITHOUT, Beginning, begin
+from qe.getting_started.init.experiment import Beginning, begin
 from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
 from qe.training.check import load
 from tests.factories import Monkeypatch, TempPaths, exit_code, ran, refuses
 
-PAGE = Path(__file__).parents[3] / "docs/init.md"
 EN_ES = Wishes(languages=("en", "es"), higher_is_better=True)
 
 
@@ -50,11 +49,6 @@ def begun(folder: Path, table: pd.DataFrame, wishes: Wishes = EN_ES, **options: 
 
 def kinds(experiment: Experiment) -> list[str]:
     return [config["kind"] for config in experiment.features]
-
-
-def test_headers_stand_for_one_role_each() -> None:
-    every = [header for headers in HEADERS.values() for header in headers]
-    assert len(every) == len({*every})
 
 
 @pytest.mark.parametrize("header", [*LOWER, "TER", "Z_Mean", "z-score", "DA"])
@@ -226,7 +220,6 @@ def test_it_trains_as_it_stands(
     ("file", "given", "expected"),
     [
         ("train", None, "train-model"),
-        ("score", None, "score-model"),
         ("mine", None, "mine"),
         ("train", "a", "a"),
     ],
@@ -252,22 +245,3 @@ def test_an_encoder_of_the_user_is_used_and_told(encoders: Path, table: pd.DataF
     beginning = begun(tmp_path, table, overwrite=True)
     assert {"kind": "encoder", "model": "tiny"} in beginning.experiment.features
     assert any("your encoder 'tiny' is used" in note for note in beginning.notes)
-
-
-def test_steps_are_told_with_the_figures_of_the_page(tmp_path: Path, table: pd.DataFrame) -> None:
-    """docs/init.md: step, Pearson and Spearman on ro-en, the same on en-de."""
-    page = PAGE.read_text("utf-8").partition("## The next step up")[2].partition("\n## ")[0]
-    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("|")][2:]
-    pairs = {name.strip(): {"ro-en": ro.strip(), "en-de": de.strip()} for name, ro, _, de, _ in rows}
-    pearson = {name: {pair: float(r) for pair, r in row.items() if r} for name, row in pairs.items()}
-    assert pearson == {
-        "none": WITHOUT,
-        "parallel text": PARALLEL.reached,
-        "encoder": ENCODER.reached,
-    }
-    assert PARALLEL in begun(tmp_path, table).steps
-
-
-def test_a_step_that_was_taken_is_not_told(tmp_path: Path, table: pd.DataFrame, data: DemoData) -> None:
-    made = begun(tmp_path, table, parallel=(data.corpus_source, data.corpus_target))
-    assert PARALLEL not in made.steps and ENCODER in made.steps
