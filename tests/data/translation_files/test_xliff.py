@@ -12,7 +12,6 @@ import pytest
 from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
-from qe.data.headers import named_header
 from qe.data.translation_files import xliff
 from qe.data.translation_files.opened import FileOptions, opened
 from tests.factories import refuses
@@ -55,28 +54,35 @@ def target(content: str) -> str:
 
 CONFIRMED = inner(AB, 'm:confirmed="1" m:level-edited="true"')
 # What surrounds the texts of a trans-unit: only its own source and target count.
+ONE_SEGMENT = {
+    "plain": unit(AB),
+    "memoQ: minor versions before": unit(
+        f"<mq:minorversions><mq:historical-unit>{OLD}</mq:historical-unit></mq:minorversions>{AB}"
+    ),
+    "memoQ: unit in a minor version": unit(
+        f'{AB}<mq:minorversion><trans-unit id="9">{OLD}</trans-unit></mq:minorversion>'
+    ),
+    "memoQ: locked": unit(AB, 'translate="no" mq:locked="locked"'),
+    "Phrase: metadata": f'<body><group id="0" m:para-id="0"><context-group/>{CONFIRMED}</group></body>',
+    "Phrase: suggestions": unit(
+        f'{AB}<alt-trans origin="machine-trans">{OLD}</alt-trans><m:tunit-metadata/>'
+    ),
+    "its:translate": unit(AB, 'its:translate="no" its:version="3"'),
+    "Crowdin: state and context": unit(
+        '<source>A</source><target state="translated">B</target><note>Label</note>'
+    ),
+    "Weblate: approved": unit(AB, 'approved="yes" xml:space="preserve"'),
+    "Smartling: own elements and attributes": unit(
+        f"<s:source>x</s:source>{AB}<s:target>y</s:target>", 's:state="no" s:translate="no"'
+    ),
+    "binary units": f'<body><group><bin-unit id="b"><bin-source/>{inner(AB)}</bin-unit></group></body>',
+    "source of an alt-trans before its own": unit(f"<alt-trans>{OLD}</alt-trans>{AB}"),
+}
 UNITS_1 = {
-    "plain": (unit(AB), [("1", "A", "B")]),
+    **{name: (content, [("1", "A", "B")]) for name, content in ONE_SEGMENT.items()},
     "memoQ: inserted match, empty": (
         unit(f"<source>A</source><target/><mq:insertedmatch>{OLD}</mq:insertedmatch>"),
         [("1", "A", "")],
-    ),
-    "memoQ: minor versions before": (
-        unit(f"<mq:minorversions><mq:historical-unit>{OLD}</mq:historical-unit></mq:minorversions>{AB}"),
-        [("1", "A", "B")],
-    ),
-    "memoQ: unit in a minor version": (
-        unit(f'{AB}<mq:minorversion><trans-unit id="9">{OLD}</trans-unit></mq:minorversion>'),
-        [("1", "A", "B")],
-    ),
-    "memoQ: locked": (unit(AB, 'translate="no" mq:locked="locked"'), [("1", "A", "B")]),
-    "Phrase: metadata": (
-        f'<body><group id="0" m:para-id="0"><context-group/>{CONFIRMED}</group></body>',
-        [("1", "A", "B")],
-    ),
-    "Phrase: suggestions": (
-        unit(f'{AB}<alt-trans origin="machine-trans">{OLD}</alt-trans><m:tunit-metadata/>'),
-        [("1", "A", "B")],
     ),
     "MateCat: seg-source without target": (
         unit('<source>A</source><seg-source><mrk mid="0" mtype="seg">A</mrk></seg-source>'),
@@ -102,22 +108,7 @@ UNITS_1 = {
         ),
         [("1", "A. C.", "B. D.")],
     ),
-    "its:translate": (unit(AB, 'its:translate="no" its:version="3"'), [("1", "A", "B")]),
-    "Crowdin: state and context": (
-        unit('<source>A</source><target state="translated">B</target><note>Label</note>'),
-        [("1", "A", "B")],
-    ),
-    "Weblate: approved": (unit(AB, 'approved="yes" xml:space="preserve"'), [("1", "A", "B")]),
-    "Smartling: own elements and attributes": (
-        unit(f"<s:source>x</s:source>{AB}<s:target>y</s:target>", 's:state="no" s:translate="no"'),
-        [("1", "A", "B")],
-    ),
     "foreign wrapper around a unit": (f"<body><mq:history>{inner(OLD)}</mq:history></body>", []),
-    "binary units, groups": (
-        f'<body><group><bin-unit id="b"><bin-source/>{inner(AB)}</bin-unit></group></body>',
-        [("1", "A", "B")],
-    ),
-    "source of an alt-trans before its own": (unit(f"<alt-trans>{OLD}</alt-trans>{AB}"), [("1", "A", "B")]),
     "no source": (unit("<target>B</target>"), [("1", "", "B")]),
     "no target": (unit("<source>A</source>"), [("1", "A", "")]),
     "blank target": (unit("<source>A</source><target> \n </target>"), [("1", "A", "")]),
@@ -662,7 +653,7 @@ def test_utf_16_without_a_mark_and_gzip(tmp_path: Path) -> None:
     assert read(tmp_path, gzip.compress(raw), "a.xlf.gz").segments[0].target == "é 日本"
 
 
-NO_TEXT = ["hex", "rot13", "base64", "zlib", "idna", "punycode", "utf-7", "unicode_escape", "undefined", "uu"]
+NO_TEXT = ["hex", "rot13", "utf-7", "undefined"]
 DAMAGED = {
     **{name: ((DECLARED.format(name) + TEXT).encode(), "is no encoding of a text file") for name in NO_TEXT},
     "unknown": (DECLARED.format("klingon").encode(), "the encoding 'klingon' is not known"),
@@ -770,13 +761,6 @@ PROPERTIES = {
 def test_properties_are_columns(name: str, tmp_path: Path) -> None:
     content, expected = PROPERTIES[name]
     assert further(read(tmp_path, content)) == expected
-
-
-def test_a_feature_finds_a_property_by_its_type() -> None:
-    headers = ["source", "prop:x-domain", "prop:comet", "note:ana"]
-    assert [named_header(name, headers) for name in ("domain", "comet", "ana", "other")] == [
-        "prop:x-domain", "prop:comet", "note:ana", "",
-    ]  # fmt: skip
 
 
 def test_notes_of_several_segments_are_told_apart(tmp_path: Path) -> None:
