@@ -9,10 +9,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError
 from features.basics.numerals import natural
-from features.basics.ragged import row_index
 from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.segments import Segments
 from features.decoder_output.statistics import longest_run

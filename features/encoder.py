@@ -26,7 +26,7 @@ from features.encoding.encoded import (
 )
 from features.encoding.folder import EncoderFolder, EncoderSettings, fastest_path
 from features.encoding.projections import Projection, Ridge, fit_pca, fit_pls, fit_ridge
-from features.storage.arrays import finite, typed
+from features.storage.damage import finite, typed
 from features.storage.files import digest
 
 Second = Literal["pseudo_reference", "back_translation"]

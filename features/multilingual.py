@@ -22,9 +22,8 @@ from features.decoder_output.statistics import ascending, deviation, lowest_mean
 from features.decoder_output.tokens import step_values
 from features.encoder import Encoder
 from features.encoding.encoded import EncodedPairs, Match, cosines, joined, unit_rows
-from features.storage.arrays import finite, typed
 from features.storage.boosted_trees import check_trees
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, finite, typed
 from features.text.tokens import segment_mean, segment_min
 
 _OWN: Final = "this project"

@@ -10,10 +10,9 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
-from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups

@@ -57,7 +57,7 @@ _public, _names = exports(__name__)
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from features.basics.packages import version
+        from features.basics.plugins import version
 
         return version()
     return _public(name)

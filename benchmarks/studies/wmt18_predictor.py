@@ -18,7 +18,7 @@ import numpy as np
 from features.core.bundle import Bundle
 from features.resources.predictor import PredictorBuilder
 from features.text.corpus import ParallelCorpus
-from features.text.vocabulary import MARKERS
+from features.text.tokens import MARKERS
 
 HELD_OUT = 2000
 

@@ -1,6 +1,8 @@
-"""Plugins: strategies of packages next to the core, found by entry points and imported on first use."""
+"""This project's distribution and extras, and plugins: packages found by entry points."""
 
+import importlib.metadata
 import importlib.util
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError, unknown_name
 
-if TYPE_CHECKING:  # half of what the first help would load
+if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
+
 
 SEPARATOR = ":"
 _OWN = "mtqe"
@@ -142,3 +145,57 @@ def _installed(home: str, remedy: str = "", location: object = None) -> "Distrib
             location=location,
             remedy=remedy or f"pip install {home or 'it'}",
         ) from None
+
+
+DISTRIBUTION = "mtqe"
+
+
+def version() -> str:
+    return importlib.metadata.version(DISTRIBUTION)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Package -> installed version; packages that are not installed are left out."""
+    installed = {}
+    for package in packages:
+        try:
+            installed[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return installed
+
+
+def installed() -> dict[str, str]:
+    found = ((each.metadata["Name"], each.version) for each in importlib.metadata.distributions())
+    return dict(sorted((name, version) for name, version in found if name))
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra, such as `pip install 'mtqe[spark]'`.
+
+    >>> install("spark")
+    "pip install 'mtqe[spark]'"
+    """
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def missing(module: str) -> InputError:
+    """The error for a module that cannot be imported: which extra brings it."""
+    package = module.partition(".")[0]
+    extra = extra_with(package, importlib.metadata.requires(DISTRIBUTION) or ())
+    remedy = f"pip install {package}" if extra is None else install(extra)
+    return InputError(f"this needs the package {package}, which is not installed", remedy=remedy)
+
+
+def extra_with(package: str, requirements: Iterable[str]) -> str | None:
+    """The first extra that a package belongs to; None if no extra has it.
+
+    >>> extra_with("pyspark", ["numpy>=2", 'pyspark<4.3; extra == "spark"'])
+    'spark'
+    """
+    for requirement in requirements:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
+        if name and extra and name.group().lower().replace("-", "_") == package.lower().replace("-", "_"):
+            return extra.group(1)
+    return None

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, offsets_of, row_index, rows_of
 from features.basics.distinct import find
-from features.basics.ragged import offsets_of, row_index, rows_of
-from features.storage.arrays import finite, number, typed
+from features.storage.damage import finite, number, typed
 from features.text.tokens import Tokens
 
 Keys = NDArray[np.uint64]

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
-from features.basics.ragged import rows_of
+from features.basics.array_types import FloatArray, rows_of
 from features.core.columns import Column, block, features_of, without_empty
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments

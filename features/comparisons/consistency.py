@@ -13,8 +13,7 @@ from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
 from features.resources.phrase_table import PhraseTable
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import MARKERS, Vocabulary
+from features.text.tokens import MARKERS, Tokens, Vocabulary
 
 FUNCTION_WORDS: Final = 150  # the most frequent words of the table's corpus
 COLUMNS: Final[Mapping[str, str]] = {

@@ -10,8 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
-from features.basics.ragged import row_index
+from features.basics.array_types import FloatArray, row_index
 from features.text.tokens import ratio, segment_mean, segment_sum
 
 Longs = NDArray[np.int64]

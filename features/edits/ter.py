@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.text_limits import MAX_WORDS, REMEDY
+from features.basics.numerals import MAX_WORDS, REMEDY
 from features.text.tokens import Tokens, ratio
 
 Ids = NDArray[np.int32]
@@ -88,7 +88,7 @@ def ter_edits(
     limit, as tercom.
 
     Raises ValueError if the two sides have different numbers of texts, InputError for texts longer than
-    `features.basics.text_limits` allows. Source: Snover et al. 2006, "A Study of Translation Edit Rate with
+    `features.basics.numerals` allows. Source: Snover et al. 2006, "A Study of Translation Edit Rate with
     Targeted Human Annotation".
     """
     if len(hypothesis_offsets) != len(reference_offsets):

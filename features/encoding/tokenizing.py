@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError
-from features.basics.packages import missing
+from features.basics.plugins import missing
 from features.encoding.encoded import EncodedText, TextEncoder
 from features.storage.damage import Damaged, damage_reported
 

@@ -11,10 +11,9 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.basics.ragged import row_index
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, prefixed, silent
-from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core import bundle
 from features.core.resource import Builder, Parts, Resource

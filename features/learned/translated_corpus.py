@@ -18,8 +18,7 @@ from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
-from features.storage.arrays import typed, within
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, typed, within
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens, TokensBuilder
 

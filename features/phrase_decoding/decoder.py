@@ -13,8 +13,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.storage.compact import decoded, read_at, readable, unpacked
 from features.text.ngram_tables import child
-from features.text.tokens import Tokens
-from features.text.vocabulary import BOS, EOS, UNK
+from features.text.tokens import BOS, EOS, UNK, Tokens
 
 _OPTIONS = 6  # translations of a source span that are tried
 _BEAM = 8  # hypotheses kept per number of source words translated

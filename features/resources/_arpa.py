@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.storage.files import DAMAGED_GZIP, open_binary
 from features.text.ngram_tables import Ints, Trie, child
-from features.text.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
+from features.text.tokens import BOS, EOS, MARKERS, UNK, Vocabulary
 
 _NODES_PER_CHUNK = 200_000
 _LINES_PER_CHUNK = 500_000

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.ragged import offsets_of
+from features.basics.array_types import offsets_of
 from features.basics.threads import apply_to_each
 from features.resources._hmm import WordPairs
 

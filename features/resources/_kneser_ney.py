@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from features.basics.threads import apply_to_each, even_ranges, side_by_side
 from features.text.ngram_tables import Ints, OrderTable, Trie, occurrences
-from features.text.vocabulary import BOS
+from features.text.tokens import BOS
 
 Floats = NDArray[np.float64]
 

@@ -13,21 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from features.basics.array_types import offsets_of
 from features.basics.errors import unknown_name
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.basics.ragged import offsets_of
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources import _ibm1
 from features.resources._hmm import JUMPS, Counts, Shares, WordPairs, expect, infer, initial_jumps
 from features.resources._ibm1 import PairTable
-from features.storage.arrays import finite, rows, typed
+from features.storage.damage import finite, rows, typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links, symmetrised_mask
 from features.text.tokenizer import Tokenizer
-from features.text.tokens import Tokens
-from features.text.vocabulary import BOS, Vocabulary
+from features.text.tokens import BOS, Tokens, Vocabulary
 
 Symmetrization = Literal[
     "grow-diag-final-and", "grow-diag", "intersection", "union", "source-target", "target-source", "posterior"

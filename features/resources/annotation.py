@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.resource import Builder, Parts, Resource
-from features.core.resource_files import load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.storage.damage import Damaged
 from features.storage.files import read_words, write_words
 from features.text.annotation import LAYERS, NOTHING, Layer, layers

@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.basics.packages import install
+from features.basics.plugins import install
 from features.basics.progress import Progress, silent
-from features.core.resource import Builder, Parts, Resource
-from features.core.resource_files import load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
 from features.resources.morphemes import SideBuilder
-from features.storage.arrays import finite
 from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
-from features.storage.damage import damage_reported
+from features.storage.damage import damage_reported, finite
 from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
@@ -38,8 +36,7 @@ from features.text.ngram_tables import (
     ngram_tables,
     with_markers,
 )
-from features.text.tokens import Tokens, segment_sum
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary, segment_sum
 
 Direction = Literal["forward", "backward"]
 

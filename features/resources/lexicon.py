@@ -11,17 +11,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.basics.ragged import offsets_of
 from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources._ibm1 import Encoded, train
 from features.resources.annotation import Annotation
 from features.resources.morphemes import SAMPLE, Morphemes
 from features.resources.pair_values import pair_values, value
-from features.storage.arrays import finite, rising, typed, within
 from features.storage.compact import (
     Stored,
     check,
@@ -34,12 +32,12 @@ from features.storage.compact import (
     readable,
     unpacked,
 )
+from features.storage.damage import finite, rising, typed, within
 from features.storage.files import digest, read_lines
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import unit_ngrams
-from features.text.tokens import Tokens, segment_sum
-from features.text.vocabulary import BOS, UNK, Vocabulary
+from features.text.tokens import BOS, UNK, Tokens, Vocabulary, segment_sum
 
 Ids = NDArray[np.int32]
 LexiconDirection = Literal["source_to_target", "target_to_source"]

@@ -11,15 +11,14 @@ from typing import Annotated, Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
-from features.basics.packages import install
+from features.basics.plugins import install
 from features.basics.progress import Progress, silent
-from features.basics.ragged import offsets_of
 from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources.annotation import Annotation
-from features.storage.arrays import typed, within
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, typed, within
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens

@@ -6,18 +6,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.basics.ragged import offsets_of
 from features.core.resource import Builder, Parts, Resource
 from features.resources.morphemes import SideBuilder
-from features.storage.arrays import within
 from features.storage.compact import Stored, check, counted, gather, unpacked
+from features.storage.damage import within
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 # QuEst drops n-grams that occur once or twice before it computes cut-offs (its `.ngram.clean` files).
 QUEST_MINIMUM = 3

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.ragged import offsets_of
+from features.basics.array_types import offsets_of
 from features.storage.compact import read_at
 from features.text.ngram_tables import child
 

@@ -9,11 +9,11 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.basics.ragged import offsets_of
 from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
 from features.resources.annotation import Annotation
@@ -26,12 +26,11 @@ from features.resources.phrases import (
     count_phrases,
     keys_of,
 )
-from features.storage.arrays import finite, rising, rows, typed
+from features.storage.damage import finite, rising, rows, typed
 from features.syntax.phrase_units import Units, in_units, moved
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

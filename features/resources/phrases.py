@@ -9,9 +9,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.distinct import find
 from features.basics.progress import Progress
-from features.basics.ragged import offsets_of
 from features.basics.threads import apply_to_each, side_by_side
 
 Ints = NDArray[np.int32]

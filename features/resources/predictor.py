@@ -14,11 +14,10 @@ from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources._context_network import ContextNetwork
 from features.resources.aligner import Aligner
-from features.storage.arrays import finite, typed
+from features.storage.damage import finite, typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import BOS, EOS, MARKERS, Vocabulary
+from features.text.tokens import BOS, EOS, MARKERS, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
 

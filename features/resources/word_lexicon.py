@@ -7,18 +7,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, offsets_of
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.basics.ragged import offsets_of
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources.pair_values import pair_values
 from features.resources.word_sets import WordSets, inverted, segments_with
-from features.storage.arrays import rows, typed
+from features.storage.damage import rows, typed
 from features.text.corpus import ParallelCorpus
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 NUMBER = "$number"  # stands for every token with a digit (UEdin at WMT12, section 4.1)
 _ROWS = 200  # words trained between two reports of progress

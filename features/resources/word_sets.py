@@ -7,9 +7,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.ragged import offsets_of
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.basics.array_types import offsets_of
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -11,11 +11,10 @@ from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.ngrams import NgramCounts
-from features.storage.arrays import typed
 from features.storage.compact import unpacked
+from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus
-from features.text.tokens import Tokens
-from features.text.vocabulary import MARKERS, Vocabulary
+from features.text.tokens import MARKERS, Tokens, Vocabulary
 
 Singles = NDArray[np.float32]
 Ids = NDArray[np.int32]

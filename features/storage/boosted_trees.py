@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from features.storage.arrays import within
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, within
 
 _WHOLE = re.compile(rb"(?: *-?[0-9]{1,18}(?= |$))* *")
 _NUMBERS = re.compile(rb"(?: *[-+]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)(?= |$))* *")

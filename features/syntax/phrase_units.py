@@ -7,8 +7,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of, row_index
 from features.basics.distinct import distinct
-from features.basics.ragged import offsets_of, row_index
 from features.text.annotation import OUTSIDE
 from features.text.links import Links
 from features.text.stems import base_form_tokens, truncated

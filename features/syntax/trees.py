@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
 from features.basics.numerals import natural
-from features.basics.ragged import offsets_of
 from features.storage.files import digest
 from features.text.annotation import NOTHING, words_of
 from features.text.tokens import first_occurrence

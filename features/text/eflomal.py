@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.errors import InputError
-from features.basics.packages import install
+from features.basics.plugins import install
 from features.basics.progress import Progress, silent
 from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus

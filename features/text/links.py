@@ -12,8 +12,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of, row_index, rows_of
 from features.basics.errors import InputError, unknown_name
-from features.basics.ragged import offsets_of, row_index, rows_of
 from features.storage.files import read_lines
 
 _LINK = re.compile(r"(\d{1,9})-(\d{1,9})")  # as far as 32 bits go

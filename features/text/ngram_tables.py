@@ -10,14 +10,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
-from features.basics.ragged import offsets_of
 from features.basics.threads import apply_to_each, even_ranges, side_by_side
-from features.storage.arrays import rising
 from features.storage.compact import Stored, check, gather, packed, read_at, stepped, unpacked
-from features.storage.damage import Damaged
-from features.text.tokens import Tokens
-from features.text.vocabulary import BOS, EOS, MARKERS, Vocabulary
+from features.storage.damage import Damaged, rising
+from features.text.tokens import BOS, EOS, MARKERS, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
 Offsets = NDArray[np.int64]

@@ -1,19 +1,260 @@
 """Normalisation, segmentation and tokenization: text -> tokens."""
 
+import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import chain, islice
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import offsets_of, rows_of
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
-from features.text._moses import ChunkTokenizer, moses_2012_rules, moses_rules
-from features.text.languages import language_code
-from features.text.scripts import characters, without_blanks
+from features.text.languages import characters, language_code, without_blanks
 from features.text.tokens import Tokens, TokensBuilder
+
+# What follows a chunk decides whether its final full stop stays: another token, one that begins with a
+# lower-case letter, one that begins with an ASCII digit, or nothing.
+OTHER, LOWER, DIGIT, END = range(4)
+_NEUTRAL = "|"  # always a token of its own, and neither lower-case nor a digit
+_FOLLOWER = {OTHER: " |", LOWER: " a", DIGIT: " 0", END: ""}
+
+Substitution = tuple[re.Pattern[str], str]
+
+
+@dataclass(frozen=True)
+class MosesRules:
+    """Rules of one language: substitutions in order, full stops, then the line's end."""
+
+    pad: bool
+    opening: tuple[Substitution, ...]
+    multidots: Callable[[str], str]
+    restore: Callable[[str], str]
+    commas: tuple[Substitution, ...]
+    quotes: tuple[Substitution, ...]
+    ending: tuple[Substitution, ...]
+    word: re.Pattern[str]
+    alpha: frozenset[str]
+    lower: frozenset[str]
+    prefixes: frozenset[str]
+    numeric_prefixes: frozenset[str]
+
+    def line(self, text: str) -> list[str]:
+        """The tokens of a line without control characters, its white space blanks, none at the ends."""
+        if self.pad:
+            text = f" {text} "
+        text = _apply(self.opening, text)
+        dots = ".." in text or "MULTI" in text
+        if dots:
+            text = self.multidots(text)
+        if "," in text:
+            text = _apply(self.commas, text)
+        if "'" in text:
+            text = _apply(self.quotes, text)
+        tokens = self._full_stops(text.split())
+        if "'" in text:
+            tokens = _apply(self.ending, " ".join(tokens)).split()
+        return [self.restore(token) for token in tokens] if dots else tokens
+
+    def _full_stops(self, tokens: list[str]) -> list[str]:
+        result: list[str] = []
+        last = len(tokens) - 1
+        for i, token in enumerate(tokens):
+            following = tokens[i + 1] if i < last else ""
+            if token[-1] == "." and len(token) > 1 and not self._keeps_stop(token[:-1], following):
+                result += (token[:-1], ".")
+            else:
+                result.append(token)
+        return result
+
+    def _keeps_stop(self, prefix: str, following: str) -> bool:
+        if "." in prefix and not self.alpha.isdisjoint(prefix):
+            return True
+        if prefix in self.prefixes or (following and following[0] in self.lower):
+            return True
+        return prefix in self.numeric_prefixes and following[:1] in tuple("0123456789")
+
+    def chunk(self, chunk: str, first: bool, following: int) -> tuple[str, ...]:
+        """The tokens of a chunk between blanks; `following` is OTHER, LOWER, DIGIT or END."""
+        if self.word.fullmatch(chunk) and "MULTI" not in chunk:  # a mark of `multidots`
+            return (chunk,)
+        left = "" if first else _NEUTRAL + " "
+        tokens = self.line(left + chunk + _FOLLOWER[following])
+        return tuple(tokens[not first : len(tokens) - (following != END)])
+
+    @property
+    def classes(self) -> NDArray[np.uint8]:
+        table = np.full(0x110000, OTHER, np.uint8)
+        table[[ord(c) for c in self.lower]] = LOWER
+        table[ord("0") : ord("9") + 1] = DIGIT
+        return table
+
+
+def _apply(substitutions: tuple[Substitution, ...], text: str) -> str:
+    for pattern, replacement in substitutions:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+@lru_cache(maxsize=16)
+def moses_rules(language: str) -> MosesRules:
+    """The rules of sacremoses `MosesTokenizer(language).tokenize(text, escape=False)`."""
+    from sacremoses import MosesTokenizer  # half a second, paid by those who tokenize
+
+    moses: Any = MosesTokenizer(language)
+    if language == "en":
+        quotes = moses.ENGLISH_SPECIFIC_APOSTROPHE
+    elif language in ("fr", "it"):
+        quotes = moses.FR_IT_SPECIFIC_APOSTROPHE
+    else:
+        quotes = [moses.NON_SPECIFIC_APOSTROPHE]
+    return MosesRules(
+        pad=False,
+        opening=(moses.PAD_NOT_ISALNUM,),
+        multidots=moses.replace_multidots,
+        restore=moses.restore_multidots,
+        commas=(moses.COMMA_SEPARATE_1, moses.COMMA_SEPARATE_2, moses.COMMA_SEPARATE_3),
+        quotes=tuple(quotes),
+        ending=(moses.TRAILING_DOT_APOSTROPHE,),
+        word=re.compile(f"[{moses.IsAlnum}]+"),
+        alpha=frozenset(moses.IsAlpha),
+        lower=frozenset(moses.IsLower),
+        prefixes=frozenset(moses.NONBREAKING_PREFIXES) - frozenset(moses.NUMERIC_ONLY_PREFIXES),
+        numeric_prefixes=frozenset(moses.NUMERIC_ONLY_PREFIXES),
+    )
+
+
+# Month names came to the English list of abbreviations after 2012.
+_MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec"])
+
+
+@lru_cache(maxsize=16)
+def moses_2012_rules(language: str) -> MosesRules:
+    """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it."""
+    today = moses_rules(language)
+    prefixes = moses_rules("en") if language == "es" else today
+    number, capital = _set("IsN"), _set("IsUpper")
+    hyphens = ((rf"-([{capital}])", r" - \1"), (rf"-([^{number}\s-])", r"- \1"))
+    commas = (
+        (rf"([^{number}]),([^{number}])", r"\1 , \2"),
+        (rf"([{number}]),([^{number}])", r"\1 , \2"),
+        (rf"([^{number}]),([{number}])", r"\1 , \2"),
+    )
+    return replace(
+        today,
+        pad=True,
+        opening=(*today.opening, (re.compile("''"), ' " '), *_compiled(hyphens)),
+        commas=_compiled(commas),
+        ending=(),
+        prefixes=prefixes.prefixes - _MONTHS,
+        numeric_prefixes=prefixes.numeric_prefixes - _MONTHS,
+    )
+
+
+def _set(category: str) -> str:
+    from sacremoses.corpus import Perluniprops
+
+    return "".join(Perluniprops().chars(category))
+
+
+def _compiled(substitutions: tuple[tuple[str, str], ...]) -> tuple[Substitution, ...]:
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in substitutions)
+
+
+_VARIANTS = 8  # first or not (2) x what follows (4)
+_MEMO = 1 << 16  # chunks remembered, about 12 MB: all words of a text that are not rare
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class ChunkTokenizer:
+    """Moses tokens of whole batches, equal to `split` of every line.
+
+    Every rule looks at one chunk and the blanks around it, some also at its place in the line, so that a
+    chunk has at most 8 variants. An apostrophe or comma that ends a chunk before one that begins with the
+    same, and a chunk of control characters only, are left to `split`.
+    """
+
+    rules: MosesRules
+    clean: dict[int, str | None]  # str.translate table applied to every chunk; never gives blanks
+    _memo: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._classes = self.rules.classes
+
+    def split(self, text: str) -> list[str]:
+        # Two blanks stay where only control characters stood between them: the rules can tell.
+        return self.rules.line(" ".join(text.split()).translate(self.clean).strip())
+
+    def tokens(self, texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32], Longs]:
+        """Types (some twice), ids and offsets of the tokens of a batch."""
+        from features.basics.distinct import intern_chunks  # numba: paid by those who tokenize
+
+        raw, chunks, offsets = intern_chunks(texts)
+        clean = "\n".join(raw).translate(self.clean).split("\n")
+        codes, odd = self._codes(clean, chunks, offsets)
+        codes, offsets = _replace_lines(codes, offsets, odd, len(clean) * _VARIANTS)
+        used = np.flatnonzero(np.bincount(codes, minlength=1))
+        known = used[: np.searchsorted(used, len(clean) * _VARIANTS)]
+        pairs = zip((known // _VARIANTS).tolist(), (known % _VARIANTS).tolist(), strict=True)
+        expansions = [self._resolve(clean[i], variant) for i, variant in pairs]
+        expansions += [tuple(self.split(texts[i])) for i in odd.tolist()]
+        row = np.zeros(used[-1] + 1 if len(used) else 1, np.int64)
+        row[used] = np.arange(len(used))
+        return _expand(expansions, row[codes], offsets)
+
+    def _codes(self, clean: list[str], chunks: Longs, offsets: Longs) -> tuple[Longs, Longs]:
+        first = np.fromiter([ord(c[0]) if c else 0 for c in clean], np.int64, len(clean))
+        last = np.fromiter([ord(c[-1]) if c else 0 for c in clean], np.int64, len(clean))
+        full = np.flatnonzero(np.diff(offsets))
+        is_first = np.zeros(len(chunks), bool)
+        is_first[offsets[full]] = True
+        following = np.full(len(chunks), OTHER, np.int64)
+        following[:-1] = self._classes[first][chunks[1:]]
+        following[offsets[full + 1] - 1] = END
+        quote, comma, stop = map(ord, "',.")
+        variant = 4 * (is_first & ((first == quote) | (first == comma))[chunks])
+        variant += following * ((last == quote) | (last == stop))[chunks]
+        strange = (first == 0)[chunks]
+        for sign in (quote, comma):
+            strange[:-1] |= (last == sign)[chunks[:-1]] & (first == sign)[chunks[1:]] & ~is_first[1:]
+        odd = np.searchsorted(offsets, np.flatnonzero(strange), side="right") - 1
+        return chunks * _VARIANTS + variant, np.unique(odd)
+
+    def _resolve(self, chunk: str, variant: int) -> tuple[str, ...]:
+        pieces = self._memo.get((chunk, variant))
+        if pieces is None:
+            if len(self._memo) >= _MEMO:
+                self._memo.clear()
+            pieces = self.rules.chunk(chunk, variant >= 4, variant % 4)
+            self._memo[chunk, variant] = pieces
+        return pieces
+
+
+def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple[Longs, Longs]:
+    if not len(odd):
+        return codes, offsets
+    lengths = np.diff(offsets)
+    keep = np.ones(len(codes), bool)
+    for i in odd.tolist():
+        keep[offsets[i] + 1 : offsets[i + 1]] = False
+    codes[offsets[odd]] = base + np.arange(len(odd))
+    lengths[odd] = 1
+    return codes[keep], offsets_of(lengths)
+
+
+def _expand(
+    expansions: list[tuple[str, ...]], rows: Longs, offsets: Longs
+) -> tuple[list[str], NDArray[np.int32], Longs]:
+    counts = np.fromiter(map(len, expansions), np.int64, len(expansions))
+    ends, places = rows_of(offsets_of(counts), rows)
+    return list(chain.from_iterable(expansions)), places.astype(np.int32), ends[offsets]
 
 
 class Segmenter(ABC):

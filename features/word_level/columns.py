@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
-from features.basics.ragged import offsets_of
 from features.storage.damage import REBUILD
 
 Floats = NDArray[np.float64]

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import row_index
 from features.basics.distinct import find
-from features.basics.ragged import row_index
 from features.core.segments import Segments
-from features.storage.arrays import finite, number, typed
+from features.storage.damage import finite, number, typed
 from features.text.annotation import LAYERS, Layer
 from features.text.annotation import NOTHING as NO_LEMMA
 from features.text.tokens import Tokens

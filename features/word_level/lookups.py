@@ -8,9 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import UNCOUNTED
+from features.basics.array_types import UNCOUNTED, row_index
 from features.basics.distinct import distinct
-from features.basics.ragged import row_index
 from features.core.segments import Segments
 from features.edits.ter import common_ids
 from features.resources.aligner import Aligner

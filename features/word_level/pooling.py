@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.basics.array_types import FloatArray
-from features.basics.ragged import rows_of
+from features.basics.array_types import FloatArray, rows_of
 from features.basics.rows import row_products
 from features.basics.threads import side_by_side
-from features.storage.arrays import finite, typed
+from features.storage.damage import finite, typed
 from features.word_level.columns import Longs, columns_in
 from features.word_level.network import (
     Matrix,

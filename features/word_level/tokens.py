@@ -8,7 +8,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.ragged import rows_of
+from features.basics.array_types import rows_of
 from features.basics.threads import even_ranges, side_by_side
 from features.core.configured import resources_in
 from features.core.resource import Resource

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from features.basics.array_types import row_index
 from features.basics.errors import InputError
-from features.basics.ragged import row_index
 from features.basics.threads import side_by_side
 from features.core.segments import Segments, check_texts, translated
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictions, Predictor
-from features.storage.arrays import typed
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, typed
 from features.text.corpus import ParallelCorpus
 from features.word_level.columns import Columns, Floats, Longs, shifted
 from features.word_level.keys import (

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from features.basics.array_types import row_index, rows_of
 from features.basics.errors import unknown_name
-from features.basics.ragged import row_index, rows_of
 from features.basics.threads import cores
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments
 from features.decoder_output.tokens import Marker
-from features.storage.arrays import finite, typed
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, finite, typed
 from features.text.tokens import segment_mean
 from features.word_level.columns import (
     Columns,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 EVIDENCE: Final = 3  # kinds: IBM Model 1, language model, longest n-gram in the model
 _QUARTILES: Final = (0.25, 0.5, 0.75)

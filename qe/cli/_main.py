@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in ("features", "qe"):
             raise
-        from features.basics.packages import missing
+        from features.basics.plugins import missing
 
         refuse(f"{name}: {missing(error.name)}", 2)
     except Stopped as stopped:
@@ -83,7 +83,7 @@ def _run(verb: str, arguments: list[str]) -> None:
     if verb in ("-h", "--help"):
         print(_help())
     elif verb == "--version":
-        from features.basics.packages import version
+        from features.basics.plugins import version
 
         print(f"qe {version()}")
     else:

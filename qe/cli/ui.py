@@ -23,8 +23,7 @@ def ui(
       --port N  Port to listen on.
       --open/--no-open  Open the address in a browser, if there is a screen.
     """
-    from features.basics.errors import InputError
-    from features.basics.passwords import without_passwords
+    from features.basics.errors import InputError, without_passwords
     from qe.production.serving import bound
     from qe.tracking.address import absolute, check_reachable, is_database
     from qe.tracking.connection import follow_moved

@@ -20,8 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from features.basics.errors import InputError, combined_error, quoted
-from features.basics.passwords import without_passwords
+from features.basics.errors import InputError, combined_error, quoted, without_passwords
 from features.basics.plugins import is_foreign
 from features.basics.short_repr import in_short
 from features.storage.files import base_of, resolved

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.text.scripts import seems_without_blanks, without_blanks
+from features.text.languages import seems_without_blanks, without_blanks
 from qe.config.overrides import override
 from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS, make_format

@@ -10,8 +10,8 @@ import pandas as pd
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import refuse_long
 from features.basics.progress import Progress, silent
-from features.basics.text_limits import refuse_long
 from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums, reordering_alone
 from features.edits.ter import TerEdits, ter
 from features.storage.files import atomic_file, check_writable

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError, unknown_name
-from features.basics.numerals import is_finite
-from features.basics.text_limits import too_long
+from features.basics.numerals import is_finite, too_long
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
 from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of

@@ -11,7 +11,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from features.basics.numerals import MAX_VALUE
-from features.basics.packages import DISTRIBUTION, versions
+from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.data.dataset import LabelScale

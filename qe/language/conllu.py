@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from features.basics.errors import InputError
-from features.basics.numerals import natural
-from features.basics.text_limits import MAX_WORDS
+from features.basics.numerals import MAX_WORDS, natural
 from features.storage.files import read_lines
 from features.text.annotation import collapsed
 from features.text.tokens import Tokens

@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import Mistake, mistakes
-from features.basics.packages import missing
+from features.basics.plugins import missing
 from qe.config.distributions import Distribution, parse_space
 
 _NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # types that scikit-learn accepts in addition

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.hints import described, fits
-from features.storage.arrays import typed
-from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.damage import Damaged, damage_reported, read_json, typed
 
 REMEDY = "restore the folder from a copy, or train the model again"
 

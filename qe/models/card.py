@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from features.basics.packages import DISTRIBUTION, version
+from features.basics.plugins import DISTRIBUTION, version
 from qe.data.report_tables import scale_text
 from qe.display.numbers import count, settings
 from qe.display.summary import entries

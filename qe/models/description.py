@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.basics.packages import DISTRIBUTION
-from features.basics.plugins import kinds_in
+from features.basics.plugins import DISTRIBUTION, kinds_in
 from features.storage.checksums import checksums, identity_of, is_sealed, regular_files, sealed, verify
 from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file, sha256

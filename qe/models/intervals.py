@@ -10,8 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-from features.storage.arrays import finite, rising, typed, within
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, finite, rising, typed, within
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.evaluation.coverage import Coverage, coverage

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.storage.arrays import typed
+from features.storage.damage import typed
 
 
 @dataclass(frozen=True, eq=False)

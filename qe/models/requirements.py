@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from features.basics.packages import DISTRIBUTION, version, versions
-from features.basics.plugins import kinds_in, versions_of
+from features.basics.plugins import DISTRIBUTION, kinds_in, version, versions, versions_of
 from qe.learning.arrays import estimators
 from qe.models.description import kinds_of
 from qe.models.general import General

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from features.basics.packages import DISTRIBUTION
-from features.basics.packages import versions as installed
+from features.basics.plugins import DISTRIBUTION
+from features.basics.plugins import versions as installed
 
 # Packages that compute feature columns; another version may give other values.
 MAKERS = (

@@ -13,7 +13,7 @@ import pandas as pd
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import finite_or_none
-from features.basics.packages import version
+from features.basics.plugins import version
 from features.core.extractor import TableColumns
 from features.core.segments import Segments
 from features.core.tree_columns import numbers

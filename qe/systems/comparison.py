@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.packages import DISTRIBUTION, versions
+from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.statistics.buckets import Buckets, compare_in_buckets

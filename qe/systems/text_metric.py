@@ -9,7 +9,7 @@ from features.basics.array_types import FloatArray
 from features.basics.assignments import configured
 from features.basics.catalogue import Catalogue
 from features.basics.errors import unknown_name
-from features.basics.packages import DISTRIBUTION, version
+from features.basics.plugins import DISTRIBUTION, version
 from qe.data.headers import is_rate, key_of
 from qe.systems.texts import TOKENIZATIONS, Texts, tokenizer_signature
 from qe.systems.tokenizers import language_of

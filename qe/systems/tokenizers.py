@@ -9,8 +9,7 @@ from typing import Any, Final
 import regex
 
 from features.basics.errors import InputError
-from features.text.languages import language_code
-from features.text.scripts import seems_without_blanks, without_blanks
+from features.text.languages import language_code, seems_without_blanks, without_blanks
 
 _PACKAGES = {
     "ja-mecab": (("MeCab", "ipadic"), "sacrebleu[ja]"),

@@ -11,8 +11,7 @@ import mlflow
 from mlflow.telemetry import client
 from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
-from features.basics.errors import InputError
-from features.basics.passwords import without_passwords
+from features.basics.errors import InputError, without_passwords
 from features.storage.outputs import locked_file
 from features.storage.surroundings import restored
 from qe.tracking import address

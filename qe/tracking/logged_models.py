@@ -19,7 +19,7 @@ from mlflow.store.artifact.utils.models import get_model_name_and_version
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema, TensorSpec
 
 from features.basics.errors import InputError
-from features.basics.packages import DISTRIBUTION, version
+from features.basics.plugins import DISTRIBUTION, version
 from features.core.extractor import TableColumns
 from features.storage import strict_yaml
 from features.storage.damage import Damaged, damage_reported

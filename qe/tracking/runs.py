@@ -28,8 +28,7 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_RUN_NOTE,
 )
 
-from features.basics.errors import InputError
-from features.basics.passwords import without_passwords
+from features.basics.errors import InputError, without_passwords
 from qe.tracking.address import database_file, is_database, kind_of, local_path
 from qe.tracking.connection import connected, one_at_a_time
 from qe.tracking.settings import TrackingSettings, artifact_root

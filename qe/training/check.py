@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from features.basics.assignments import assigned
 from features.basics.errors import InputError, combined_error, quoted, unknown_name
-from features.basics.packages import missing
-from features.basics.plugins import is_foreign, load_own
+from features.basics.plugins import is_foreign, load_own, missing
 from features.core.bundle import Bundle, known_parts, unknown_part
 from features.core.feature_set import (
     EXTRACTORS,
@@ -28,7 +27,7 @@ from features.core.feature_set import (
 from features.core.tree_columns import make_trees
 from features.storage import strict_yaml
 from features.storage.files import is_input_file
-from features.text.synonyms import english
+from features.text.stems import english
 from features.text.tokenizer import SEGMENTERS
 from qe.config import experiment as experiment_file
 from qe.config.experiment import (

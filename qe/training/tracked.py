@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from features.basics.array_types import FloatArray
-from features.basics.packages import installed
+from features.basics.plugins import installed
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Split

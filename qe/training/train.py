@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from features.basics.errors import InputError
-from features.basics.packages import version
+from features.basics.plugins import version
 from features.basics.progress import Progress, silent
 from features.storage.damage import read_json
 from features.storage.files import digest

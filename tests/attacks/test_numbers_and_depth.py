@@ -11,7 +11,7 @@ import pytest
 import qe
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.decoder_output.nbest import hypotheses
+from features.nbest import hypotheses
 from features.syntax.trees import Trees
 from qe.data.formats.table import read_table
 from qe.data.reading import Reading

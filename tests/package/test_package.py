@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import features
-from features.basics.packages import version
+from features.basics.plugins import version
 from tests.test_contributing import PLUGIN
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,7 +1,7 @@
 """The invented example of a model's input."""
 
 from features import Segments, Tokenizer
-from features.decoder_output.nbest import hypotheses
+from features.nbest import hypotheses
 from qe.tracking.logged_models import INVENTED, example
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import qe
-from features.basics.packages import version
+from features.basics.plugins import version
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
 from qe.models.requirements import requirements

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from features.text.synonyms import WordNet
+from features.text.stems import WordNet
 from qe.config.experiment import from_mapping
 from qe.training import check as checks
 from qe.training.check import check, needed, without_missing

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.packages import DISTRIBUTION, versions
+from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table

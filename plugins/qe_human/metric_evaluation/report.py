@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.errors import InputError
-from features.basics.packages import DISTRIBUTION, versions
+from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display import files
 from qe.display.files import plain

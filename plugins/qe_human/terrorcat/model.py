@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.packages import DISTRIBUTION, versions
+from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.edits.class_errors import CLASSES, Labels, class_errors
 from features.edits.edit_labels import WORD_CLASSES, word_groups

@@ -21,8 +21,7 @@ from features.edits.ngram_matches import (
 )
 from features.edits.ter import common_ids
 from features.resources.ngrams import NgramCounts
-from features.text.stems import stemmed
-from features.text.synonyms import english, senses_of
+from features.text.stems import english, senses_of, stemmed
 from features.text.tokens import Tokens
 
 _METEOR: Final = (

@@ -14,11 +14,11 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive
 from features.core.extractor import Extractor, Feature, FittedExtractor
-from features.core.resource_files import load_fields, save_fields
+from features.core.resource import load_fields, save_fields
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.storage.arrays import finite, typed, within
+from features.storage.damage import finite, typed, within
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean
 from features.word_level.labels import post_edit_labels

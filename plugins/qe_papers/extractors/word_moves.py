@@ -27,7 +27,7 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 class WordMoves(Extractor):
     """Shares of paired target words by their movement in a second translation, which replaces the post-edit.
 
-    Words are paired by `features.edits.edit_alignment`, lower-cased; positions count paired words only. Base
+    Words are paired by `features.edits.edit_labels`, lower-cased; positions count paired words only. Base
     forms come from simplemma for the target language. `error_classes` has the source's other edit categories.
 
     Raises InputError for a target language without base forms.

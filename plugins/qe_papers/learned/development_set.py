@@ -14,8 +14,7 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.learned.translated_corpus import reduced
 from features.phrase_decoding.decoder import decode
-from features.storage.arrays import finite, typed
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, finite, typed
 from features.text.corpus import ParallelCorpus, Rows, held_out_lines, split_pairs
 from features.text.tokens import Tokens
 from qe_papers.naive_bayes import EVIDENCE, evidence_of

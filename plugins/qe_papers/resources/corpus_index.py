@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from features.basics.array_types import rows_of
 from features.basics.progress import Progress, silent
-from features.basics.ragged import rows_of
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.storage.arrays import rising, typed, within
+from features.storage.damage import rising, typed, within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import encode
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -15,8 +15,7 @@ from features.basics.hints import Count, NotNegative, mistakes
 from features.basics.progress import Progress, silent
 from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.storage.arrays import typed, within
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, typed, within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import (
     Case,
@@ -29,8 +28,7 @@ from features.text.ngram_tables import (
     occurrences,
     with_markers,
 )
-from features.text.tokens import Tokens
-from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
+from features.text.tokens import BOS, EOS, UNK, Tokens, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)

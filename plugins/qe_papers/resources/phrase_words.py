@@ -15,9 +15,9 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.phrase_table import PhraseTable
 from features.resources.phrases import keys_of
-from features.storage.arrays import rows, within
+from features.storage.damage import rows, within
 from features.text.corpus import ParallelCorpus, Side
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

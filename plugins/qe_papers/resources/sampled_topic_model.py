@@ -14,7 +14,7 @@ from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
 from features.resources.stop_words import StopWords
 from features.text.corpus import ParallelCorpus
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Vocabulary
 from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, bags_of, content_words, joined
 
 _TOLD = 10  # iterations between progress reports

@@ -10,11 +10,10 @@ from features.basics.array_types import BoolArray
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
-from features.storage.arrays import typed
+from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 Longs = NDArray[np.int64]
 

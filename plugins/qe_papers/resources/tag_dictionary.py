@@ -11,11 +11,10 @@ from features.basics.hints import Share
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.annotation import Annotation
-from features.storage.arrays import typed
+from features.storage.damage import typed
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
-from features.text.tokens import Tokens, segment_mean
-from features.text.vocabulary import MARKERS, UNK, Vocabulary
+from features.text.tokens import MARKERS, UNK, Tokens, Vocabulary, segment_mean
 
 LEAST_SHARE = 0.05  # rarer tags of a word are considered tagging errors
 

@@ -16,11 +16,9 @@ from features.basics.progress import Progress, silent
 from features.basics.threads import apply_to_each, even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources.word_sets import segments_with
-from features.storage.arrays import typed
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, typed
 from features.text.corpus import ParallelCorpus, Side
-from features.text.tokens import Tokens
-from features.text.vocabulary import UNK, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

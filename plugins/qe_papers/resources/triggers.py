@@ -13,10 +13,9 @@ from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
 from features.resources.pair_values import pair_values
 from features.resources.word_sets import WordSets, inverted, segments_with
-from features.storage.arrays import finite, rows
+from features.storage.damage import finite, rows
 from features.text.corpus import ParallelCorpus, Side
-from features.text.tokens import Tokens, ratio
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary, ratio
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

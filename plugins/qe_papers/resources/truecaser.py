@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.storage.arrays import typed
+from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens
 

@@ -17,11 +17,9 @@ from features.core.resource import Builder, Parts, Resource
 from features.resources.kept_words import KeptWords
 from features.resources.word_lexicon import plain
 from features.resources.word_sets import WordSets
-from features.storage.arrays import finite, typed
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, finite, typed
 from features.text.corpus import ParallelCorpus
-from features.text.tokens import Tokens
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary
 
 Singles = NDArray[np.float32]
 Sets = csr_matrix  # (n, dimensions) float32, 1 if a text has the dimension

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError
-from features.basics.text_limits import MAX_WORDS
+from features.basics.numerals import MAX_WORDS
 from features.storage.files import read_lines
 
 _PIECES: Final = re.compile(r"[()]|[^\s()]+")

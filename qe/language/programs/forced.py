@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.basics.packages import missing
+from features.basics.plugins import missing
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 

@@ -14,8 +14,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, Seed
-from features.storage.arrays import typed, within
-from features.storage.damage import Damaged, damage_reported
+from features.storage.damage import Damaged, damage_reported, typed, within
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.config.ranges import Part, Threads
 from qe.learning.learner import LEARNERS, Learner

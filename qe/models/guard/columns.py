@@ -12,8 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.distinct import distinct
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
-from features.text.tokens import Tokens, segment_mean, segment_sum
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary, segment_mean, segment_sum
 from qe.models.guard.characters import Characters
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
 from qe.models.language_profile import trigram_overlap

@@ -7,9 +7,8 @@ from typing import Final, Self
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.storage.arrays import typed
 from features.storage.boosted_trees import check_trees
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, typed
 from features.word_level.trees import TreeWalks
 from qe.models.guard.columns import COLUMNS
 

@@ -11,8 +11,7 @@ from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.segments import Segments
-from features.storage.arrays import rising, typed
-from features.storage.damage import Damaged
+from features.storage.damage import Damaged, rising, typed
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.models.artifact import Artifact

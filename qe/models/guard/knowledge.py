@@ -10,13 +10,12 @@ import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.resource_files import load_fields, save_fields
+from features.core.resource import load_fields, save_fields
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
-from features.storage.arrays import rising, typed, within
+from features.storage.damage import rising, typed, within
 from features.text.tokenizer import normalise
-from features.text.tokens import Tokens
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
 _FREQUENT = 400  # words with their own class; the class of other words is their last two letters

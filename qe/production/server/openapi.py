@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from features.basics.packages import version
+from features.basics.plugins import version
 from qe.display.page import render
 from qe.production.server.answers import Limits
 from qe.production.server.parsing import Extras

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError, unknown_name
-from features.basics.packages import missing
+from features.basics.plugins import missing
 from features.encoding.folder import POOLING, PROMPTS, TOKENIZER, EncoderFolder, encoders_home
 from features.encoding.tokenizing import package
 from features.storage.files import atomic_directory, sha256

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.basics.packages import install
+from features.basics.plugins import install
 from features.basics.threads import cores
 from features.storage.files import digest
 

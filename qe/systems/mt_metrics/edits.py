@@ -9,7 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.edits.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
-from features.text.scripts import without_blanks
+from features.text.languages import without_blanks
 from features.text.tokens import Tokens, ratio
 from qe.systems.text_metric import MT_METRICS, TextMetric
 from qe.systems.texts import Texts, Tokenization

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.edits import meteor
 from features.edits.meteor import ALPHA, BETA, FUNCTION_WORDS, GAMMA, Words
-from features.text.stems import stemmed
-from features.text.synonyms import senses_of
+from features.text.stems import senses_of, stemmed
 from features.text.tokens import Tokens
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization

@@ -21,7 +21,7 @@ from features.edits.ngram_matches import (
     segment_counts,
 )
 from features.edits.ter import common_ids
-from features.text.scripts import without_blanks
+from features.text.languages import without_blanks
 from features.text.tokens import Tokens, ratio
 from qe.display.numbers import fixed
 from qe.systems.text_metric import MT_METRICS, TextMetric

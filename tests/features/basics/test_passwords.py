@@ -2,8 +2,7 @@
 
 import pytest
 
-from features.basics.errors import InputError
-from features.basics.passwords import without_passwords
+from features.basics.errors import InputError, without_passwords
 
 PASSWORDS = [
     "S3CRET",

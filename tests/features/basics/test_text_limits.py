@@ -4,7 +4,7 @@ import pytest
 
 from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
-from features.basics.text_limits import MAX_WORDS, too_long
+from features.basics.numerals import MAX_WORDS, too_long
 from features.edits.ter import ter
 from features.text.tokens import Tokens
 from qe.data import from_post_edits

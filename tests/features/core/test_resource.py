@@ -14,7 +14,7 @@ from features.core.bundle import resource_parameters
 from features.core.resource import Builder, Parts, Resource, declaration
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus, Side
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Vocabulary
 from tests.factories import refuses
 
 CORPUS = ParallelCorpus.from_lines([("the red house", "la casa"), ("a cat", "un gato negro")])

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.edits.edit_alignment import edit_alignment, reversed_alignment
-from features.edits.edit_labels import EDITS, EditLabels, edit_labels
+from features.edits.edit_labels import EDITS, EditLabels, edit_alignment, edit_labels, reversed_alignment
 from features.text.annotation import UNKNOWN, word_class_tokens
 from features.text.tokens import Tokens
 from tests.factories import refuses

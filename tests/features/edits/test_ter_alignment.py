@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.edits.edit_alignment import ter_alignment
+from features.edits.edit_labels import ter_alignment
 from features.edits.ter import ter
 from features.text.tokens import Tokens
 from tests.factories import refuses

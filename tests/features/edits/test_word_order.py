@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.edits.edit_alignment import word_order
+from features.edits.edit_labels import word_order
 
 alignments = st.integers(0, 9).flatmap(
     lambda n: st.tuples(st.permutations(range(n)), st.lists(st.booleans(), min_size=n, max_size=n))

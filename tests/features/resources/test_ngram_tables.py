@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from features.basics import threads
 from features.text.ngram_tables import Ints, Offsets, OrderTable, ngram_tables, with_markers
-from features.text.vocabulary import BOS, EOS
+from features.text.tokens import BOS, EOS
 
 VOCABULARY = 5_000
 

@@ -16,8 +16,7 @@ from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor, _contexts
 from features.storage.checksums import checksums
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
+from features.text.tokens import BOS, EOS, UNK, Tokens, Vocabulary
 
 NOUNS = {"house": "casa", "cat": "gato", "dog": "perro", "wolf": "lobo", "table": "mesa", "book": "libro"}
 COLOURS = {"red": "rojo", "grey": "gris", "black": "negro", "white": "blanco", "green": "verde"}

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
-from features.text.scripts import WITHOUT_BLANKS, graphemes, seems_without_blanks
+from features.text.languages import WITHOUT_BLANKS, graphemes, seems_without_blanks
 from features.text.tokenizer import SEGMENTERS, Tokenizer
 from qe.data.labels import from_post_edits, hter
 from tests.factories import Find, refuses

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from features.text.synonyms import FOLDER, WordNet, senses_of
+from features.text.stems import FOLDER, WordNet, senses_of
 from tests.factories import refuses
 
 INDEX = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from features.text import vocabulary
-from features.text.vocabulary import Vocabulary
+from features.text import tokens
+from features.text.tokens import Vocabulary
 
 
 def test_files_of_the_same_words_give_one_vocabulary(tmp_path: Path) -> None:
@@ -19,13 +19,13 @@ def test_files_of_the_same_words_give_one_vocabulary(tmp_path: Path) -> None:
 
 
 def test_what_nobody_holds_is_forgotten(tmp_path: Path) -> None:
-    before = len(vocabulary._loaded)
+    before = len(tokens._loaded)
     Vocabulary(["a", "vocabulary", "of", "its", "own"]).save(tmp_path / "words")
     held = Vocabulary.load(tmp_path / "words")
-    assert len(vocabulary._loaded) == before + 1 and held.words[-1] == "own"
+    assert len(tokens._loaded) == before + 1 and held.words[-1] == "own"
     del held
     gc.collect()
-    assert len(vocabulary._loaded) == before
+    assert len(tokens._loaded) == before
 
 
 def test_only_line_feeds_end_a_word_and_other_bytes_than_text_are_refused(tmp_path: Path) -> None:

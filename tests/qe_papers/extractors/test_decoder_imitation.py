@@ -19,8 +19,7 @@ from features.resources.phrase_table import PhraseTable
 from features.resources.phrases import keys_of
 from features.resources.tuple_lm import TupleLM
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.decoder_imitation import DecoderImitation
 
 Phrase = tuple[str, ...]

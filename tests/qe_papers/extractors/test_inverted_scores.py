@@ -49,7 +49,7 @@ def test_stems_are_those_of_snowball_or_five_letters() -> None:
 def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One word of one, in a set with the other: .8."""
     wordnet = small_wordnet(tmp_path)
-    monkeypatch.setattr("features.text.synonyms.english", lambda: wordnet)
+    monkeypatch.setattr("features.text.stems.english", lambda: wordnet)
     monkeypatch.setattr("qe_papers.extractors.inverted_scores.english", lambda: wordnet)
     counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
     columns = {"source": ["autos"], "target": ["x"], "back_translation": ["cars"]}

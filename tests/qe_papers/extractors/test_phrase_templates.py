@@ -11,8 +11,7 @@ from features import ParallelCorpus, Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
 from features.text.links import Links
-from features.text.tokens import Tokens
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.phrase_templates import (
     TEMPLATES,
     PhraseTemplates,

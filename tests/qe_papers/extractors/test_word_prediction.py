@@ -10,8 +10,7 @@ from scipy.sparse import csr_matrix
 from features import ParallelCorpus, Segments
 from features.resources.kept_words import KeptWords
 from features.storage.damage import Damaged
-from features.text.tokens import Tokens
-from features.text.vocabulary import Vocabulary
+from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.word_prediction import WordPredictionScores
 from qe_papers.resources.word_prediction import Training, WordPrediction, _vectors, distance, hashes, mean_log
 from tests.factories import ENGLISH, SPANISH, refuses, row
