@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,61 +14,47 @@ import qe.statistics.metric
 import qe.systems.text_metric
 import qe.tracking.address
 from features.storage.damage import Damaged
-from qe.config.extending import file_names
 from qe.data.classes import numbers_of, unknown_pair
-from qe.data.headers import higher_is_better, key_of, known_headers, says_languages
+from qe.data.headers import higher_is_better, key_of, says_languages
 from qe.data.reading import number_in, number_problem
 from qe.data.records import named_fields
-from qe.data.report_tables import scale_text
 from qe.data.score_files import is_submission, ranks_of
 from qe.data.sgm import is_sgm
 from qe.data.split import LabelScale
-from qe.display.numbers import estimate, fixed, probability, settings, span, starred
-from qe.display.summary import table_by
-from qe.getting_started.catalogue.strategies import strategy
-from qe.getting_started.demo.language import text
+from qe.display.numbers import estimate, fixed, probability, span, starred
 from qe.language.programs.taggers import is_program
-from qe.learning.learner import LEARNERS
 from qe.learning.learners.checks import contiguous_folds
 from qe.learning.selectors.columns import uncorrelated
 from qe.models.artifact import decode
 from qe.models.taxonomies.groups import Prediction
 from qe.models.training_rows import Learned
-from qe.production.server.answers import escaped, shortened
+from qe.production.server.answers import escaped
 from qe.production.server.app import check_proxies
 from qe.production.server.metrics import bounds
-from qe.production.triage import unusual_threshold
 from qe.resources.cache import rows_of_own_corpus
-from qe.resources.settings import Setting, parsed
+from qe.resources.settings import parsed
 from qe.scoring.checks import is_similar, language_probabilities
 from qe.scoring.naming import name_pairs
-from qe.scoring.routes import Route
 from qe.statistics.family import copies_of
 from qe.statistics.metrics.ranks import tie_groups
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.text_metric import metric, tokenizations_of
 from qe.tracking.logged_models import example
 from qe.training.reading import letters
-from qe.training.study import in_units
-from qe.training.tracked import title
 from tests.factories import refuses
 
 EXAMPLES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
-    (file_names, (Path("small.yaml"), [Path("x/large.yaml")]), "small.yaml (extends large.yaml)"),
     (qe.data.check.parse_settings, (["pair=en-de", "label.low=1"],), {"pair": "en-de", "label": {"low": 1}}),
     (unknown_pair, (["sí", "no", "", "no"],), ("no", "sí")),
     (unknown_pair, (["1", "x"],), None),
-    (unknown_pair, (["a", "b", "c"],), None),
     (numbers_of, (["ok", "BAD", "?"], ("OK", "BAD")), ["0", "1", "?"]),
     (key_of, (" Z-Mean ",), "z_mean"),
     (higher_is_better, ("HTER", None, ""), False),
     (higher_is_better, ("score", True, ""), True),
     (says_languages, ("Src-Lang",), True),
     (says_languages, ("source",), False),
-    (known_headers, ("target", ["SRC", "MT", "score"]), ["MT"]),
     (number_problem, ("3.5", 1, 5), None),
     (number_in, ("2.5\x1f",), 2.5),
-    (scale_text, (LabelScale("HTER", 0, None, False),), "HTER [0, open], lower is better"),
     (is_submission, ("SYS\t1\t3.5\t2",), True),
     (is_submission, ("id\tsource\ttarget\tscore",), False),
     (is_sgm, (Path("newstest2014-src.en.sgm"),), True),
@@ -77,15 +63,10 @@ EXAMPLES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
     (span, (0.0001234, 18320.4), "[0.0001234, 18,320]"),
     (starred, (estimate(0.25, (0.125, 0.5), 2), 0.01, 0.05), "0.25 [0.12, 0.50]*"),
     (probability, (0.05,), ".05"),
-    (probability, (0.001,), ".001"),
     (fixed, (1234.5, 2), "1234.50"),
-    (settings, ({"C": 0.000123456, "kernel": "rbf"},), "C=0.0001235, kernel=rbf"),
-    (text, (["zhen", "vlai", ",", "kar", "me", "dorth", "?"],), "Zhen vlai, kar me dorth?"),
     (is_program, ("apertium+hunspell",), True),
     (is_program, ("spacy:es_core_news_md",), True),
     (is_program, ("spacy:../model",), False),
-    (qe.models.robustness_table.title_of, ("copy_of_source",), "copy of source"),
-    (shortened, ("abcdef", 3), "abc…"),
     (escaped, ("a\n\u202e", 9), "a\\n\\u202e"),
     (escaped, ("abcdef", 3), "abc..."),
     (check_proxies, (["10.0.0.1", "10.1.0.0/16"],), ["10.0.0.1", "10.1.0.0/16"]),
@@ -97,17 +78,8 @@ EXAMPLES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
         (["source=en,target=de", "id="], "--columns"),
         {"source": "en", "target": "de", "id": ""},
     ),
-    (qe.statistics.metric.title_of, ("delta_avg",), "DeltaAvg"),
-    (qe.statistics.metric.title_of, ("chrf",), "chrf"),
-    (qe.systems.text_metric.title_of, ("chrf:word_order=2",), "chrF:word_order=2"),
-    (qe.systems.text_metric.title_of, ("comet",), "comet"),
     (qe.tracking.address.kind_of, ("postgresql+psycopg://host/name",), "postgresql"),
     (qe.tracking.address.kind_of, ("sqlite:///mlflow.db",), "sqlite"),
-    (in_units, (1200.0,), "20m"),
-    (in_units, (90.0,), "1.5m"),
-    (in_units, (45.0,), "45s"),
-    (title, ("delta_avg",), "DeltaAvg"),
-    (title, ("large_error",), "Large percent"),
     (letters, ("It &apos;s Anna 's .",), letters("It's Anna's.")),
     (
         parsed,
@@ -127,18 +99,8 @@ def test_examples_of_files_and_texts() -> None:
         "en-de\tSYS\t0\t1.5", [("pair", "method", "segment", "score")]
     )
     assert record and record["score"] == "1.5"
-    problem = number_problem("7", 1, 5)
-    assert problem and problem[0] == "is 7, off the declared scale [1, 5]"
-    assert table_by("qe.display.summary.entries", "model", "small", [("rows", "3")]).rows == [("rows", "3")]
     row = {"source": "one two three .", "alignment": "0-0 1-1 2-2 3-3"}
     assert example(["source", "alignment"]).to_dict("records") == [row]
-    assert (
-        Route({"pair": "en-de", "domain": "legal"}, "output/legal/model").name == "pair=en-de, domain=legal"
-    )
-    assert Setting(Literal["lower", "true"], "lower").takes == "lower or true"
-    assert [(one.name, one.space) for one in strategy(LEARNERS, "ridge").parameters if one.space] == [
-        ("alpha", "0.01 to 10,000, logarithmic")
-    ]
     probabilities = language_probabilities("De kinderen spelen in de tuin.")
     assert max(probabilities, key=lambda language: probabilities[language]) == "nl"
 
@@ -157,8 +119,6 @@ def test_examples_of_arrays() -> None:
     metrics = [metric("bleu:tokenize=intl"), metric("ter"), metric("chrf")]
     assert tokenizations_of(metrics) == ["intl"]
     assert bounds(0, 1, np.array([]))[:3] == [0.1, 0.2, 0.3]
-    note = unusual_threshold("good", 4.0, np.linspace(10, 90, 81))
-    assert note.startswith("good: 4 is outside of the middle 99 % of the labels, 10.4 to 89.6;")
     assert Learned.make([("a", "b")]).knows([("a", "b"), ("a", "B")]).tolist() == [True, False]
     bands = Prediction([2.0, 3.0]).numbers(np.array([1.5, 2.0, 4.5]), np.zeros(3), ())
     assert bands.tolist() == [0, 1, 2]
