@@ -31,10 +31,7 @@ SMALLEST = {
     "bench_significance.py": ["--segments", "2000"],
     "bench_peers.py": ["--segments", "20", "--pairs", "200", "--samples", "50", "--data"],
 }
-USES = {
-    "bench_features.py": ["wmt12-qe"],
-    "bench_peers.py": ["golden/multeval", "alignment/en-es/cse256"],
-}
+USES = {"bench_features.py": ["wmt12-qe"], "bench_peers.py": ["golden/multeval", "alignment/en-es/cse256"]}
 WITH_A_SERVER_OR_A_TRAINING = {
     "bench_kill.py", "bench_scoring.py", "bench_search.py", "bench_serving.py", "fuzz_loaders.py",
     "fuzz_server.py", "soak_server.py",

@@ -73,11 +73,7 @@ EXAMPLES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
     (is_similar, ("Europe", "Europa"), True),
     (is_similar, ("London", "Madrid"), False),
     (qe.scoring.filtering.parse_settings, (["length.maximum=100"],), {"length.maximum": "100"}),
-    (
-        name_pairs,
-        (["source=en,target=de", "id="], "--columns"),
-        {"source": "en", "target": "de", "id": ""},
-    ),
+    (name_pairs, (["source=en,target=de", "id="], "--columns"), {"source": "en", "target": "de", "id": ""}),
     (qe.tracking.address.kind_of, ("postgresql+psycopg://host/name",), "postgresql"),
     (qe.tracking.address.kind_of, ("sqlite:///mlflow.db",), "sqlite"),
     (letters, ("It &apos;s Anna 's .",), letters("It's Anna's.")),

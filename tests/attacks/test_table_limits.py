@@ -184,8 +184,7 @@ def test_a_table_of_too_many_columns_is_refused_at_once(
 PATHS: dict[str, Callable[[Path], Any]] = {
     "a table": streamed,
     "a dataset": lambda path: make_format(
-        "table",
-        {"label": "hter", "source_language": "en", "target_language": "de", "kind": "tsv"},
+        "table", {"label": "hter", "source_language": "en", "target_language": "de", "kind": "tsv"}
     ).read(path),
     "a folder of MLQE-PE": lambda path: MlqePe().read(path),
     "a folder of WMT": lambda path: make_format(

@@ -178,13 +178,7 @@ def run(arguments: str, folder: Path, capsys: Capsys, **names: Path) -> tuple[ob
     return code, printed, whole
 
 
-def check(
-    arguments: str,
-    contents: Mapping[str, str],
-    tmp_path: Path,
-    capsys: Capsys,
-    **names: Path,
-) -> None:
+def check(arguments: str, contents: Mapping[str, str], tmp_path: Path, capsys: Capsys, **names: Path) -> None:
     """A verb gives the same from pipes as from files."""
     files, piped = tmp_path / "a", tmp_path / "b"
     for folder in (files, piped):

@@ -89,8 +89,7 @@ def test_the_optimised_kernel_of_loria_searches_its_width_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "blocks"),
-    [("sdllw-m5p", ["news-test2008"]), ("prhlt-gs", ["news-test2008", "newstest2011"])],
+    ("name", "blocks"), [("sdllw-m5p", ["news-test2008"]), ("prhlt-gs", ["news-test2008", "newstest2011"])]
 )
 def test_development_sets_are_blocks_of_the_corpus_without_the_task(
     name: str, blocks: list[str], shared_data: Callable[[str], Path]

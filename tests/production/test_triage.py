@@ -57,10 +57,7 @@ def test_costs_by_hand() -> None:
 
 
 @settings(max_examples=80)
-@given(
-    st.lists(st.integers(0, 6), min_size=1, max_size=9),
-    st.integers(0, 10_000),
-)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=9), st.integers(0, 10_000))
 def test_thresholds_cost_as_little_as_any_pair(values: list[int], seed: int) -> None:
     quality = np.array(values, np.float64)
     table = np.random.default_rng(seed).integers(0, 6, (len(values), 3)).astype(np.float64)

@@ -563,15 +563,7 @@ def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None
 
 DECLARED = "<?xml version='1.0' encoding='{}'?>\n"
 TEXT = FILE.format(PART.format("a", "en", "es").replace(">B<", ">é 日本<"))
-ENCODINGS = [
-    "utf-8",
-    "UTF-8",
-    "gb18030",
-    "Shift_JIS",
-    "EUC-JP",
-    "iso-2022-jp",
-    "utf-16",
-]
+ENCODINGS = ["utf-8", "UTF-8", "gb18030", "Shift_JIS", "EUC-JP", "iso-2022-jp", "utf-16"]
 
 
 @pytest.mark.parametrize("encoding", [*ENCODINGS, "utf-32", "utf-16-le", "utf-8-sig"])

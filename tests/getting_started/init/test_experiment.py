@@ -218,11 +218,7 @@ def test_it_trains_as_it_stands(
 
 @pytest.mark.parametrize(
     ("file", "given", "expected"),
-    [
-        ("train", None, "train-model"),
-        ("mine", None, "mine"),
-        ("train", "a", "a"),
-    ],
+    [("train", None, "train-model"), ("mine", None, "mine"), ("train", "a", "a")],
 )
 def test_no_split_and_no_label_has_the_default_name(
     tmp_path: Path, table: pd.DataFrame, file: str, given: str | None, expected: str
