@@ -1,7 +1,9 @@
 """What tests of all rooms share: texts, columns of features by name, and the form of a test of a refusal."""
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -111,3 +113,12 @@ def refuses(
     """The call raises this class of error, and its message has what matches `location`."""
     with pytest.raises(error, match=location):
         call(*values, **named)
+
+
+def script(path: Path) -> Any:
+    """A script as a module, under its own name, which dataclasses and worker processes ask for."""
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    sys.modules[path.stem] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,6 +1,5 @@
 """The benchmarks that ask papers' tables again, on small tables of numbers."""
 
-import importlib.util
 from types import ModuleType
 
 import numpy as np
@@ -11,25 +10,17 @@ from sklearn.svm import SVR
 from features.basics.array_types import FloatArray
 from qe.data.folds import Fold, make_folds
 from tests.conftest import ROOT
-from tests.factories import Capsys
-
-
-def benchmark(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / "studies" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.factories import Capsys, script
 
 
 @pytest.fixture(scope="module")
 def tcd() -> ModuleType:
-    return benchmark("wmt12_tcd")
+    return script(ROOT / "benchmarks" / "studies" / "wmt12_tcd.py")
 
 
 @pytest.fixture(scope="module")
 def discretised() -> ModuleType:
-    return benchmark("wmt12_discretised")
+    return script(ROOT / "benchmarks" / "studies" / "wmt12_discretised.py")
 
 
 @pytest.fixture(scope="module")

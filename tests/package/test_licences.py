@@ -1,21 +1,17 @@
 """Licences of packages: none is copyleft in the core lock, and the page lists all of them."""
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 import pytest
 
+from tests.factories import script
 from tests.shown import ROOT
 
 
 @pytest.fixture(scope="module")
 def licences() -> Any:
-    spec = spec_from_file_location("third_party", ROOT / ".ci" / "third_party.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(ROOT / ".ci" / "third_party.py")
 
 
 def rows(licences: Any) -> dict[str, str]:

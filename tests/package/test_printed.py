@@ -1,12 +1,11 @@
 """What pages show of the output of commands is what the commands print now."""
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.factories import Find
+from tests.factories import Find, script
 from tests.shown import ROOT
 
 MARK = "<!-- printed -->\n"
@@ -15,11 +14,7 @@ PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if MARK in page.
 
 @pytest.fixture(scope="module")
 def printed() -> Any:
-    spec = spec_from_file_location("printed", ROOT / "docs" / "site" / "printed.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(ROOT / "docs" / "site" / "printed.py")
 
 
 @pytest.mark.slow

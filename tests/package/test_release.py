@@ -2,14 +2,13 @@
 
 import re
 from importlib.metadata import Distribution, distribution
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.factories import refuses
+from tests.factories import refuses, script
 from tests.shown import ROOT
 
 CHANGES = "# Changes\n\n## 1.2.0\n\n### Changed\n\n- Much.\n\n# Kept\n\n## 1.1.0 (2026-01-01)\n\n- Less.\n"
@@ -17,10 +16,7 @@ CHANGES = "# Changes\n\n## 1.2.0\n\n### Changed\n\n- Much.\n\n# Kept\n\n## 1.1.0
 
 def loaded(root: Path) -> Any:
     """`.ci/release.py`, at work on the project in `root`."""
-    spec = spec_from_file_location("release", ROOT / ".ci" / "release.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script(ROOT / ".ci" / "release.py")
     module.ROOT = root
     return module
 

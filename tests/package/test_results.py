@@ -2,23 +2,18 @@
 
 import json
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.factories import refuses
+from tests.factories import refuses, script
 from tests.shown import ROOT
 
 
 @pytest.fixture(scope="module")
 def results() -> Any:
-    spec = spec_from_file_location("results", ROOT / "docs" / "site" / "results.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(ROOT / "docs" / "site" / "results.py")
 
 
 def test_a_run_is_a_row_with_the_figures_of_its_report(results: Any, demo_run: Any) -> None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import yaml
 
 from qe.cli._verbs import verbs
 from qe.getting_started.catalogue.features import summaries
+from tests.factories import script
 from tests.package.test_public_names import NAMES
 from tests.shown import ROOT
 
@@ -21,10 +22,7 @@ from tests.shown import ROOT
 @pytest.fixture(scope="module")
 def pages(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source of the site, with the plots of the small demo."""
-    spec = spec_from_file_location("generate", ROOT / "docs" / "site" / "generate.py")
-    assert spec is not None and spec.loader is not None
-    generate: Any = module_from_spec(spec)
-    spec.loader.exec_module(generate)
+    generate = script(ROOT / "docs" / "site" / "generate.py")
     folder = tmp_path_factory.mktemp("site") / "docs"
     generate.write(folder, demo_run.output)
     return folder

@@ -1,25 +1,14 @@
 """A short soak and a short fuzz of `qe serve`; benchmarks has the long ones."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from qe.data.table_rows import read_rows
 from tests.attacks.servers import honest_request, served
+from tests.factories import script
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def script(name: str) -> Any:
-    """A benchmark as a module (under its own name, for its processes)."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +20,8 @@ def records(demo_model: Path) -> list[dict[str, str]]:
 def test_honest_clients_are_answered_beside_hostile_ones_and_memory_stays_flat(
     demo_model: Path, records: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))  # for the process of the hostile clients
-    soak = script("soak_server")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))  # for the process of the hostile clients
+    soak = script(BENCHMARKS / "soak_server.py")
     with (tmp_path / "log").open("w+b") as log:
         # More places than clients: that the server is full shows in other tests.
         with served(demo_model, log, "--max-connections", "150", "--max-busy", "32") as server:
@@ -52,7 +41,7 @@ def test_honest_clients_are_answered_beside_hostile_ones_and_memory_stays_flat(
 def test_mutated_requests_get_one_json_object_below_500(
     demo_model: Path, records: list[dict[str, str]], tmp_path: Path
 ) -> None:
-    fuzz = script("fuzz_server")
+    fuzz = script(BENCHMARKS / "fuzz_server.py")
     with (tmp_path / "log").open("w+b") as log, served(demo_model, log, "--max-busy", "32") as server:
         outcome = fuzz.attack(server, records[:100], 5.0, 2, 1)
     assert not outcome.faults and outcome.statuses

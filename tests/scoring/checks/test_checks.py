@@ -1,8 +1,6 @@
 """Every check on small cases by hand; precision and recall of flags on injected errors."""
 
-import importlib.util
 import random
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -15,20 +13,14 @@ from qe.data.table_rows import read_rows
 from qe.scoring import Options, score_file
 from qe.scoring.checks import CHECKS, Checks, Flags, Knowledge, Pair, kinds_of
 from tests.conftest import ROOT
-from tests.factories import Find, refuses
+from tests.factories import Find, refuses, script
 
 EN_DE = ("en", "de")
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    path = ROOT / "benchmarks" / "studies" / "scoring_flags.py"
-    spec = importlib.util.spec_from_file_location("scoring_flags", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["scoring_flags"] = module  # dataclasses ask for it
-    spec.loader.exec_module(module)
-    return module
+    return script(ROOT / "benchmarks" / "studies" / "scoring_flags.py")
 
 
 @pytest.fixture(scope="module")
