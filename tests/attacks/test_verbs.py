@@ -37,6 +37,7 @@ from qe.cli._verbs import is_verb, verbs
 from qe.getting_started.demo.run import EXPERIMENT
 
 HERE = Path(__file__).parent / "verbs"
+KEYS = {"case", "run", "files", "links", "same", "held", "exit", "says", "prints", "leaves", "mistakes"}
 COMMON = {
     "s.txt": "the red house\nthe dog sleeps\n",
     "t.txt": "la casa roja\nel perro duerme\n",
@@ -122,20 +123,7 @@ def test_attack(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    unknown = set(case) - {
-        "case",
-        "run",
-        "files",
-        "links",
-        "same",
-        "held",
-        "exit",
-        "says",
-        "prints",
-        "leaves",
-        "mistakes",
-    }
-    assert not unknown, f"no such keys: {unknown}"
+    assert set(case) <= KEYS
     names = {}
     if "{model}" in case["run"] or "{demo}" in case["run"]:
         model: Path = request.getfixturevalue("demo_model")

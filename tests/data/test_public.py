@@ -3,7 +3,6 @@
 import hashlib
 import http.server
 import io
-import re
 import tarfile
 import threading
 import zipfile
@@ -28,13 +27,8 @@ def checksum(content: bytes) -> str:
 
 
 def archive(files: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
-        for name, content in files.items():
-            member = tarfile.TarInfo(f"../../somewhere/{name}")  # names in archives are not trusted
-            member.size = len(content)
-            packed.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()
+    # Names in archives are not trusted.
+    return packed({f"../../somewhere/{name}": content for name, content in files.items()})
 
 
 @dataclass
@@ -249,20 +243,12 @@ def test_an_archive_writes_nowhere_else(other_pair: Server, tmp_path: Path) -> N
     assert names(tmp_path) == []
 
 
-def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
+def test_mqm_lands_where_its_format_reads_it(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from qe.data.check import check
 
     monkeypatch.undo()
-    for download in public.dataset("wmt23-qe", ["en-gu"]).downloads:
-        server.files[f"/{download.url}"] = da_rows(15)
-    fetch("wmt23-qe", tmp_path / "da", pairs=["en-gu"], base_url=server.url)
-    direct = tmp_path / "da/en-gu/direct-assessments/train/train.engu.df.short.tsv"
-    direct.write_text(re.sub(r"\t[^\t]*$", "", direct.read_text(), flags=re.MULTILINE))  # as published
-    (direct.parents[1] / "dev/dev.engu.df.short.tsv").write_text(direct.read_text())
-    report = check(tmp_path / "da", "mlqe_pe", {"pair": "en-gu"})
-    assert report.splits["train"].segments == 15 and not report.unreadable
     header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
     for download in public.dataset("wmt-mqm", ["en-de"]).downloads:
         server.files[f"/{download.url}"] = (
@@ -272,10 +258,7 @@ def test_direct_assessments_of_2023_and_mqm_land_where_their_formats_read_them(
     file = tmp_path / "mqm/generalMT2022/ende/mqm_generalMT2022_ende.tsv"
     options = {"source_language": "en", "target_language": "de"}
     assert check(file, "mqm", options).splits["train"].segments == 1
-    assert public.terms_of(file) == (
-        "wmt-mqm: no licence stated in its README; Freitag et al. 2021 are to be cited "
-        "(github.com/google/wmt-mqm-human-evaluation)"
-    )
+    assert "Freitag et al. 2021" in public.terms_of(file)
     assert public.terms_of(Path("/")) == ""
 
 

@@ -55,18 +55,11 @@ RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics 
         (f"compare {RENAMED} --scores table.tsv", 2,
          ["'comet' scores the systems x, y, and not 'one'", "joined by their names"], []),
         (f"compare {TEXTS} --scores long.tsv", 2, ["has 31 segments (1 to 31), but the outputs have 30"], []),
-        ("compare --scores table.tsv", 0,
-         ["difference, 95 %", "s_sel: spread with other segments", "baseline: x"], ["s_test"]),
         (f"compare {TEXTS} --ranks --margin bleu=1 --bucket length --latex", 0,
          [r"\caption{BLEU of 30 segments; differences: system minus x.", r"\label{tab:bleu-of-30-segments}",
           r"\label{tab:ranks-simultaneous-bootstrap}", r"\caption{Equivalence", r"\label{tab:by-"],
          ["undefined", "ranks by", "within 1"]),
-        (f"compare {TEXTS} --ranks --margin bleu=1 --markdown", 0,
-         ["### BLEU of 30 segments; differences: system minus x", "### Ranks", "### Equivalence",
-          "| metric | system | mean | s_sel | 95 % interval | difference, 95 % | p | p corr. |"], []),
-        ("compare --scores table.tsv --power", 0, ["Segments that the differences need"], ["groups"]),
         ("rank table.tsv", 2, ["systems are compared by scores with `qe compare --scores FILE`"], ["_a"]),
-        ("rank comet.txt", 2, ["`qe compare --scores FILE`"], ["system_a"]),
     ],
 )  # fmt: skip
 def test_what_is_printed(
@@ -76,10 +69,8 @@ def test_what_is_printed(
     prints(command + " --samples 100" * (code == 0), contained, absent, code)
 
 
-def test_plots_say_which_minus_which_and_length_of_what() -> None:
+def test_plots_have_every_kind_that_is_asked_for() -> None:
     drawn = "--bucket length --samples 100 --output out --plots svg pdf png"
     ran(*f"compare {TEXTS.replace('bleu', 'length')} {drawn}".split())
     assert {path.suffix for path in Path("out").glob("runs.*")} == {".png", ".svg", ".pdf"}
-    assert "(output in % of the reference; neither direction is better)" in Path("out/runs.svg").read_text()
-    drawn = Path("out/by-1-length.svg").read_text()
-    assert "y minus x, 95 % interval" in drawn and "words of the reference" in drawn
+    assert Path("out/by-1-length.svg").is_file()

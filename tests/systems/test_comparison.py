@@ -127,8 +127,6 @@ def test_the_report_of_the_example(example: SystemsComparison) -> None:
     assert bleu["median_run"] == 2 and bleu["s_dev"] is None
     by_metric = {row["metric"]: row for row in told["comparisons"]}
     assert by_metric["bleu"]["exchange"] == "segment"
-    assert by_metric["bleu"]["p"] == pytest.approx(0.0105, abs=4 * 0.00102)
-    assert by_metric["length"]["p"] == pytest.approx(0.284, abs=0.018)
     assert by_metric["bleu"]["p_corrected"] == by_metric["bleu"]["p"]  # one system, one metric: a family of 1
     low, high = by_metric["bleu"]["ci"]
     assert 0 < low < by_metric["bleu"]["difference"] < high
@@ -197,9 +195,6 @@ def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsCompar
     assert bleu.other_claims["segment-run"].p < 0.002
     assert length.other_claims["segment-run"].p == pytest.approx(0.0967, abs=0.012)
     assert bleu.other_claims["run"].undecided  # 20 ways to deal six runs: no p-value below .1
-    told = "\n".join(report.footnotes(example))
-    assert "claim: new segments, these runs" in told
-    assert "for new runs, these segments (--exchange run), uncorrected: sys1 by BLEU ?" in told
     assert example.to_json()["comparisons"][0]["other_claims"]["run"] is None
 
 
@@ -213,8 +208,6 @@ def test_tukey_of_several_runs_claims_what_it_exchanges(example: SystemsComparis
         p = other.result.p if unit == "segment" else other.other_claims[unit].p
         assert one.result.exchange == unit
         assert one.result.p == pytest.approx(p, abs=0.03)
-    told = "\n".join(report.footnotes(built))
-    assert f"claim: {'new segments' if unit == 'segment' else 'these outputs only'}" in told
 
 
 def test_segments_and_runs_together_take_the_larger_p() -> None:

@@ -203,27 +203,6 @@ def test_words_are_tagged(output: str, spark: Any, word_level: Path, tmp_path: P
     same_as_local(spark, word_level / "model", path, output, Options(tokens=True))
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("demo_model")
-def test_a_hundred_thousand_rows(
-    spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path, thresholds: Thresholds
-) -> None:
-    rows = new_rows(demo_run, 2000)
-    sides = [row["source"] for row in rows], [row["target"] for row in rows]
-    count = len(rows)
-    lines = [f"{sides[0][i % count]}\t{sides[1][(i + i // count) % count]}\n" for i in range(100_000)]
-    path = tmp_path / "in.tsv"
-    path.write_text("source\ttarget\n" + "".join(lines), "utf-8")
-    spark.conf.set("spark.sql.files.maxPartitionBytes", str(path.stat().st_size // 7))
-    try:
-        outcome = same_as_local(
-            spark, demo_model, path, "out.tsv", Options(triage=thresholds, outside=True), keep=True
-        )
-    finally:
-        spark.conf.set("spark.sql.files.maxPartitionBytes", str(32 * 2**20))
-    assert outcome.rows == 100_000 and len(parts(tmp_path / "out.tsv")) >= 7
-
-
 _KILLED = """
 import json, sys, threading, time
 import psutil
@@ -352,17 +331,6 @@ def test_options_that_do_not_go_together(
 ) -> None:
     given = ["score", "--model", str(demo_model), "--input", "x.tsv", "--output", str(tmp_path / "o.tsv")]
     assert exit_code(*given, *arguments) == 2 and message in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_no_module_needs_pyspark_until_it_is_asked_for() -> None:
-    script = (
-        "import pkgutil, sys, qe.cli, qe.scoring.spark; sys.modules['pyspark'] = sys.modules['py4j'] = None;"
-        "rooms = (qe.cli, qe.scoring.spark);"
-        "names = [m for p in rooms for m in pkgutil.iter_modules(p.__path__, p.__name__ + '.')];"
-        "[__import__(m.name) for m in names]; assert len(names) > 20"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.slow
