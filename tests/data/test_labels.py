@@ -61,19 +61,8 @@ def test_sentence_counts_and_rates_equal_hjersons(labels: PostEditLabels, shared
             np.testing.assert_array_equal(
                 counts[:, CLASSES.index(name)], golden[f"{prefix}{short}_count"].to_numpy()
             )
-    columns = [
-        "hINFer",
-        "hRer",
-        "MISer",
-        "EXTer",
-        "hLEXer",
-        "bhINFer",
-        "bhRer",
-        "bMISer",
-        "bEXTer",
-        "bhLEXer",
-    ]
-    expected = golden[[f"{column}_pct" for column in columns]].to_numpy()
+    rates = ["hINFer", "hRer", "MISer", "EXTer", "hLEXer", "bhINFer", "bhRer", "bMISer", "bEXTer", "bhLEXer"]
+    expected = golden[[f"{column}_pct" for column in rates]].to_numpy()
     np.testing.assert_allclose(100 * errors.rates(), expected, atol=0.00501)
     sums = rate_sums(errors.rates())
     np.testing.assert_allclose(100 * sums[:, 0], golden["SUMerr_pct"], atol=0.00501)

@@ -103,6 +103,10 @@ SEGMENTS_1 = {
         unit(MARKED.format(7, 8, 7, 8, "/>")),
         [("1/7", "A.", "B."), ("1/8", "C.", "")],
     ),
+    "the first alone translated": (
+        unit(MARKED.format(1, 2, 1, "", "/>").replace(' <mrk mtype="seg" mid=""/>', "")),
+        [("1/1", "A.", "B."), ("1/2", "C.", "")],
+    ),
     "another order": (
         unit(MARKED.format(1, 2, 2, 1, ">D.</mrk>")),
         [("1/1", "A.", "D."), ("1/2", "C.", "B.")],
