@@ -14,20 +14,12 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.phrase_decoding.decoder import decode
 from features.pseudo_reference import PseudoReference
 from features.resources.phrase_table import PhraseTable
-from tests.factories import EN_ES, Find, refuses
+from tests.factories import EN_ES, Find
 
 BY_DECODER = [
     {"kind": kind, "engine": "decoder"}
     for kind in ("back_translation", "inverted_scores", "phrase_templates")
 ]
-
-
-def test_back_translation_compares_with_the_source() -> None:
-    columns = {"source": ["The red house"], "target": ["la casa"], "back_translation": ["the house"]}
-    extractor = BackTranslation()
-    row = dict(zip(extractor.names, extractor.extract(Segments.from_columns(columns))[0], strict=True))
-    assert row["back_translation_recall_1"] == 2 / 3 and row["back_translation_precision_1"] == 1
-    assert row["back_translation_words_only_in_other"] == 1
 
 
 def test_the_same_measures_as_against_a_pseudo_reference() -> None:
@@ -105,7 +97,3 @@ def test_values_are_those_of_a_column(config: dict[str, str], bundle: Bundle, co
         values.append(fitted.extract(segments))
     assert names[0] == tuple(f"decoder_{name}" for name in names[1])
     np.testing.assert_array_equal(values[0], values[1])
-
-
-def test_another_engine_is_refused() -> None:
-    refuses("'engine' must be 'decoder'", parts_needed, [{"kind": "back_translation", "engine": "apertium"}])

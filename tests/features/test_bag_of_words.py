@@ -12,7 +12,7 @@ from features.comparisons.bags import BagRegression, characters, words
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import Find, refuses
+from tests.factories import Find
 
 RNG = np.random.default_rng(0)
 TEXTS = [[f"w{k}" for k in RNG.integers(0, 30, size)] for size in RNG.integers(1, 12, 60)]
@@ -52,10 +52,6 @@ def test_unknown_words_leave_the_mean_and_no_words_nothing() -> None:
     values = fitted.extract(Segments(("q", ""), ("q", "")))
     np.testing.assert_allclose(values[0, [0, 2]], 3)
     assert np.isnan(values[1]).all()
-
-
-def test_a_penalty_must_be_positive() -> None:
-    refuses("`penalty` must be above 0, but got 0", BagOfWords, penalty=0)
 
 
 def test_romanian_words_tell_quality(shared_data: Find) -> None:

@@ -14,7 +14,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
-from tests.factories import PLAIN, Find, refuses
+from tests.factories import PLAIN, Find
 
 NAMES = tuple(column.name for column in COLUMNS)
 
@@ -103,17 +103,6 @@ def test_nothing_to_divide_by_is_nan() -> None:
     assert np.isfinite(column(values, "1009")).all()
 
 
-@pytest.mark.slow
-def test_rows_are_independent_as_quest_counts() -> None:
-    batch = Segments(
-        ("the house is big", "a", "The book , the book", "x y z", ""),
-        ("la casa", "", "el libro", "libro libro", "a"),
-    )
-    made = extractor(compat="quest")
-    alone = np.vstack([made.extract(batch.take([i])) for i in range(5)])
-    np.testing.assert_allclose(alone, made.extract(batch), rtol=1e-12)
-
-
 def test_quartiles_of_a_corpus_without_frequent_ngrams_are_nan() -> None:
     tokens = Tokens.from_lists([["a", "b"], ["a", "c"], ["a", "d"]])
     values = extractor(source_ngrams=NgramCounts.from_tokens(tokens, order=3)).extract(
@@ -121,10 +110,6 @@ def test_quartiles_of_a_corpus_without_frequent_ngrams_are_nan() -> None:
     )
     undefined = {name[:4] for name in NAMES if np.isnan(values[0, NAMES.index(name)])}
     assert undefined == {"1050", "1053", "1054", "1057"}
-
-
-def test_unknown_compat() -> None:
-    refuses("'none' or 'quest', but got 'qest'", extractor, compat="qest")
 
 
 def test_counting_from_raw_text_equals_the_official_columns(shared_data: Find) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from features import ParallelCorpus, Segments
+from features import Segments
 from features.corpus_precision import CorpusPrecision
 from features.resources.ngrams import NgramCounts
 from features.resources.quartile_ngrams import QuartileNgrams
@@ -42,9 +42,3 @@ def test_undefined_without_words(extractor: CorpusPrecision) -> None:
     values = extractor.extract(Segments(("", "a"), ("p", ""), PLAIN, PLAIN))
     assert np.isnan(values[0, :3]).all() and not np.isnan(values[0, 3:]).any()
     assert np.isnan(values[1, 3:]).all()
-
-
-def test_corpus_segments_are_perfect(extractor: CorpusPrecision) -> None:
-    corpus = ParallelCorpus.from_lines([("a b c d e", "p q r")], PLAIN, PLAIN)
-    values = extractor.extract(segments("a b c d e", "p q r"))[0]
-    assert len(corpus) == 1 and values[0] == 1 and values[3] == 1

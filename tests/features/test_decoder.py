@@ -15,12 +15,11 @@ from features.decoder import Decoder
 from features.decoder_output.statistics import (
     ascending,
     deviation,
-    longest_run,
     lowest_mean,
     quantile,
     worst_window,
 )
-from features.decoder_output.tokens import DecoderTokens, _plain
+from features.decoder_output.tokens import DecoderTokens
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
 from tests.factories import Find, refuses
@@ -124,12 +123,6 @@ def test_words_from_subwords_of_either_kind() -> None:
     assert pieces.words.words(0) == ["New", "Yorker"] and pieces.word_log_probability.tolist() == [-1, -2]
 
 
-def test_a_join_at_the_end_does_not_reach_into_the_next_text() -> None:
-    tokens = DecoderTokens.from_segments(segments(("a@@", "-1 -1"), ("b", "-2 -1")))
-    assert [tokens.words.words(i) for i in range(2)] == [["a"], ["b"]]
-    assert tokens.word_log_probability.tolist() == [-1, -2]
-
-
 def test_marks_and_scripts_without_spaces() -> None:
     """Nepali vowel signs are marks (\\p{M}), not letters; Chinese subwords make one word."""
     v = values(segments(("नेपा@@ ली ।", "-1 -2 -4 -1"), ("我@@ 们@@ 好", "-1 -1 -1 -1")))
@@ -179,10 +172,6 @@ def test_statistics_are_numpys(rows: list[list[float]], size: int, level: float)
     np.testing.assert_allclose(worst_window(flat, offsets, size), windows, **near)
 
 
-def test_runs() -> None:
-    assert longest_run(np.array([True, True, False, True]), np.array([0, 1, 4])).tolist() == [1, 1]
-
-
 @pytest.mark.parametrize(("pair", "correlation"), [("en-de", 0.249), ("ro-en", 0.640)])
 def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find) -> None:
     """Its README: the mean equals `model_scores` within 3e-5; Pearson of z_mean and model_scores on dev."""
@@ -198,8 +187,3 @@ def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find
     tokenised = [line.split() for line in Path(post).read_text("utf-8").split("\n")[:-1]]
     agreeing = np.mean([a == b for a, b in zip(same, tokenised, strict=True)])
     assert agreeing > 0.9
-
-
-def test_characters_of_subwords() -> None:
-    given = [("Tageb@@", "bpe"), ("&quot;", "bpe"), ("▁Tage", "sentencepiece")]
-    assert [_plain(*each) for each in given] == ["Tageb", '"', "Tage"]

@@ -222,10 +222,6 @@ def test_the_prediction_by_layers_is_the_mean_of_a_ridge_on_each(tmp_path: Path)
     assert np.array_equal(restored.extract(other), extractor.extract(other))
 
 
-def test_layers_without_a_prediction_are_refused(folder: Path) -> None:
-    refuses("`prediction` is off", Encoder, folder, layers=[1], prediction=False)
-
-
 def prompted(folder: Path, content: dict[str, Any]) -> Path:
     (folder / "config_sentence_transformers.json").write_text(json.dumps(content))
     return folder
@@ -283,11 +279,6 @@ def test_a_name_is_one_of_the_users_encoders(tmp_path: Path, monkeypatch: pytest
     refuses(r"cache/encoders: no encoder is named 'tiny'.*known: none", fitted, "tiny")
 
 
-def test_second_translations_are_required_only_if_they_are_named(folder: Path) -> None:
-    assert Encoder(folder).requires() == ()
-    assert Encoder(folder, second=["pseudo_reference"]).requires() == ("pseudo_reference",)
-
-
 def test_a_text_is_encoded_once(folder: Path) -> None:
     """Folds that share rows share the work: what is remembered is the text, wherever it stands."""
     extractor = Encoder(folder)
@@ -334,14 +325,6 @@ def test_the_encoder_is_part_of_the_fingerprint_and_of_the_recipe(folder: Path, 
     assert entry["files"] != of(other).checksums()[0]["files"]
 
 
-def test_two_encoders_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
-    static = static_folder(tmp_path / "static", TINY)
-    configs = ({"kind": "encoder"}, {"kind": "encoder", "prefix": "static_"})
-    both = FeatureSet(configs, (fitted(folder), fitted(static, prefix="static_")))
-    table = both.extract(SEGMENTS)
-    assert {"encoder_source_cosine", "static_encoder_source_cosine"} <= set(table.columns)
-
-
 def test_an_unknown_language_is_one_message(tmp_path: Path) -> None:
     static = static_folder(tmp_path / "static", TINY)
     segments = Segments(("你好", "世界"), ("שלום", "عالم"))
@@ -349,45 +332,3 @@ def test_an_unknown_language_is_one_message(tmp_path: Path) -> None:
         Encoder(static).fit(segments, {"scores": np.array([1.0, 2.0])})
     mixed = fitted(static).extract(replace(SEGMENTS.take([0, 1]), source=("你好", "abc")))
     assert np.isnan(mixed[0, 2:]).all() and np.isfinite(mixed[1]).all()
-
-
-@pytest.mark.parametrize("absent", ["onnxruntime", "tokenizers"])
-def test_an_absent_package_is_one_message(absent: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib
-
-    load = importlib.import_module
-
-    def without(name: str, *more: Any) -> Any:
-        if name == absent:
-            raise ModuleNotFoundError(name=name)
-        return load(name, *more)
-
-    monkeypatch.setattr(importlib, "import_module", without)
-    refuses(f"needs the package {absent}", fitted, folder)
-
-
-def test_the_report_says_which_encoder_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
-    onnx_folder(tmp_path / "tiny", TINY)
-    full = Encoder("tiny")
-    assert set(full.checksums()) == {"tiny/model.onnx", "tiny/tokenizer.json"}
-    before = full.content_fingerprint()
-    onnx_folder(tmp_path / "tiny-int8", Tiny.of_seed(1))
-    assert set(Encoder("tiny").checksums()) == {"tiny-int8/model.onnx", "tiny-int8/tokenizer.json"}
-    assert Encoder("tiny").content_fingerprint() != before
-    assert Encoder(tmp_path / "tiny").content_fingerprint() == before
-
-
-def test_features_are_the_same_with_encodings_from_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
-    place = onnx_folder(tmp_path / "tiny", TINY)
-    settings: dict[str, Any] = {"second": ["pseudo_reference"], "pca": 2, "pls": 2}
-    cold, (file,) = fitted(place, **settings).extract(SEGMENTS), (tmp_path / "cache" / "encodings").iterdir()
-    texts_kept = file.read_bytes()
-    assert np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold)
-    assert file.read_bytes() == texts_kept
-    file.unlink()
-    file.mkdir()  # a file that cannot be used
-    assert np.array_equal(fitted(place, **settings).extract(SEGMENTS), cold)

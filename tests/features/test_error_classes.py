@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features import FeatureSet, Segments, Tokenizer
+from features import Segments, Tokenizer
 from features.error_classes import ErrorClasses
 from qe.data import from_post_edits
 from qe.data.format import FORMATS
-from tests.factories import Find, refuses
+from tests.factories import Find
 
 
 def spanish(targets: list[str], references: list[str] | None) -> Segments:
@@ -36,25 +36,6 @@ def test_by_hand() -> None:
     assert row["class_errors_exter"] == 1 / 5  # ayer
     assert row["class_errors_rer"] == row["class_errors_miser"] == row["class_errors_lexer"] == 0
     assert row["class_errors_wsumer"] == pytest.approx(2 / 5)
-
-
-def test_contract() -> None:
-    extractor = ErrorClasses()
-    assert extractor.requires() == ("pseudo_reference",)
-    assert len(set(extractor.names)) == len(extractor.names) == 15
-    batch = spanish(["a b c", "", "x", "d 😀 é"], ["c b a", "a", "", "d 😀 e\u0301"])
-    values = extractor.extract(batch)
-    assert values.shape == (4, 15) and values.dtype == np.float64 and not np.isinf(values).any()
-    assert np.isnan(values[1, 0]) and values[1, 2] == 1  # no target: every word is missing
-    assert np.isnan(values[2, 2]) and values[2, 3] == 1  # no pseudo-reference: every word is extra
-    for i in range(4):
-        np.testing.assert_array_equal(extractor.extract(batch.take([i]))[0], values[i])
-    np.testing.assert_array_equal(extractor.extract(batch.take([3, 1, 0, 2])), values[[3, 1, 0, 2]])
-
-
-def test_needs_a_pseudo_reference() -> None:
-    features = FeatureSet.make([{"kind": "error_classes"}], None)
-    refuses("no column 'pseudo_reference'", features.extract, spanish(["a"], None))
 
 
 @pytest.mark.parametrize("language", ["gu", "ko", "sr", "vi"])

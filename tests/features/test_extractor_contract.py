@@ -4,7 +4,7 @@ import io
 import json
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from features import Segments, Tokenizer
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
-from features.core.columns import leaving_out, unwanted, wanted
-from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
+from features.core.columns import leaving_out
+from features.core.extractor import VARYING, Extractor, FittedExtractor
 from features.core.feature_set import (
     EXTRACTORS,
     FeatureSet,
@@ -576,142 +576,3 @@ def test_edge(name: str, kind: str, subjects: Callable[[str], Subject], world: W
     among = subject.extract(complete([world.rows[0], edge(name, world), world.rows[2]], ids))
     same(alone, among[1:2])
     same(among[[0, 2]], subject.extract(complete([world.rows[0], world.rows[2]], (ids[0], ids[2]))))
-
-
-# --- the questions can be answered wrongly -----------------------------------------------------------
-
-
-@dataclass
-class _Lengths(Extractor):
-    """A correct extractor, and the faults that the questions are there for."""
-
-    fault: str = ""
-    calls: int = 0
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        described = "" if self.fault == "no description" else "tokens of the target"
-        count = 1 if self.fault == "names change" and self.calls else 2
-        name = "a" if self.fault == "same name" else "b"
-        return [Feature("a", described, "test", "tokens"), Feature(name, "all", "test", "share")][:count]
-
-    def extract(self, segments: Segments) -> FloatArray:
-        self.calls += 1
-        lengths = segments.target_tokens.lengths.astype(np.float64)
-        if self.fault == "depends on the batch":
-            lengths = lengths - lengths.mean() if len(lengths) else lengths
-        if self.fault == "depends on the place":
-            lengths = lengths + np.arange(len(lengths))
-        if self.fault == "depends on chance":
-            lengths = lengths + np.random.default_rng().random(len(lengths))
-        if self.fault == "constant":
-            lengths = np.ones(len(lengths))
-        if self.fault == "needs what it does not require":
-            segments.require("alignment")
-        if self.fault == "changes the tokens":
-            segments.target_tokens.ids[:] = 0
-        if self.fault == "infinite":
-            with np.errstate(divide="ignore"):
-                lengths = 1 / (lengths - lengths[:1])
-        if self.fault == "leaves too much out" and not wanted(["a"]):
-            return unwanted(len(segments), 2)
-        share = np.where(segments.target_tokens.lengths > 0, 1.0, 0.0 if self.fault == "guesses" else np.nan)
-        return np.column_stack([lengths, share])
-
-
-@dataclass(frozen=True)
-class _MeanScore(FittedExtractor):
-    """A correct extractor that learns from labels, and the faults that the questions are there for."""
-
-    fault: str = ""
-    mean: float = np.nan
-    scores: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def features(self) -> Sequence[Feature]:
-        return [Feature("mean", "mean score of the training rows", "test", "label")]
-
-    def labels_used(self) -> tuple[str, ...]:
-        return ("scores",)
-
-    def fit(self, segments: Segments, labels: Mapping[str, Any]) -> "_MeanScore":
-        self.scores.update(zip(segments.id, labels["scores"], strict=True))
-        mean = 0.0 if self.fault == "learns nothing" else float(np.mean(labels["scores"]))
-        if self.fault == "learns by chance":
-            mean += np.random.default_rng().random()
-        return replace(self, mean=mean)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        own = self.scores if self.fault == "remembers labels" else {}
-        return np.array([own.get(name, self.mean) for name in segments.id]).reshape(-1, 1)
-
-    def save(self, path: Any) -> None: ...
-
-    def restore(self, path: Any) -> "_MeanScore":
-        return self
-
-
-FAULTS: dict[str, Callable[[Subject], None]] = {
-    "no description": every_feature_is_described,
-    "same name": names_are_unique_and_stable,
-    "names change": names_are_unique_and_stable,
-    "constant": a_batch_has_one_defined_row_per_segment,
-    "infinite": a_batch_has_one_defined_row_per_segment,
-    "depends on the batch": one_row_equals_its_row_in_the_batch,
-    "depends on the place": permuted_rows_permute,
-    "leaves too much out": a_column_needs_no_other,
-    "depends on chance": the_same_seed_gives_the_same_twice,
-    "needs what it does not require": required_columns_are_enough,
-    "changes the tokens": the_segments_stay_as_they_are,
-    "guesses": nothing_is_guessed_of_empty_texts,
-}
-FAULTS_OF_FITTED: dict[str, Callable[[Subject], None]] = {
-    "remembers labels": its_own_label_does_not_reach_a_training_row,
-    "learns nothing": its_own_label_does_not_reach_a_training_row,
-    "learns by chance": labels_of_held_out_rows_reach_nothing,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_questions_find_faults(fault: str, world: World) -> None:
-    with pytest.raises((AssertionError, ValueError, TypeError)):
-        FAULTS[fault](Subject(world, lambda: _Lengths(fault)))
-
-
-def fitted_subject(fault: str, world: World) -> Subject:
-    return Subject(world, lambda: _MeanScore(fault), lambda: _MeanScore(fault))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS_OF_FITTED)
-def test_the_questions_find_faults_of_fitted_extractors(fault: str, world: World) -> None:
-    question = FAULTS_OF_FITTED[fault]
-    question(fitted_subject("", world))
-    with pytest.raises(AssertionError):
-        question(fitted_subject(fault, world))
-
-
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
-def test_a_correct_extractor_passes(question: Callable[[Subject], None], world: World) -> None:
-    question(Subject(world, _Lengths))
-
-
-def test_edges_are_what_they_say(world: World) -> None:
-    pairs = {name: complete([edge(name, world)]) for name in EDGES}
-    lengths = {
-        n: (int(s.source_tokens.lengths[0]), int(s.target_tokens.lengths[0])) for n, s in pairs.items()
-    }
-    assert lengths["empty source"][0] == lengths["white space"][0] == lengths["empty target"][1] == 0
-    assert lengths["one token"] == (1, 1) and min(lengths["500 tokens"]) >= 500
-    copied = pairs["no common token"]
-    assert not set(copied.source_tokens.types) & set(copied.target_tokens.types) - {"."}
-
-
-def test_labels_and_columns_are_complete(world: World) -> None:
-    """Fitted extractors find every label, and the others every column, for every segment."""
-    assert len(world.segments) == LABELLED
-    assert {name for name, _ in world.segments.columns()} == set(Segments.column_names())
-    assert {len(column) for column in world.labels.values()} == {LABELLED}
-    tags = [len(line.split()) for line in world.labels["word_tags"]]
-    assert tags == world.segments.target_tokens.lengths.tolist()

@@ -9,11 +9,8 @@ import pytest
 from features import ParallelCorpus, Segments
 from features.core.bundle import Bundle, build
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_content, set_names
-from features.machine_lm import COLUMNS_OF_CORPUS as OF_TRANSLATED_TEXT
 from qe.getting_started.catalogue.features import describe
 from qe.getting_started.demo.generation import DemoData, generate
-from qe_papers.extractors.example_precision import ExamplePrecision
-from qe_papers.extractors.token_counts import TokenCounts
 from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
 
 # What the papers count. PRHLT-UPV's 475 cannot be told apart into this set's part and the decoder's.
@@ -49,22 +46,6 @@ def world(demo: DemoData) -> World:
     return World(demo.corpus_source.parent, demo)
 
 
-# Columns that there are by parameters other than the defaults, and of `skip_grams`, which it names as absent.
-BY_PARAMETER = (
-    "similarity_",
-    "skip_grams_",
-    "back_translation_bleu_penalised",
-    "pseudo_reference_bleu_penalised",
-    "pseudo_reference_word_error_rate",
-    "lm_source_probability",
-    "lm_target_probability",
-)
-# Of families that it names as absent.
-OTHERWISE = {c.name for c in OF_TRANSLATED_TEXT} | {*TokenCounts().names, *ExamplePrecision().names}
-OTHERWISE |= {name.replace("precision_", "precision_development_") for name in ExamplePrecision().names}
-OTHERWISE |= {f"function_words_{side}_share" for side in ("source", "target")}
-
-
 @pytest.fixture(scope="module")
 def made(world: World) -> Callable[[str], FeatureSet]:
     """Feature sets on one small bundle, which grows as they need parts."""
@@ -96,13 +77,6 @@ def test_a_set_says_what_it_is(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", set_names())
-def test_every_pattern_keeps_columns_once(name: str, made: Callable[[str], FeatureSet]) -> None:
-    names = made(name).names  # raises where a pattern matches nothing, or a column comes twice
-    assert len(names) == len(set(names)) > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", set_names())
 def test_no_pattern_is_idle(name: str, made: Callable[[str], FeatureSet]) -> None:
     """Without any one pattern, columns are missing: none repeats another."""
     chosen = made(name)
@@ -121,12 +95,6 @@ def test_columns_make_the_published_number(name: str, made: Callable[[str], Feat
     assert len(made(name).names) + absent(name) == PUBLISHED[name]
 
 
-def test_sets_named_by_a_number_have_it() -> None:
-    for name in set_names():
-        number = re.search(r"\d+$", name)
-        assert number is None or PUBLISHED[name] == int(number[0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(set_names()) - {"all-blackbox"}))
 def test_sets_give_defined_columns(name: str, made: Callable[[str], FeatureSet], world: World) -> None:
@@ -138,32 +106,6 @@ def test_sets_give_defined_columns(name: str, made: Callable[[str], FeatureSet],
     assert not np.isinf(table.to_numpy()).any()
     undefined = [c for c in table.columns[table.isna().all()] if not c.startswith(NEEDS_POS)]
     assert undefined == []
-
-
-@pytest.mark.slow
-def test_kept_columns_are_those_of_the_family(made: Callable[[str], FeatureSet], world: World) -> None:
-    chosen, segments = made("limsi31"), plain(world)
-    table = chosen.extract(segments)
-    for i, extractor in enumerate(chosen.extractors):
-        whole = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
-        for feature in chosen.kept_features(i):
-            np.testing.assert_array_equal(table[feature.name], whole[feature.name])
-
-
-@pytest.mark.slow
-def test_all_blackbox_has_all_columns_of_papers_but_those_it_names(made: Callable[[str], FeatureSet]) -> None:
-    """Its families are whole: what a paper's set adds, `absent` explains."""
-    known = set(made("all-blackbox").names)
-    for name in set_names():
-        others = set(made(name).names) - known - OTHERWISE
-        assert {c for c in others if not c.startswith(BY_PARAMETER)} == set(), name
-
-
-def test_all_blackbox_does_not_name_as_absent_what_it_has() -> None:
-    there = {config["kind"] for config in expand([{"set": "all-blackbox"}])}
-    named = set(re.findall(r"\w+", " ".join(set_content("all-blackbox")["absent"])))
-    assert there.isdisjoint(named - {"word_quality"})  # which another entry refers to
-    assert named & set(EXTRACTORS.names) > {"precomputed", "nbest"}
 
 
 @pytest.mark.slow

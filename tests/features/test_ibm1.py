@@ -77,11 +77,6 @@ def test_entropy_counts_known_words(extractor: IBM1Features) -> None:
     assert math.isnan(features["ibm1_target_entropy"])
 
 
-def test_empty_sides_are_undefined(extractor: IBM1Features) -> None:
-    for pair in (("", "la"), ("the", ""), ("", "")):
-        assert all(math.isnan(value) for value in values(extractor, *pair).values())
-
-
 def test_fewer_translations_above_higher_thresholds(shared_data: Find) -> None:
     folder = shared_data("golden/ibm1")
     corpus = ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", PLAIN, PLAIN)

@@ -54,18 +54,6 @@ def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageMod
             assert rows[f"lm_target_{name}"][-1 - i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
 
 
-def test_backward_models_read_from_the_end(forward: LanguageModel, backward: LanguageModel) -> None:
-    reverse = [text[::-1] for text in random_texts(20, 100)]
-    mirrored = LanguageModel.from_tokens(Tokens.from_lists(reverse), order=5)
-    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
-    expected = table(
-        LanguageModelScores(mirrored, forward, backward, backward), [text[::-1] for text in UNSEEN]
-    )
-    for name in ("log10", "lowest", "variance", "perplexity_without_end", "above_unigrams"):
-        np.testing.assert_allclose(rows[f"lm_source_backward_{name}"], expected[f"lm_source_{name}"])
-    np.testing.assert_allclose(rows["lm_source_backward_log10_2"], expected["lm_source_log10_2"])
-
-
 def test_all_orders_against_the_formulas(forward: LanguageModel, backward: LanguageModel) -> None:
     """Four measures, five orders, both directions, both sides."""
     models = (forward, forward, backward, backward)
@@ -90,39 +78,11 @@ def test_all_orders_against_the_formulas(forward: LanguageModel, backward: Langu
                 np.testing.assert_allclose(rows[f"lm_target{column}"][::-1], values, rtol=1e-4)
 
 
-def test_all_orders_leave_columns_of_papers(forward: LanguageModel, backward: LanguageModel) -> None:
-    papers = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
-    everything = table(LanguageModelScores(forward, forward, backward, backward, orders="all"), UNSEEN)
-    assert len(papers) == 60 and len(everything) == 4 * (8 + 4 * 4)
-    for name, values in papers.items():
-        np.testing.assert_array_equal(everything[name], values)
-
-
-def test_a_model_cut_is_not_one_built(forward: LanguageModel, backward: LanguageModel) -> None:
-    texts = random_texts(20, 100)
-    built = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3)
-    rows = table(LanguageModelScores(forward, forward, backward, backward), [t for t in texts if t])
-    own = built.log10_probability(Tokens.from_lists([t for t in texts if t]))
-    assert rows["lm_source_log10_3"].sum() < own.sum()
-
-
-def test_unknown_orders_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:
-    with pytest.raises(InputError, match="orders must be 'papers' or 'all', but got 'every'"):
-        LanguageModelScores(forward, forward, backward, backward, orders="every")  # type: ignore[arg-type]
-
-
 def test_score_above_unigrams(forward: LanguageModel, backward: LanguageModel) -> None:
     rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     lengths = [len(text) for text in UNSEEN]
     expected = (rows["lm_source_log10"] - rows["lm_source_log10_1"]) / lengths
     np.testing.assert_allclose(rows["lm_source_above_unigrams"], expected)
-
-
-def test_empty_texts_are_undefined(forward: LanguageModel, backward: LanguageModel) -> None:
-    rows = table(LanguageModelScores(forward, forward, backward, backward), [["w1"], []])
-    for name, values in rows.items():
-        assert np.isnan(values[0 if "target" in name else 1]), name
-        assert np.isfinite(values[1 if "target" in name else 0]), name
 
 
 def test_models_of_low_order_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:

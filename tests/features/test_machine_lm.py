@@ -49,22 +49,6 @@ def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguage
     np.testing.assert_allclose(by_name["machine_lm_human_advantage"], expected)
 
 
-def test_below_it_the_cut_counts_against_text(fitted: MachineLanguageModel) -> None:
-    """Text under the cut model is less likely than under one built at that order."""
-    built = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=2)
-    features = fitted.extract(segments(*TEXT))[:, fitted.names.index("machine_lm_human_advantage")]
-    machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=2)
-    tokens = ENGLISH.tokens(TEXT)
-    fair = (built.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
-    assert features.mean() < fair.mean()
-
-
-def test_machine_order_is_told_from_human_order(fitted: MachineLanguageModel) -> None:
-    human, machine = fitted.extract(segments("the dog sat on the mat", "dog the sat on mat"))
-    name = fitted.names.index("machine_lm_human_advantage")
-    assert human[name] > machine[name]
-
-
 def test_misuse_is_refused(fitted: MachineLanguageModel) -> None:
     refuses("fitted", MachineLanguageModel(fitted.target_lm).extract, segments("a"))
     refuses("no words", MachineLanguageModel(fitted.target_lm).fit, segments("", ""), {})

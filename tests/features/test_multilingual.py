@@ -103,12 +103,6 @@ def test_log_probabilities_are_used_where_they_are(family: Multilingual) -> None
     refuses("token_log_probabilities: could not convert string to float: 'x'", family.extract, wrong)
 
 
-def test_one_row_is_as_in_a_batch(family: Multilingual) -> None:
-    together = family.extract(SEGMENTS)
-    for row in (0, 45, 89):
-        np.testing.assert_array_equal(family.extract(SEGMENTS.take([row]))[0], together[row])
-
-
 def test_one_pair_is_not_enough(family: Multilingual) -> None:
     fresh = Multilingual(family.model, layers=())
     refuses("several language pairs, but there is one", fresh.fit, of_pair("en-de"), {"scores": SCORES[:30]})

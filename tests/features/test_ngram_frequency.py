@@ -64,14 +64,6 @@ def test_seen_and_unseen_by_one_rule(known: int | None, seen: float, unseen: flo
     assert cells["ngrams_source_quartile1_1"] == pytest.approx(2 / 6)  # cut-offs stay
 
 
-def test_undefined_is_nan_and_a_count_of_nothing_is_zero() -> None:
-    e = extractor(["a b a b a b"], ["x y x y x y"])
-    cells = row(e, "", "x")
-    assert np.isnan([cells["ngrams_source_mean_1"], cells["ngrams_source_least_3"]]).all()
-    assert cells["ngrams_source_unseen_words"] == 0
-    assert cells["ngrams_target_least_1"] == 3 and np.isnan(cells["ngrams_target_unseen_2"])
-
-
 def test_cutoffs_of_a_corpus_without_frequent_types_are_undefined() -> None:
     cells = row(extractor(["a b c"], ["x"]), "a b", "x")
     assert np.isnan(cells["ngrams_source_quartile1_1"]) and cells["ngrams_source_mean_1"] == 1
@@ -96,8 +88,3 @@ def test_shares_sum_to_one(corpus: list[list[str]], text: list[str]) -> None:
         parts = [*(f"quartile{q}" for q in (1, 2, 3, 4)), "unseen"]
         total = sum(cells[f"ngrams_target_{part}_{order}"] for part in parts)
         assert total == pytest.approx(1)
-
-
-def test_orders_can_be_chosen() -> None:
-    names = extractor(["a b"], ["x"], orders=2).names
-    assert len(names) == 2 * (1 + 2 * 9) and not any(name.endswith("_3") for name in names)

@@ -135,12 +135,6 @@ def test_links_must_fit() -> None:
         PhraseTable.from_links(corpus, Links.from_pharaoh(["0-0", "0-0"]))
 
 
-def test_no_phrase_at_all() -> None:
-    table = table_of([("a b", "x y", "")])
-    assert len(table.target) == 0
-    assert (table.phrases(Tokens.from_lists([["a"]]), "source") == -1).all()
-
-
 def features_of(table: PhraseTable, source: str, target: str) -> dict[str, float]:
     extractor = PhraseTableFeatures(table)
     return row(extractor, Segments((source,), (target,), WORDS, WORDS))
@@ -162,13 +156,6 @@ def test_features_by_hand() -> None:
     assert features["phrases_source_cover_log"] == pytest.approx(0)  # p(la casa | the house) = 1
     assert features["phrases_target_cover_count"] == 2  # [la casa] [el]
     assert features["phrases_length_ratio"] == pytest.approx(1.5 / 1.5)
-
-
-def test_features_of_unrelated_text() -> None:
-    features = features_of(table_of(HOUSE), "the book", "casa")
-    assert features["phrases_source_matching_1"] == features["phrases_target_matching_1"] == 0
-    assert features["phrases_source_uncovered"] == 1
-    assert features["phrases_source_known_2"] == 1
 
 
 def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> None:

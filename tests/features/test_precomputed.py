@@ -81,11 +81,6 @@ def test_a_segment_without_row_is_named(tmp_path: Path, identifier: str) -> None
     refuses(f"'{identifier}'.*kind: baseline17", made.extract, segments(identifier))
 
 
-def test_a_file_that_is_too_short_is_named(tmp_path: Path) -> None:
-    made = Precomputed({"train": write(tmp_path / "train.tsv", "1\n")}, ["x"])
-    refuses(r"'train-2' needs row 2, but there are 1 rows", made.extract, segments("train-1", "train-2"))
-
-
 def test_bad_parameters(tmp_path: Path) -> None:
     path = write(tmp_path / "train.tsv", "1\n")
     refuses("but got 'baseline71'", Precomputed, {"train": path}, "baseline71")

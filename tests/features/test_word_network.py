@@ -19,8 +19,6 @@ from features.word_level.pooling import (
     standardised,
 )
 from features.word_level.two_sides import Side, TextModel
-from features.word_network import WordNetwork
-from tests.factories import refuses
 from tests.features.differences import check_gradient
 
 LENGTHS = np.array([3, 1, 5, 2])
@@ -153,15 +151,3 @@ def teststandardised_labels() -> None:
     values = standardised(np.array([1.0, 3.0, np.nan]))
     np.testing.assert_allclose(values, [-1, 1, 0])
     assert standardised(np.array([2.0, 2.0])).tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"labels": "source_tags"}, "words of the target"),
-        ({"labels": "tags"}, "unknown labels"),
-        ({"networks": 0}, "1 or more"),
-    ],
-)
-def test_settings_are_checked(settings: dict[str, object], message: str) -> None:
-    refuses(message, WordNetwork, *[None] * 12, **settings)

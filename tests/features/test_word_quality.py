@@ -16,10 +16,9 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.text.tokens import Tokens
 from features.word_level.columns import places, shifted
 from features.word_level.keys import Encoding, gap_sides, out_of_fold, paired
-from features.word_level.knowledge import AGGREGATES, aggregate
+from features.word_level.knowledge import aggregate
 from features.word_level.labels import post_edit_labels, tag_labels
 from features.word_level.model import Inputs, TokenModel
-from features.word_level.training_text import OPTIONAL
 from features.word_network import WordNetwork
 from features.word_quality import WordQuality
 from tests.factories import Find, refuses
@@ -166,27 +165,6 @@ def test_aggregates_are_numpys_text_by_text(texts: list[list[float]]) -> None:
         np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.slow
-@settings(deadline=None)  # numba compiles in the first example
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_aggregates_keep_their_laws(values: list[float]) -> None:
-    p = np.array(values)
-    row = dict(zip([a.name for a in AGGREGATES], aggregate(p, np.array([0, len(p)]))[0], strict=True))
-    assert row["maximum"] == p.max()
-    for name, level in (("quartile1", 0.25), ("median", 0.5), ("quartile3", 0.75), ("percentile90", 0.9)):
-        assert row[name] == pytest.approx(np.quantile(p, level))
-    assert row["mean"] <= row["top10"] + 1e-12 <= row["top5"] + 2e-12 <= row["top3"] + 3e-12
-    assert row["expected"] == pytest.approx(p.sum()) and row["count_50"] == (p > 0.5).sum()
-    assert row["above_30"] >= row["above_50"] >= row["above_70"]
-    assert np.isfinite(row["log_ok"]) and row["log_ok"] <= 0
-
-
-def test_the_longest_run_ends_at_the_text() -> None:
-    p = np.array([0.5, 0.9, 0.1, 0.9, 0.9, 0.9, 0.9])
-    name = [a.name for a in AGGREGATES].index("longest_run")
-    assert aggregate(p, np.array([0, 4, 7]))[:, name].tolist() == [2, 3]
-
-
 # --- the model ---------------------------------------------------------------------------------------
 
 
@@ -279,15 +257,6 @@ def test_what_training_used_is_required_in_scoring(small: Bundle, wmt12: dict[st
     ignoring = make_extractor({"kind": "word_quality", "rounds": 5, "use": []}, small)
     assert isinstance(ignoring, WordQuality)
     assert ignoring.fit(segments(wmt12, 0, 60, **other), post_edit).requires() == ()
-
-
-def test_parameters_are_checked(small: Bundle) -> None:
-    for wrong, message in (
-        ({"labels": "tags"}, "'labels' must be 'post_edit' or 'word_tags', but got 'tags'"),
-        ({"use": ["scores"]}, "known"),
-        ({"use": OPTIONAL[0]}, "'use' must be 'auto' or a list"),
-    ):
-        refuses(message, make_extractor, {"kind": "word_quality", **wrong}, small)
 
 
 # --- what makes it cheaper ---------------------------------------------------------------------------

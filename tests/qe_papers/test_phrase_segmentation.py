@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qe_papers import moses
 from qe_papers.phrase_segmentation import force
 from tests.qe_papers.extractors.test_decoder_imitation import Pairs, Phrase, table, tokens
 
@@ -74,23 +73,6 @@ def test_the_best_of_all_derivations(source: list[str], target: list[str]) -> No
     assert (forced.phrases[0], forced.unused[0]) in {(n, left) for _, _, n, left in same}
 
 
-def test_by_hand() -> None:
-    """`the` is used twice, each time by its own word; `casa roja` is a swap, cheaper than its own pair."""
-    forced = force(
-        tokens(["The", "red", "house", "the"]), tokens(["La", "casa", "roja", "hoy", "el"]), table(PAIRS)
-    )
-    assert forced.phrases[0] == 4 and forced.uncovered[0] == 1 and forced.unused[0] == 0
-    assert forced.phrase_log[0] == pytest.approx(2 * math.log(0.6 * 0.8 * 0.9 * 0.4), abs=1e-6)
-    assert forced.lexical_log[0] == pytest.approx(2 * math.log(0.6 * 0.8 * 0.9 * 0.4), abs=1e-6)
-
-
-def test_a_source_word_is_used_once_and_order_counts() -> None:
-    twice = force(tokens(["the"]), tokens(["la", "la"]), table(PAIRS))
-    assert twice.uncovered[0] == 1 and twice.phrases[0] == 1
-    far = force(tokens(["the", "x", "red"]), tokens(["roja", "y", "la"]), table(PAIRS))
-    assert far.uncovered[0] == 2 and far.unused[0] == 2
-
-
 def test_each_score_has_its_place() -> None:
     """Forward, backward and both weights differ: phrase probabilities on one side, weights on the other."""
     own = table({(("red",), ("roja",)): 0.5})
@@ -115,8 +97,3 @@ def test_texts_do_not_disturb_each_other() -> None:
     assert together.phrases.tolist() == [0, 0, 300, 2, 0]
     assert together.uncovered.tolist() == [1, 0, 0, 0, 2]
     assert together.unused.tolist() == [0, 1, 0, 0, 1]
-
-
-def test_marks_of_phrases_in_the_output_of_moses() -> None:
-    words, phrases = moses._without_trace("this house |0-1| small |3-3| is |2-2|", "")
-    assert words == "this house small is" and phrases == [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]]

@@ -1,6 +1,5 @@
 """Tree kernels against sums worked by hand, and against lists of all fragments of small trees."""
 
-import gzip
 import itertools
 import re
 from collections import Counter
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from features.syntax.trees import Trees
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
-from qe_papers.trees import constituents
-from tests.factories import Find, refuses
+from tests.factories import refuses
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
 KERNELS = [
@@ -40,42 +38,8 @@ BROUGHT = "(VP (V brought) (NP (D a) (N cat)))"
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "decay", "expected"),
-    [
-        # D and N: .4 each; NP: .4 (1 + .4) (1 + .4) = .784
-        (CAT, CAT, 0.4, 1.584),
-        # D: .4; N: other productions, 0; NP: .4 (1 + .4) (1 + 0) = .56
-        (CAT, DOG, 0.4, 0.96),
-        # V, D, N: .5 each; NP: .5 * 1.5^2 = 1.125; VP: .5 * 1.5 * 2.125 = 1.59375
-        (BROUGHT, BROUGHT, 0.5, 4.21875),
-        # The NP with all below it: .5 + .5 + 1.125; VP and V have no counterpart.
-        (BROUGHT, CAT, 0.5, 2.125),
-        # NP -> D N against NP -> N: nothing but the N.
-        (CAT, "(NP (N cat))", 0.4, 0.4),
-        # Two equal words: every pair counts.
-        ("(X (N a) (N a))", "(N a)", 0.4, 0.8),
-        # lambda 1 counts fragments: V, D, N 1 each, NP 2 * 2 = 4, VP 2 * 5 = 10.
-        (BROUGHT, BROUGHT, 1.0, 17.0),
-        # The order of children matters.
-        ("(X (A a) (B b))", "(X (B b) (A a))", 0.4, 0.8),
-    ],
-)
-def test_subset_trees_by_hand(left: str, right: str, decay: float, expected: float) -> None:
-    assert value(SubsetTreeKernel(decay), left, right) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(
     ("left", "right", "decay", "depth_decay", "expected"),
     [
-        # A leaf: mu lambda^2 = .4 * .16 = .064. A: .4 (.16 + .16 * .064).
-        ("(A b)", "(A b)", 0.4, 0.4, 0.064 + 0.4 * (0.16 + 0.16 * 0.064)),
-        # Only the A without children.
-        ("(A b)", "(A c)", 0.4, 0.4, 0.064),
-        # A gap: d(b c) is 2 on the left and 3 on the right. Leaves: .5 * .25 = .125 each.
-        # A: .5 (.25 + 2 * .25 * .125 + .5^5 * .125^2).
-        ("(A b c)", "(A b x c)", 0.5, 0.5, 0.25 + 0.5 * (0.25 + 0.0625 + 0.5**5 / 64)),
-        # The order of children matters: no subsequence of two.
-        ("(A b c)", "(A c b)", 0.5, 0.5, 0.25 + 0.5 * (0.25 + 0.0625)),
         # lambda = mu = 1 counts fragments, and Moschitti 2006 (Figure 3) has 30 with the root VP: those of V
         # with the word (3) and of the NP (15) come on top.
         (BROUGHT, BROUGHT, 1.0, 1.0, 30.0 + 3.0 + 15.0),
@@ -245,14 +209,6 @@ def test_nothing(kernel: TreeKernel) -> None:
     assert kernel.between(trees, nothing).shape == (1, 0)
 
 
-def test_the_gram_matrix_is_kept_and_read_only() -> None:
-    trees = Trees.from_brackets([CAT, DOG])
-    gram = SubsetTreeKernel().gram(trees)
-    assert SubsetTreeKernel().gram(trees) is gram is not SubsetTreeKernel(0.5).gram(trees)
-    with pytest.raises(ValueError, match="read-only"):
-        gram[0, 0] = 2
-
-
 def test_too_many_fragments() -> None:
     """A full binary tree of depth 10 has more than 10^180 subset trees."""
     tree = "a"
@@ -266,52 +222,3 @@ def test_too_many_fragments() -> None:
 @pytest.mark.parametrize("decay", [0.0, -1.0, float("nan")])
 def test_no_decay(make: Callable[[float], TreeKernel], decay: float) -> None:
     refuses("must be more than 0", make, decay)
-
-
-def test_real_trees(shared_data: Find) -> None:
-    """Sentences of the treebank: the kernels' recursions written down as they are printed."""
-    with gzip.open(shared_data("treebanks/en_ptb-sample-train.mrg.gz"), "rt") as stream:
-        texts = re.split(r"\n(?=\()", stream.read().strip())[:40]
-    trees = Trees.from_brackets(texts, plain=True)
-    for kernel, printed in ((SubsetTreeKernel(), printed_subset), (PartialTreeKernel(), printed_partial)):
-        gram, own = kernel.gram(trees), kernel.own_values(trees)
-        for i, j in ((0, 1), (2, 9), (5, 5), (30, 12)):
-            expected = printed(nested(trees.brackets(i)), nested(trees.brackets(j)))
-            assert gram[i, j] * np.sqrt(own[i] * own[j]) == pytest.approx(expected, rel=1e-10)
-
-
-def printed_subset(left: Nested, right: Nested, decay: float = 0.4) -> float:
-    def delta(a: Nested, b: Nested) -> float:
-        same = a[0] == b[0] and [c[0] for c in a[1]] == [c[0] for c in b[1]]
-        if not same or not a[1]:
-            return 0.0
-        return decay * float(np.prod([1 + delta(c, d) for c, d in zip(a[1], b[1], strict=True)]))
-
-    return sum(delta(a, b) for a in nodes(left) for b in nodes(right))
-
-
-def printed_partial(left: Nested, right: Nested, decay: float = 0.4, depth_decay: float = 0.4) -> float:
-    """Moschitti 2006, Section 3.1: Delta_p of subsequences of p children, from D_p."""
-
-    def delta(a: Nested, b: Nested) -> float:
-        if a[0] != b[0]:
-            return 0.0
-        below = np.array([[delta(c, d) for d in b[1]] for c in a[1]]).reshape(len(a[1]), len(b[1]))
-        total, longest = decay**2, min(below.shape)
-        ending = below * decay**2  # of subsequences of one child
-        for _ in range(longest):
-            total += ending.sum()
-            longer = np.zeros_like(ending)
-            for x, y in np.ndindex(ending.shape):
-                longer[x, y] = below[x, y] * sum(
-                    decay ** (x - i + y - r) * ending[i, r] for i in range(x) for r in range(y)
-                )
-            ending = longer
-        return depth_decay * total
-
-    return sum(delta(a, b) for a in nodes(left) for b in nodes(right))
-
-
-def test_bracketed_trees_of_annotations() -> None:
-    texts = ("# constituency = (NP (NN x))\n1\tx ...", "(NP (NN y))", "1\tx ...")
-    assert [constituents._brackets(text) for text in texts] == ["(NP (NN x))", "(NP (NN y))", ""]

@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.core.bundle import Bundle
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
-from qe.config.experiment import ResourcesSection, load
+from qe.config.experiment import ResourcesSection
 from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
 from tests.factories import ran, refuses, tokens
@@ -19,7 +19,6 @@ from tests.resources.building import (
     build_command,
     build_times,
     task_bundle,
-    write_experiment,
     write_lines,
 )
 
@@ -128,12 +127,6 @@ def test_experiments_name_a_file_and_do_not_disturb_those_without(tmp_path: Path
         collected.append({"path": bundle.path, **bundle.manifest["parts"]["phrase_table"]})
     assert collected[0] == collected[2] and collected[0]["path"] != collected[1]["path"]
     assert collected[1]["settings"]["alignments"] == Alignments(tmp_path / "links").fingerprint
-
-
-def test_the_path_in_an_experiment_is_relative_to_the_data(tmp_path: Path) -> None:
-    path = write_experiment(tmp_path, "{source: s, target: t, alignments: a/links.gz}")
-    section = load(path, data_root=tmp_path / "data").resources
-    assert section is not None and section.alignments == (tmp_path / "data" / "a" / "links.gz").resolve()
 
 
 @pytest.mark.slow

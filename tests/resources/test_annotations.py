@@ -14,13 +14,13 @@ from features.resources.annotation import Annotation
 from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
-from qe.config.experiment import ResourcesSection, load
+from qe.config.experiment import ResourcesSection
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations, CorpusAnnotation, annotated_sides, from_column, from_file
 from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from tests.factories import ENGLISH, SPANISH, ran, segments
-from tests.resources.building import build_bundle, build_command, write_experiment, write_lines
+from tests.resources.building import build_bundle, build_command, write_lines
 
 PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]
 TARGETS = ["DET NOUN", "PRON", "DET NOUN VERB"]
@@ -142,12 +142,6 @@ def test_a_part_of_tags_without_annotation_says_what_to_give(tmp_path: Path) -> 
     with pytest.raises(InputError, match="the target side of the corpus has no annotation") as raised:
         build(corpus, tmp_path / "b", ["target_pos_lm"])
     assert "apertium" in str(raised.value) and "target_annotation" in str(raised.value)
-
-
-def test_the_experiment_names_files_of_the_corpus(tmp_path: Path) -> None:
-    path = write_experiment(tmp_path, "{source: s, target: t, target_annotation: t.conllu.gz}")
-    section = load(path).resources
-    assert cast(ResourcesSection, section).annotations() == {"target": tmp_path / "t.conllu.gz"}
 
 
 def write_corpus(folder: Path) -> list[str]:

@@ -160,22 +160,6 @@ def test_a_damaged_kenlm_binary(tmp_path: Path) -> None:
     refuses(r"lm\.arpa: KenLM cannot read this file", built, tmp_path, {LM: tmp_path / "lm.arpa"})
 
 
-def test_a_kenlm_model_keeps_its_settings_and_tells_what_it_cannot(tmp_path: Path) -> None:
-    """KenLM reads ARPA files too: what it says of one is what we say of it."""
-    pytest.importorskip("kenlm")
-    (tmp_path / "lm.arpa").write_text(ARPA)
-    read = LanguageModel.read_kenlm(tmp_path / "lm.arpa")
-    read = read.with_settings(side="target", read="1")
-    (tmp_path / "part").mkdir()
-    read.save(tmp_path / "part")
-    loaded = LanguageModel.load(tmp_path / "part")
-    assert loaded.settings == read.settings and loaded.fingerprint == read.fingerprint
-    np.testing.assert_allclose(loaded.log10_probability(tokens("a b")), [A_B], atol=1e-5)
-    assert not list((tmp_path / "part").glob("*.arpa*"))  # those stay behind when a bundle is exported
-    with pytest.raises(InputError, match="its n-grams are needed here; read its ARPA file instead"):
-        loaded.trie  # noqa: B018
-
-
 @pytest.mark.slow
 def test_files_that_cannot_be(tmp_path: Path) -> None:
     write(tmp_path)

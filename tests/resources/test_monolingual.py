@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from features import ParallelCorpus, Tokenizer
-from features.core.bundle import resource_parameters
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
 from qe.config import load
 from qe.resources.bundle_source import Inputs
-from qe.resources.files import PartFiles
 from qe.resources.monolingual import Monolingual
 from qe_papers.resources.truecaser import Truecaser
 from tests.factories import ran, refuses
@@ -92,56 +90,6 @@ def test_other_text_builds_again_and_the_same_does_not(tmp_path: Path) -> None:
     first, same, other, none = run(MORE), run(MORE), run(MORE[:1]), run(None)
     assert first == same and first[2] == none[2]
     assert first[0] < other[0] < none[0] and first[1] < other[1] < none[1]
-
-
-@pytest.mark.slow
-def test_with_settings_and_a_part_that_is_read(tmp_path: Path) -> None:
-    more = write(tmp_path, MORE)
-    longer = ParallelCorpus.from_lines([("x", line) for line in [*TARGET, MORE[0]]])
-    LanguageModel.from_tokens(longer.target, order=2).write_arpa(tmp_path / "lm.arpa")
-    inputs = Inputs(
-        monolingual=Monolingual.from_files(None, more),
-        files=PartFiles({"target_lm": tmp_path / "lm.arpa"}),
-        settings={"target_ngrams": {"order": 2, "case": "true"}},
-    )
-    parts = ["target_lm", "target_ngrams"]
-    bundle = build_bundle(tmp_path, parts, inputs)
-    counts = cast(NgramCounts, bundle.part("target_ngrams"))
-    text = Tokenizer("es").tokens(["Ana"])
-    assert counts.order == 2 and counts.counts(text, 1)[0].tolist() == [2]
-    assert "monolingual" not in bundle.manifest["parts"]["target_lm"]["settings"]
-    before = build_times(tmp_path, parts)
-    build_bundle(tmp_path, parts, inputs)
-    assert before == build_times(tmp_path, parts)
-
-
-def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
-    """As Spark does n-grams: its builder gets the longer text, and what it takes is still known."""
-    more = write(tmp_path, MORE)
-    seen = []
-
-    def elsewhere(corpus: ParallelCorpus, *, side: str, order: int, **rest: Any) -> NgramCounts:
-        seen.append(len(corpus.side(side)))
-        return NgramCounts.build(corpus, side=cast(Any, side), order=order)
-
-    builders = Monolingual.from_files(None, more).builders({"ngrams": elsewhere})
-    corpus = ParallelCorpus.from_lines(zip(SOURCE, TARGET, strict=True))
-    assert builders["ngrams"](corpus, side="target", order=1).settings["monolingual"]
-    assert "monolingual" not in builders["ngrams"](corpus, side="source", order=1).settings
-    assert seen == [len(TARGET) + 2, len(SOURCE)]
-    assert resource_parameters(builders["language_model"]) == ()
-
-
-@pytest.mark.slow
-def test_a_killed_build_goes_on_with_the_same_text(tmp_path: Path) -> None:
-    more = write(tmp_path, MORE)
-    first = build_bundle(tmp_path, ["target_lm"], further(more))
-    before = build_times(tmp_path, ["target_lm"])
-    (first.path / ".target_ngrams.half").mkdir()
-    again = build_bundle(tmp_path, ["target_lm", "target_ngrams"], further(more))
-    assert build_times(tmp_path, ["target_lm"]) == before
-    text = Tokenizer("es").tokens(["Ana"])
-    assert cast(NgramCounts, again.part("target_ngrams")).counts(text, 1)[0].tolist() == [2]
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ from statsmodels.stats.oneway import anova_oneway
 
 from features.basics.errors import InputError
 from qe.evaluation.evaluate import evaluate_in_buckets
-from qe.evaluation.tables import bucket_notes, bucket_tables
 from qe.statistics import Mae, ResamplingSettings
 from qe.statistics.buckets import BucketReport, Buckets, bands, by_name, hotelling_p
 from qe.statistics.family import IN_TEST, Rule
@@ -52,11 +51,6 @@ def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
         "[1, 1.00001]",
         "[1.00002, 1.00003]",
     )
-
-
-def test_names_are_buckets_in_their_order() -> None:
-    outcome = by_name("document", "d", ["b", "a", "b"])
-    assert [(label, rows.tolist()) for label, rows in outcome.items()] == [("b", [0, 2]), ("a", [1])]
 
 
 @pytest.mark.parametrize(
@@ -183,27 +177,4 @@ def test_what_cannot_be_compared_is_refused() -> None:
         scored = Predictions(gold, sides, {"mae": Mae()})
         evaluate_in_buckets(
             scored, [], [kind], Levels.from_groups(None, 20), ResamplingSettings(samples=0, seed=0), Rule()
-        )
-
-
-def test_so_many_pairs_are_not_printed() -> None:
-    rng = np.random.default_rng(0)
-    gold = rng.normal(size=12)
-    sides = {f"s{i}": gold + rng.normal(size=12) for i in range(9)}
-    pairs = [(a, b) for a in sides for b in sides if a < b]
-    for some, tables in ((pairs[:28], 1), (pairs[:29], 0)):
-        scored, kind = Predictions(gold, sides, {"mae": Mae()}), bands("x", "", np.arange(12.0), 2)
-        report = evaluate_in_buckets(
-            scored,
-            some,
-            [kind],
-            Levels.from_groups(None, 12),
-            ResamplingSettings(samples=0, seed=0),
-            Rule(),
-            99,
-        )
-        assert len(bucket_tables(report)) == tables
-        told = " ".join(bucket_notes(report))
-        assert ("more than 28 pairs of systems are too many for tables: --json has them" in told) == (
-            tables == 0
         )

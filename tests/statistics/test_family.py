@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from qe.data.dataset import LabelScale
-from qe.evaluation.evaluate import evaluate
 from qe.statistics.family import Key, Pair, Rule, Table
 from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
 from tests.factories import refuses
@@ -70,24 +68,6 @@ def test_a_copy_of_a_system_asks_nothing_new() -> None:
         if key[0] == "s0":
             assert judged["copy", key[1], "mae"].p_corrected == alone[key].p_corrected
     assert Table.from_keys([*keys, *again], Rule("all"), alike={"copy": "s0"}).largest == 10
-
-
-def test_a_copy_in_qe_evaluate_changes_no_p_value() -> None:
-    rng = np.random.default_rng(3)
-    gold = rng.normal(size=120)
-    systems = {f"s{i}": gold + rng.normal(0, 1 + 0.15 * i, 120) for i in range(4)}
-    scale = LabelScale("z", None, None, True)
-    plain = evaluate(gold, systems, scale, metrics=["mae"], samples=500)
-    more = evaluate(gold, systems | {"copy": systems["s1"]}, scale, metrics=["mae"], samples=500)
-    assert more.recipe["family"]["comparisons"] == {"mae": 6}
-    for one in plain.comparisons:
-        assert more.comparison(one.system, one.baseline, "mae").p_corrected == one.p_corrected
-    assert more.comparison("s1", "copy", "mae").p_corrected == 1
-    for name in ("s2", "s3"):
-        assert (
-            more.comparison(name, "copy", "mae").p_corrected
-            == plain.comparison("s1", name, "mae").p_corrected
-        )
 
 
 def test_resamples_follow_the_number_of_comparisons() -> None:

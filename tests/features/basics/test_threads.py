@@ -45,11 +45,6 @@ def test_processes_fit_into_memory(machine: pytest.MonkeyPatch, left: int, expec
     assert processes(1 << 30) == expected and cores() == 64
 
 
-def test_qe_threads_decides(machine: pytest.MonkeyPatch) -> None:
-    machine.setenv("QE_THREADS", "3")
-    assert cores() == processes(1 << 20) == 3
-
-
 @pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.5", "²", "99999999"])
 def test_a_wrong_qe_threads_is_told(machine: pytest.MonkeyPatch, value: str) -> None:
     machine.setenv("QE_THREADS", value)

@@ -1,6 +1,5 @@
 """Bundles: parts land whole, are built once, and bad corpora leave nothing."""
 
-import gzip
 import json
 import re
 import subprocess
@@ -12,7 +11,7 @@ from filelock import FileLock
 
 from features.basics.errors import InputError
 from features.core import bundle as bundles
-from features.core.bundle import Bundle, with_needs
+from features.core.bundle import Bundle
 from features.storage.checksums import sealed
 from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
@@ -105,15 +104,6 @@ def test_another_corpus_in_the_same_folder_is_an_error(tmp_path: Path) -> None:
         bundles.build(corpus, tmp_path / "b", ORDER, provenance={"source": "2"})
 
 
-def test_names_are_checked() -> None:
-    refuses(r"unknown part 'aligners'; known: .*source_lm.* mean 'aligner'\?", with_needs, ["aligners"])
-
-
-def test_needs_come_first() -> None:
-    order = with_needs(["phrase_table"])
-    assert order[-1] == "phrase_table" and len(order) > 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "target", "message"),
@@ -127,16 +117,6 @@ def test_bad_corpora_leave_nothing(tmp_path: Path, source: str, target: str, mes
     done = build(*write(tmp_path, source, target))
     assert done.code == 2 and "Traceback" not in done.err
     assert re.search(message, done.err)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_a_damaged_gzip_member_is_an_error(tmp_path: Path) -> None:
-    arguments = write(tmp_path, "a\n" * 2000, "x\n" * 2000)
-    whole = gzip.compress(b"".join(f"word{i} number\n".encode() for i in range(2000)))
-    (tmp_path / "s").write_bytes(whole[: len(whole) // 2])
-    done = build(*arguments)
-    assert done.code == 2 and "damaged gzip file" in done.err
     assert not (tmp_path / "out").exists()
 
 
@@ -290,16 +270,6 @@ def test_files_of_others_are_told_from_what_builds_leave(tmp_path: Path) -> None
     assert bundles.unexpected_file(tmp_path) == "thesis.tex"
 
 
-@pytest.mark.slow
-def test_the_verb_goes_on_after_a_kill_while_the_corpus_was_saved(tmp_path: Path) -> None:
-    arguments = write(tmp_path, "a b\n", "x y\n")
-    (tmp_path / "out" / ".corpus.ab12cd34").mkdir(parents=True)
-    (tmp_path / "out" / ".lock").write_text("")
-    done = build(*arguments, "--only", "source_ngrams")
-    assert done.code == 0, done.err
-    assert not (tmp_path / "out" / ".corpus.ab12cd34").exists()
-
-
 def test_an_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     with pytest.raises(InputError, match=r"out: cannot be made a folder \(File exists\)"):
@@ -357,14 +327,6 @@ def test_a_damaged_corpus_is_an_error(tmp_path: Path) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
     (bundle.path / "corpus" / "source.ids.npy").unlink()
     refuses("the encoded corpus is damaged", bundles.build, corpus, bundle.path, ORDER)
-
-
-@pytest.mark.slow
-def test_the_same_command_says_that_the_bundle_is_made(tmp_path: Path) -> None:
-    arguments = [*write(tmp_path, "a b\nc d\n", "e f\ng h\n"), "--only", "source_ngrams"]
-    first, again, other = build(*arguments), build(*arguments), build(*arguments, "--only", "target_ngrams")
-    assert [done.code for done in (first, again, other)] == [0, 0, 0], first.err
-    assert ["made already" in done.err for done in (first, again, other)] == [False, True, False]
 
 
 def test_all_missing_parts_are_told_at_once(tmp_path: Path) -> None:

@@ -62,11 +62,3 @@ def test_every_row_is_looked_up_in_what_its_part_says_and_put_in_its_place() -> 
         for k, source in enumerate(SOURCES)
     ]
     assert result == expected
-
-
-def test_no_row_at_all_is_looked_up_where_new_ones_are() -> None:
-    none = SEGMENTS.take(np.arange(0))
-    groups = OutOfFold(Parts.from_segments(SEGMENTS, 2), ["a", "b"]).groups("new", none)
-    assert [which for which, _ in groups] == ["new"]
-    made = in_groups(groups, none, lambda which, some, _: Made(np.zeros(len(some))), joined)
-    assert made.values.tolist() == []

@@ -22,13 +22,6 @@ def test_every_family_has_a_phrase_without_jargon(name: str) -> None:
     assert plain.replace("{text}", "").count("{") == 0
 
 
-@pytest.mark.parametrize("name", ["baseline17", "surface", "token_counts"])
-def test_features_with_phrases_of_their_own_have_them_without_jargon(name: str) -> None:
-    features = object.__new__(EXTRACTORS.get(name)).features  # columns need no resources
-    own = [feature.plain for feature in features if feature.plain]
-    assert len(own) >= 8 and not [plain for plain in own if JARGON.search(plain)]
-
-
 def test_a_feature_says_its_own_its_familys_or_its_description() -> None:
     both, own = Feature("a", "d", "", "", ""), Feature("a", "d", "", "", "words {}")
     assert phrase(own, "how the {text} is") == "words {}"

@@ -73,11 +73,6 @@ def test_a_table_has_features_and_trees() -> None:
     assert without_trees(plain) is plain and numbers(plain).dtype == np.float64
 
 
-def test_trees_alone() -> None:
-    table = FeatureSet.make([], None, CONFIGS[:1]).extract(segments())
-    assert list(table.columns) == ["constituents_source"] and numbers(table).shape == (3, 0)
-
-
 def test_the_fingerprint_tells_trees_apart() -> None:
     configs = [{"kind": "surface"}]
     prints = [FeatureSet.make(configs, None, trees).fingerprint for trees in ([], CONFIGS[:1], CONFIGS)]
@@ -104,7 +99,3 @@ def test_the_fingerprint_tells_trees_apart() -> None:
 )
 def test_what_cannot_be_made(config: dict[str, str], message: str) -> None:
     refuses(re.escape(message), make_trees, [config])
-
-
-def test_two_columns_of_one_name() -> None:
-    refuses("the trees 'constituents_source' are requested 2 times", make_trees, [CONFIGS[0], CONFIGS[0]])

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.edits.edit_labels import EDITS, EditLabels, edit_alignment, edit_labels, reversed_alignment
+from features.edits.edit_labels import EDITS, EditLabels, edit_labels, reversed_alignment
 from features.text.annotation import UNKNOWN, word_class_tokens
 from features.text.tokens import Tokens
-from tests.factories import refuses
 
 # word/lemma/class of a side; the class may be left out.
 Sides = tuple[Tokens, Tokens]
@@ -64,12 +63,6 @@ def test_a_changed_part_of_speech_needs_two_known_ones() -> None:
     assert names(labels_of("a/a/noun", "b/b/verb")) == (["pos_changed"], ["pos_changed"])
     assert names(labels_of("a/a/noun", "b/b/noun")) == (["word_changed"], ["word_changed"])
     assert names(labels_of("a/a/noun", "b/b")) == (["word_changed"], ["word_changed"])
-
-
-def test_case_is_a_form() -> None:
-    assert names(labels_of("La/el casa/casa", "la/el casa/casa"))[0] == ["form_changed", "match"]
-    assert names(labels_of("Bajo/bajo", "bajo/bajar"))[0] == ["form_changed"]
-    assert names(labels_of("Casas/CASA", "casa/casa"))[0] == ["form_changed"]
 
 
 def test_of_equal_words_the_closest_is_the_partner() -> None:
@@ -132,16 +125,3 @@ def test_the_alignment_turned_twice_is_itself(left: list[str], right: list[str])
     np.testing.assert_array_equal(again, labels.partners)
     moved = labels.post_edit_order.distances[labels.post_edit_partners >= 0]
     assert sorted(moved) == sorted(labels.target_order.distances[labels.partners >= 0])
-
-
-def test_layers_must_fit() -> None:
-    words, lemmas, _ = sides("a/a b/b", "a/a")
-    refuses("one lemma and one class", edit_alignment, words, (lemmas[1], lemmas[1]), error=ValueError)
-    refuses("one part of speech", word_class_tokens, words[0], lemmas[1], error=ValueError)
-
-
-def test_no_words() -> None:
-    empty = Tokens.from_lists([[], []])
-    labels = edit_labels((empty, empty), (empty, empty), (empty, empty))
-    assert len(labels.target) == len(labels.post_edit) == 0 and len(labels.post_edit_order.distances) == 0
-    assert word_class_tokens(empty, empty).types == ()

@@ -55,7 +55,3 @@ def test_what_was_fitted_comes_back_unless_it_is_damaged(tmp_path: Path) -> None
     refuses("3 components", Projection.load, tmp_path / "pls", 2, error=Damaged)
     np.save(tmp_path / "pls" / "mean.npy", np.zeros(4))
     refuses("directions", Projection.load, tmp_path / "pls", 3, error=Damaged)
-
-
-def test_few_rows_that_are_all_alike_have_no_components() -> None:
-    assert np.isnan(fit_pca(np.ones((3, 9)), 2).apply(np.ones((3, 9)))).all()

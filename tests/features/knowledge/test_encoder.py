@@ -82,13 +82,6 @@ def test_components_of_words_are_those_of_the_projection_to_the_last_bit(compone
     assert np.array_equal(projected(projection, rows[::2]), expected[::2], equal_nan=True)
 
 
-def test_components_of_states_of_another_width_are_refused() -> None:
-    projection = Projection(np.zeros(4), np.ones((4, 2)), 2)
-    assert np.isnan(projected(projection, np.full((3, 1), np.nan, np.float32))).all()
-    with pytest.raises(ValueError):
-        projected(projection, np.zeros((3, 3), np.float32))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["", "ab: "])
 def test_cosines_of_words_are_those_of_numpy(prompt: str, folder: Path) -> None:
@@ -126,15 +119,6 @@ def test_components_are_those_of_the_training_words(folder: Path) -> None:
     np.testing.assert_allclose(ours * np.sign((ours * theirs).sum(axis=0)), theirs, atol=5e-3)
 
 
-def test_words_that_are_spelled_otherwise_keep_their_states(folder: Path) -> None:
-    """Tokens are split, and typographic marks are plain: characters are placed by a cheapest edit."""
-    tokenizer = Tokenizer("en")
-    segments = Segments(("abc “de” f.",) * 30, ("it’s (bc) ef!",) * 30, tokenizer, tokenizer)
-    knowledge = EncoderKnowledge(folder, components=2).fit(segments, None)  # type: ignore[arg-type]
-    got = described(knowledge, segments)
-    assert np.isfinite(got.words[:, got.word_names.index("encoder_best")]).all()
-
-
 def test_what_leaves_the_meaning_moves_no_word(folder: Path) -> None:
     """Typographic quotes, blanks before a full stop, at the end or twice, and letters in parts."""
     tokenizer = Tokenizer("en")
@@ -156,12 +140,6 @@ def test_a_saved_one_needs_the_folder_no_more(folder: Path, tmp_path: Path) -> N
     restored = EncoderKnowledge(folder, components=3).restore(tmp_path / "saved")
     assert np.array_equal(described(restored).words, before.words, equal_nan=True)
     assert restored.content_fingerprint() == fingerprint
-
-
-def test_texts_without_a_known_token_are_undefined(folder: Path) -> None:
-    segments = Segments(("", "abc"), ("abc", ""), ENGLISH, ENGLISH)
-    got = described(fitted(folder, components=2), segments)
-    assert np.isnan(got.words[:, got.word_names.index("encoder_best")]).all()
 
 
 def test_blocks_of_segments_say_what_one_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,27 +1,23 @@
 """What every kind of knowledge must keep, and how families take it by their settings."""
 
-import importlib
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import features.knowledge
 from features import ParallelCorpus, Segments
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import (
-    FeatureSet,
     from_variant,
     make_extractor,
     parts_needed,
     setting_errors,
     variant,
 )
-from features.word_level.knowledge import KNOWLEDGE, Knowledge, LearnedKnowledge
+from features.word_level.knowledge import KNOWLEDGE, Knowledge
 from features.word_level.places import judges
 from tests.factories import EN_ES, refuses
 from tests.features.encoding.made import Tiny, onnx_folder
@@ -83,11 +79,6 @@ def test_every_kind_says_what_it_is_and_is_taken_by_word_quality(name: str) -> N
 )
 def test_what_is_wrong_with_a_list_of_knowledge(knowledge: list[Any], message: str) -> None:
     refuses(message, parts_needed, [{"kind": "word_quality", "knowledge": knowledge}])
-
-
-def test_a_list_is_a_list() -> None:
-    with pytest.raises(InputError, match="'knowledge' must be a list of names, but got 'predictor'"):
-        parts_needed([{"kind": "word_quality", "knowledge": "predictor"}])
 
 
 @pytest.mark.parametrize("family", ["word_network", "source_word_quality"])
@@ -187,52 +178,3 @@ def test_names_with_settings_say_what_they_are() -> None:
     for wrong in ("word_quality:knowledge=x", "word_quality:know=predictor", "word_qualit"):
         with pytest.raises(InputError):
             from_variant(wrong)
-
-
-NEW = '''
-from dataclasses import dataclass, replace
-
-import numpy as np
-
-from features.word_level.knowledge import TokenKnowledge
-
-
-@dataclass(frozen=True, eq=False)
-class LettersKnowledge(TokenKnowledge):
-    """How many letters a word has, times `factor`."""
-
-    factor: int = 1
-
-    def extended(self, table, seen):
-        tokens = seen.segments.target_tokens
-        lengths = self.factor * np.array([len(tokens.types[i]) for i in tokens.ids], np.float32)
-        return replace(
-            table,
-            word_names=(*table.word_names, "letters"),
-            words=np.hstack([table.words, lengths[:, None]]),
-        )
-'''
-
-
-@pytest.fixture
-def letters(tmp_path: Path) -> Iterator[None]:
-    """A kind of knowledge in a file of its own."""
-    (tmp_path / "letters.py").write_text(NEW)
-    features.knowledge.__path__.append(str(tmp_path))
-    importlib.invalidate_caches()
-    yield
-    features.knowledge.__path__.remove(str(tmp_path))
-
-
-@pytest.mark.usefixtures("letters")
-def test_a_new_kind_is_one_file(bundle: Bundle, segments: Segments, labels: dict[str, Any]) -> None:
-    entry = {"kind": "letters", "factor": 2}
-    made: Any = make_extractor({"kind": "word_quality", "knowledge": [entry], "rounds": 3}, bundle)
-    table = made.described(segments, frozenset())
-    tokens = segments.target_tokens
-    expected = [2 * len(word) for i in range(len(tokens)) for word in tokens.words(i)]
-    assert table.words[:, -1].tolist() == expected
-    assert made.fit(segments, labels).extract(segments).shape == (len(segments), 32)
-    whole = FeatureSet.make([{"kind": "word_network", "knowledge": [entry]}], bundle)
-    assert whole.names[0] == "word_network_letters_target_label"
-    assert not issubclass(KNOWLEDGE.get("letters"), LearnedKnowledge)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from features import FittedExtractor, Segments
+from features import Segments
 from features.core.bundle import Bundle, build, resource_parameters
-from features.core.feature_set import configured, from_variant, make_extractor, parts_needed
+from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus, split_pairs
@@ -145,33 +145,6 @@ def test_it_finds_what_is_wrong_in_other_texts(bundle: Bundle, tried: tuple[Segm
     assert roc_auc_score(bad.words, words) > 0.6
     assert roc_auc_score(bad.gaps, gaps) > 0.6
     assert abs(words.mean() - bad.words.mean()) < 0.1
-
-
-def test_the_same_seed_gives_the_same(
-    corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path: Path
-) -> None:
-    again = learned(corpus, tmp_path)
-    assert again.words.trees == resource.words.trees and again.gaps.trees == resource.gaps.trees
-    assert again.fingerprint == resource.fingerprint
-
-
-def test_a_saved_one_comes_back(
-    resource: SyntheticWordQuality, bundle: Bundle, tried: tuple[Segments, list[str]], tmp_path: Path
-) -> None:
-    resource.save(tmp_path)
-    loaded = SyntheticWordQuality.load(tmp_path)
-    assert loaded.fingerprint == resource.fingerprint
-    table = table_of(bundle, tried[0])
-    for left, right in zip(loaded.probabilities(table), resource.probabilities(table), strict=True):
-        assert np.array_equal(left, right)
-
-
-def test_it_sees_no_label_and_no_column_of_our_own_system(resource: SyntheticWordQuality) -> None:
-    assert not issubclass(configured(from_variant("word_quality:knowledge=synthetic")).kind, FittedExtractor)
-    names = (*resource.word_columns, *resource.gap_columns)
-    assert "lm" in names and "left_lm" in names and "backward" in names
-    assert not [n for n in names if "decoder" in n or "pseudo" in n or "capital" in n or "class" in n]
-    assert not [n for n in (*resource.words.encodings, *resource.gaps.encodings) if "class" in n]
 
 
 def test_word_quality_sees_its_log_odds(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:

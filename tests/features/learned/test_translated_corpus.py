@@ -14,13 +14,11 @@ from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
 from features.learned.translated_corpus import TranslatedCorpus
-from features.learned.translated_lm import TranslatedLanguageModel
 from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.stop_words import StopWords
-from features.storage.damage import Damaged
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens
@@ -28,7 +26,7 @@ from qe.resources.annotations import Annotations, from_column
 from qe_papers.learned.edge_counts import EdgeCounts, counted, projections
 from qe_papers.learned.sequence_models import SEQUENCES, SequenceModels, aligned_tags, sequences
 from qe_papers.syntax import parsed
-from tests.factories import EN_ES, Find, refuses
+from tests.factories import EN_ES, Find
 
 PAIRS, TRANSLATED = 3000, 301
 FAMILIES = ("machine_lm", "sequence_lm", "projected_dependencies")
@@ -120,29 +118,6 @@ def test_a_part_tells_every_setting(name: str, bundle: Bundle) -> None:
     part = bundle.part(name)
     settings = {field.name for field in fields(part.builder)} - {"scratch"}
     assert settings and settings <= set(part.settings)
-
-
-def test_damage_is_refused(texts: TranslatedCorpus) -> None:
-    texts.check_stored()
-    shorter = TranslatedCorpus(
-        texts.rows[1:], texts.source, texts.machine, texts.reference,
-        settings=texts.settings, corpus_fingerprint=texts.corpus_fingerprint,
-    )  # fmt: skip
-    refuses("301 texts of `source` for 300 rows", shorter.check_stored, error=Damaged)
-
-
-def test_too_little_text_is_an_error(corpus: ParallelCorpus, bundle: Bundle) -> None:
-    with pytest.raises(InputError, match="50 sentence pairs or more, but of 40 pairs only"):
-        TranslatedCorpus.build(corpus.take(np.arange(40)), aligner=bundle.part("aligner"))
-
-
-def test_language_models_are_of_both_texts(bundle: Bundle, texts: TranslatedCorpus) -> None:
-    batch = Tokens.from_lists([["la", "comisión", "europea"], ["nadie"]])
-    for name, tokens in (("machine_text_lm", texts.machine), ("human_text_lm", texts.reference)):
-        model = bundle.part(name)
-        assert isinstance(model, TranslatedLanguageModel)
-        expected = LanguageModel.from_tokens(tokens, order=5).score(batch).log10
-        np.testing.assert_array_equal(model.score(batch).log10, expected)
 
 
 def test_machine_like_words_are_likelier_in_machine_text(bundle: Bundle, texts: TranslatedCorpus) -> None:

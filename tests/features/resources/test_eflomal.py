@@ -1,14 +1,9 @@
 """eflomal: links of a text by another tool, beside ours and the gold links of cse256."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.storage.files import read_lines
-from features.text import eflomal as _eflomal
 from features.text.corpus import ParallelCorpus
 from features.text.eflomal import align, align_lines
 from features.text.links import Links
@@ -49,16 +44,6 @@ def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
     assert {"0-1", "1-2"} <= set(outcome.split()) <= {"0-1", "1-2", "2-0"}
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("eflomal")
-def test_batches_do_not_lose_lines() -> None:
-    source, target = (
-        Tokens.from_lists(line.split() for line in side) for side in zip(*copies(50), strict=True)
-    )
-    pieces = list(align(source, target, batch=7))
-    assert [len(piece) for piece in pieces] == [7] * 7 + [1]
-
-
 @pytest.mark.usefixtures("eflomal")
 def test_a_sentence_too_long_is_named() -> None:
     long = Tokens.from_lists([["a"], ["a"] * 1024])
@@ -68,16 +53,6 @@ def test_a_sentence_too_long_is_named() -> None:
 @pytest.mark.usefixtures("eflomal")
 def test_no_posteriors() -> None:
     refuses("no posteriors", list, align_lines(iter(copies(3)), (PLAIN, PLAIN), "posterior"))
-
-
-def test_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "eflomal.cython", None)
-    with pytest.raises(InputError, match=r"optional package eflomal; pip install 'mtqe\[eflomal\]'"):
-        next(align_lines(iter(copies(3)), (PLAIN, PLAIN)))
-
-
-def test_absent_output_is_an_error(tmp_path: Path) -> None:
-    refuses("wrote no links", _eflomal._lines, tmp_path / "none")
 
 
 @pytest.mark.usefixtures("eflomal")

@@ -3,7 +3,6 @@
 import math
 import sys
 from collections import Counter, defaultdict
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import ParallelCorpus, Tokenizer
 from features.resources._kneser_ney import discounts
 from features.resources.language_model import LanguageModel
-from features.storage.compact import decoded
-from features.storage.files import read_lines
 from features.text.tokens import Tokens
-from tests.factories import Find, refuses
+from tests.factories import refuses
 
 Ngram = tuple[str, ...]
 
@@ -119,74 +115,6 @@ def test_modified_discounts_worked_by_hand() -> None:
     estimated = discounts((12, 4, 2, 1))
     assert estimated.rule == "modified-kneser-ney"
     assert estimated.values == pytest.approx((0.6, 1.1, 1.8))
-
-
-WORKED = ["a b", "a b", "a c", "a d d d", "e a b", "f a c", "b e"]
-
-
-def test_modified_values_worked_by_hand() -> None:
-    """Bigrams of `WORKED`: four times <s>a; three times ab b</s>; twice ac c</s> dd; once the nine
-    <s>b <s>e <s>f ad be d</s> e</s> ea fa. n1..n4 = 9, 3, 2, 1: Y = 9 / (9 + 2 * 3) = 3/5;
-    D1 = 1 - 2 * 3/5 * 3/9 = 3/5, D2 = 2 - 3 * 3/5 * 2/3 = 4/5, D3 = 3 - 4 * 3/5 * 1/2 = 9/5.
-
-    Unigram counts are numbers of predecessors: a 3 (<s> e f), b 2 (<s> a), c 1 (a), d 2 (a d), e 2 (<s> b),
-    f 1 (<s>), </s> 4 (b c d e); total 15. n1..n4 = 2, 3, 1, 1: Y = 2 / (2 + 2 * 3) = 1/4;
-    D1 = 1 - 2 * 1/4 * 3/2 = 1/4, D2 = 2 - 3 * 1/4 * 1/3 = 7/4, D3 = 3 - 4 * 1/4 * 1/1 = 2.
-    Taken off: 2 * 1/4 (c f) + 3 * 7/4 (b d e) + 2 * 2 (a </s>) = 39/4; gamma = 39/4 / 15 = 13/20. Its share
-    of each of the 8 words a .. f </s> <unk> is 13/20 / 8 = 39/480, which is all that <unk> has.
-    a = (3 - 2) / 15 + 39/480 = 71/480; b = d = e = (2 - 7/4) / 15 + 39/480 = 47/480;
-    c = f = (1 - 1/4) / 15 + 39/480 = 63/480; </s> = (4 - 2) / 15 + 39/480 = 103/480.
-    """
-    model = LanguageModel.from_tokens(Tokens.from_lists([text.split() for text in WORKED]), order=2)
-    lower, highest = model.settings["smoothing"]
-    assert lower == {"rule": "modified-kneser-ney", "discounts": pytest.approx([1 / 4, 7 / 4, 2])}
-    assert highest == {"rule": "modified-kneser-ney", "discounts": pytest.approx([3 / 5, 4 / 5, 9 / 5])}
-    gamma = {  # what is taken off the words seen after each, by their total
-        "<s>": (Fraction(9, 5) + 3 * Fraction(3, 5)) / 7,  # a 4, b 1, e 1, f 1
-        "a": (Fraction(9, 5) + Fraction(4, 5) + Fraction(3, 5)) / 6,  # b 3, c 2, d 1
-        "b": (Fraction(9, 5) + Fraction(3, 5)) / 4,  # </s> 3, e 1
-        "c": Fraction(4, 5) / 2,  # </s> 2
-        "d": (Fraction(4, 5) + Fraction(3, 5)) / 3,  # d 2, </s> 1
-        "e": (Fraction(3, 5) + Fraction(3, 5)) / 2,  # a 1, </s> 1
-        "f": Fraction(3, 5) / 1,  # a 1
-    }
-    ids = [model.vocabulary.words.index(word) for word in gamma]
-    np.testing.assert_allclose(
-        10.0 ** decoded(model.backoff)[ids], [float(g) for g in gamma.values()], rtol=1e-6
-    )
-    a_begins = (4 - Fraction(9, 5)) / 7 + gamma["<s>"] * Fraction(71, 480)  # p(a | <s>), counted 4
-    expected = {  # of the words and of </s>
-        "a b": [
-            a_begins,
-            (3 - Fraction(9, 5)) / 6 + gamma["a"] * Fraction(47, 480),  # counted 3
-            (3 - Fraction(9, 5)) / 4 + gamma["b"] * Fraction(103, 480),  # counted 3
-        ],
-        "a c": [
-            a_begins,
-            (2 - Fraction(4, 5)) / 6 + gamma["a"] * Fraction(63, 480),  # counted 2
-            (2 - Fraction(4, 5)) / 2 + gamma["c"] * Fraction(103, 480),  # counted 2
-        ],
-        "a d": [
-            a_begins,
-            (1 - Fraction(3, 5)) / 6 + gamma["a"] * Fraction(47, 480),  # counted 1
-            (1 - Fraction(3, 5)) / 3 + gamma["d"] * Fraction(103, 480),  # counted 1
-        ],
-        "d f": [  # no such bigram seen, but every context
-            gamma["<s>"] * Fraction(47, 480),
-            gamma["d"] * Fraction(63, 480),
-            gamma["f"] * Fraction(103, 480),
-        ],
-        "a never": [  # a word not seen, then a context not seen
-            a_begins,
-            gamma["a"] * Fraction(39, 480),
-            Fraction(103, 480),
-        ],
-    }
-    scores = model.score(Tokens.from_lists([text.split() for text in expected]))
-    np.testing.assert_allclose(
-        10**scores.log10, [float(p) for row in expected.values() for p in row], rtol=1e-6
-    )
-    assert scores.matched.tolist() == [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 0, 1]
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
@@ -296,18 +224,6 @@ def test_kenlm_reads_our_arpa_and_agrees(tmp_path: Path, name: str, order: int, 
     assert scores.matched.tolist() == [0 if unknown else length for _, length, unknown in rows]
 
 
-def test_kenlm_agrees_on_real_text(tmp_path: Path, shared_data: Find) -> None:
-    lines = read_lines(shared_data("alignment/en-es/cse256/corpus.es.gz"))
-    tokens = Tokenizer("es", kind="whitespace").tokens(lines)
-    train, unseen = tokens.take(np.arange(400, len(tokens))), tokens.take(np.arange(400))
-    model = LanguageModel.from_tokens(train, order=5)
-    model.write_arpa(tmp_path / "model.arpa")
-    theirs = kenlm_model(tmp_path / "model.arpa")
-    lower = unseen.lower()
-    expected = [theirs.score(" ".join(lower.words(i))) for i in range(len(lower))]
-    np.testing.assert_allclose(model.log10_probability(unseen), expected, atol=1e-4)
-
-
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_a_kenlm_model_scores_as_the_one_it_was_written_from(tmp_path: Path, direction: Any) -> None:
     pytest.importorskip("kenlm")
@@ -333,12 +249,6 @@ def test_without_kenlm_its_models_are_refused(tmp_path: Path, monkeypatch: pytes
     refuses(r"qe\[kenlm\]", LanguageModel.read_kenlm, tmp_path / "model.bin")
 
 
-def test_a_file_that_kenlm_cannot_read_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("kenlm")
-    (tmp_path / "no.bin").write_text("nothing of the kind")
-    refuses(r"no\.bin", LanguageModel.read_kenlm, tmp_path / "no.bin")
-
-
 @pytest.mark.parametrize("order", [1, 2, 4])
 def test_arpa_written_and_read_is_the_same_model(tmp_path: Path, order: int) -> None:
     texts, unseen = random_texts(12, 100), Tokens.from_lists([*random_texts(13, 30, 60), ["NA"], []])
@@ -348,15 +258,6 @@ def test_arpa_written_and_read_is_the_same_model(tmp_path: Path, order: int) -> 
     read = LanguageModel.read_arpa(tmp_path / "model.arpa.gz", case="true")
     assert read.vocabulary.words == model.vocabulary.words and read.trie.sizes == model.trie.sizes
     np.testing.assert_allclose(read.log10_probability(unseen), model.log10_probability(unseen), atol=2e-5)
-
-
-def test_saving_a_part_writes_arpa_where_asked(tmp_path: Path) -> None:
-    corpus = ParallelCorpus.from_lines([("a b", "x y"), ("a", "y")])
-    for arpa in (True, False):
-        path = tmp_path / str(arpa)
-        path.mkdir()
-        LanguageModel.build(corpus, side="target", order=2, arpa=arpa).save(path)
-        assert (path / "model.arpa.gz").is_file() is arpa
 
 
 ARPA = """

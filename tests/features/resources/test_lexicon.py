@@ -134,12 +134,6 @@ def test_rows_are_distributions_and_likelihood_never_falls(pairs: list[tuple[str
     assert (np.diff(lexicon.log_likelihoods) >= -1e-9).all()
 
 
-def test_the_order_of_pairs_is_irrelevant(golden_corpus: ParallelCorpus, golden: Lexicon) -> None:
-    turned = golden_corpus.take(np.arange(len(golden_corpus))[::-1].copy())
-    other = Lexicon.build(turned, prune=1e-4)
-    np.testing.assert_allclose(np.sort(other.values), np.sort(golden.values), rtol=1e-6)
-
-
 def test_quartiles_are_of_the_word_scores(golden: Lexicon, golden_corpus: ParallelCorpus) -> None:
     scores = golden.score(golden_corpus.source, golden_corpus.target).maximum
     below = [(scores <= cut).mean() for cut in golden.quartiles]

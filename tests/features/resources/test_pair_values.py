@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as npst
 from scipy import sparse
 
 from features.resources import pair_values as _pair_values
-from features.resources.pair_values import pair_values, value
+from features.resources.pair_values import pair_values
 
 ROWS, COLUMNS = 6, 9
 WORDS = st.lists(st.integers(0, ROWS - 1), max_size=7)
@@ -54,9 +54,3 @@ def test_long_rows_asked_for_seldom_are_searched_with_the_same_result():
         table, 2000, (one, np.array([0, 1])), (np.array([0, 1, 1998], np.int32), np.array([0, 3]))
     )
     assert cells.tolist() == [1, 0, 1000]
-
-
-def test_value_is_zero_for_a_pair_the_table_lacks():
-    columns, values = np.array([2, 5], np.int32), np.array([0.5, 0.7], np.float32)
-    assert [value(columns, values, 0, 2, column) for column in (1, 2, 3, 6)] == [0, np.float32(0.5), 0, 0]
-    assert value(columns, values, 1, 1, 5) == 0

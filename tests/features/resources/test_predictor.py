@@ -121,18 +121,6 @@ def killed(stage: str, done: int, total: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_corpus_and_seed_give_the_same_network(tmp_path: Path) -> None:
-    networks = []
-    for name, seed in (("one", 0), ("again", 0), ("other", 1)):
-        predictor = small(tmp_path / name, seed).part("predictor")
-        assert isinstance(predictor, Predictor)
-        networks.append(vars(predictor.network))
-    one, again, other = networks
-    assert all(np.array_equal(one[name], again[name]) for name in one)
-    assert not np.array_equal(one["hidden"], other["hidden"])
-
-
-@pytest.mark.slow
 def test_a_build_killed_while_it_learns_goes_on_behind_the_alignment(tmp_path: Path) -> None:
     """What was finished stays as it is, and the outcome is that of a build that nobody killed."""
     child = get_context("spawn").Process(target=small, args=(tmp_path / "b", 0, killed))
@@ -152,24 +140,6 @@ def test_words_of_new_sentences_are_predicted(bundle: Bundle) -> None:
     _, log, rank = predictions(bundle, sentences(100, 2))
     assert np.exp(log).mean() > 0.8
     assert (rank < 0.5).mean() > 0.95
-
-
-@pytest.mark.slow
-def test_a_wrong_word_is_less_probable_than_the_right_one(bundle: Bundle) -> None:
-    """A wrong colour, and a noun in the place of a verb."""
-    source = "the red cat sleeps ."
-    for right, wrong in (("rojo", "verde"), ("duerme", "mesa")):
-        sentence = "el gato rojo duerme ."
-        pairs = [(source, sentence), (source, sentence.replace(right, wrong))]
-        target, log, _ = predictions(bundle, pairs)
-        place = sentence.split().index(right)
-        assert log[place] > log[target.offsets[1] + place] + 2
-
-
-@pytest.mark.slow
-def test_texts_without_words(bundle: Bundle) -> None:
-    target, log, _ = predictions(bundle, [("the cat", ""), ("", "el gato"), ("", "")])
-    assert len(log) == len(target.ids) == 2 and np.isfinite(log).all()
 
 
 def test_evidence_of_the_units_and_the_bias_of_a_word_are_its_logit(bundle: Bundle) -> None:

@@ -54,17 +54,6 @@ def test_it_is_the_model_of_the_units(corpus: ParallelCorpus, aligner: Aligner, 
     assert np.array_equal(again.log10, scores.log10) and loaded.fingerprint == built.fingerprint
 
 
-def test_usual_translations_are_likelier(corpus: ParallelCorpus, aligner: Aligner) -> None:
-    built = TupleLM.build(corpus, aligner=aligner, minimum=1)
-    source = Tokens.from_lists([["the", "table", "is", "red"]] * 2)
-    target = Tokens.from_lists([["la", "mesa", "es", "roja"], ["la", "casa", "es", "verde"]])
-    links = Links.from_pharaoh(["0-0 1-1 2-2 3-3"] * 2)
-    scores = built.score(source, target, links)
-    right, wrong = np.split(scores.log10, 2)
-    assert right.sum() > wrong.sum() + 2
-    assert scores.token_matched.tolist()[4:] != scores.token_matched.tolist()[:4]
-
-
 def test_pruned_it_keeps_no_trigram_that_occurs_once(aligner: Aligner) -> None:
     once = ("the red table is a house", "la mesa roja es una casa")
     corpus = ParallelCorpus.from_lines([*LINES, once])

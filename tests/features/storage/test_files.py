@@ -5,7 +5,6 @@ import gzip
 import os
 import subprocess
 import sys
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,14 +59,6 @@ def test_a_place_that_cannot_be_written(name: str, places: Path) -> None:
         assert raised.value.location == places / name
     assert sorted(p.name for p in places.rglob("*")) == ["file", "folder"]
     assert (places / "file").read_text() == "old"
-
-
-def test_a_place_without_the_right_to_write(tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    (tmp_path / "locked").mkdir(mode=0o500)
-    for attempt in (check_writable, write):
-        refuses(r"x: cannot be written \(Permission denied\)", attempt, tmp_path / "locked" / "x")
 
 
 def test_the_check_leaves_nothing(places: Path) -> None:
@@ -128,14 +119,10 @@ def damaged(content: bytes, how: str) -> bytes:
     return content[:at] + bytes([content[at] ^ flip]) + content[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    "how, error", [("cut off", EOFError), ("block type", zlib.error), ("checksum", gzip.BadGzipFile)]
-)
-def test_a_damaged_gzip_file(how: str, error: type[Exception], tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["cut off", "block type", "checksum"])
+def test_a_damaged_gzip_file(how: str, tmp_path: Path) -> None:
     path = tmp_path / "text.gz"
     path.write_bytes(damaged(gzip.compress(TEXT.encode(), mtime=0), how))
-    with pytest.raises(error), gzip.open(path) as stream:
-        stream.read()
     refuses(r"text\.gz:\d+: damaged gzip file", list, read_lines(path))
 
 
@@ -253,12 +240,9 @@ def test_what_a_living_process_writes_is_not_tidied_away(tmp_path: Path) -> None
     ("content", "lines"),
     [
         (b"a\rb\rc\r", None),  # of an old Mac
-        (b"a\rb", None),
         (b"\xef\xbb\xbfa\rb", None),
         (b"a\r", ["a"]),
-        (b"a\rb\n", ["a\rb"]),
         (b"a\r\nb\rc", ["a", "b\rc"]),
-        (b"a", ["a"]),
     ],
 )
 def test_carriage_returns_alone_are_told(content: bytes, lines: list[str] | None, tmp_path: Path) -> None:

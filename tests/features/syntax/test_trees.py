@@ -2,7 +2,6 @@
 
 import copy
 import gzip
-import itertools
 import pickle
 import re
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.syntax.trees import Tree, Trees, _without_function, column, gathered
+from features.syntax.trees import Tree, Trees, column, gathered
 from tests.factories import Find
 
 MARY = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))"
@@ -104,13 +103,6 @@ def test_dependants_on_both_sides_stay_in_order() -> None:
     assert Trees.from_dependencies([block]).brackets(0) == tree
 
 
-def test_several_roots_and_sentences() -> None:
-    two_roots = conllu(("a", "X", 0, "root"), ("b", "Y", 0, "root"))
-    two_sentences = conllu(("a", "X", 0, "root")) + "\n\n" + conllu(("b", "Y", 0, "root"))
-    trees = Trees.from_dependencies([two_roots, two_sentences, ""])
-    assert [trees.brackets(i) for i in range(3)] == ["( (X root a) (Y root b))"] * 2 + [""]
-
-
 def test_ranges_and_empty_nodes_are_skipped() -> None:
     rows = conllu(("de", "P", 3, "case"), ("el", "D", 3, "det"), ("sol", "N", 0, "root")).split("\n")
     rows.insert(0, "1-2\tdel" + "\t_" * 8)
@@ -189,13 +181,6 @@ def test_copies() -> None:
     assert len(empty) == 0 and empty.types == ()
 
 
-def test_kept_is_computed_once() -> None:
-    numbers = itertools.count()
-    trees = batch()
-    assert [trees.cached("key", lambda: next(numbers)) for _ in range(3)] == [0, 0, 0]
-    assert trees.cached("other key", lambda: next(numbers)) == 1
-
-
 @pytest.mark.parametrize(
     ("labels", "arities", "offsets"),
     [
@@ -256,8 +241,3 @@ def test_universal_dependencies(shared_data: Find) -> None:
     assert len(trees) == 1400 and trees.sizes.sum() == 3 * len(words)
     labels = [trees.types[k] for k in trees.labels]
     assert labels.count("nsubj") == sum(row[7] == "nsubj" for row in words)
-
-
-def test_labels_without_functions() -> None:
-    labels = ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-")
-    assert [_without_function(label) for label in labels] == ["NP", "NP", "PRT", "-LRB-"]

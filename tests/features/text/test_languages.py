@@ -72,11 +72,6 @@ def test_no_language_at_all(code: str) -> None:
     assert f"unknown language code '{code}'; use the one of ISO 639" in refusal(code)
 
 
-def test_norwegian_in_yaml() -> None:
-    assert "put it in quotes" in refusal(False)  # type: ignore[arg-type]
-    language_code("no")
-
-
 def test_no_tokenizer_of_an_unknown_language() -> None:
     """`EN` used to split as no language at all does: It ' s."""
     assert Tokenizer("EN").split("It's") == ["It", "'s"]

@@ -1,7 +1,6 @@
 """The tokenizer against sacremoses, on the shared data and on made-up lines."""
 
 import gzip
-import pickle
 import random
 from pathlib import Path
 
@@ -101,16 +100,6 @@ def test_types_are_in_order_of_first_occurrence(lines: list[str], kind: str) -> 
 
 
 @pytest.mark.slow
-def test_batches_do_not_show() -> None:
-    lines = [f"Line {i // 3}, it's one. " * (i % 3) for i in range(20_000)]
-    tokenizer = Tokenizer()
-    tokens = tokenizer.tokens(iter(lines))
-    assert len(tokens) == 20_000
-    assert all(tokens.words(i) == tokenizer.split(lines[i]) for i in (0, 8191, 8192, 8193, 19_999))
-    assert tokens.fingerprint == Tokens.from_lists(map(tokenizer.split, lines)).fingerprint
-
-
-@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=[]), max_size=8), max_size=4))
 def test_chunks_are_those_of_str_split(texts: list[str]) -> None:
@@ -161,16 +150,6 @@ def test_no_text_and_no_texts() -> None:
     assert Tokenizer().tokens(["", " \t "]).offsets.tolist() == [0, 0, 0]
     assert Tokenizer().tokens(["", " \t "] * 16).offsets.tolist() == [0] * 33
     assert Tokenizer().split("") == []
-
-
-def test_is_a_value() -> None:
-    used = Tokenizer("es", normalise=False)
-    used.tokens(["algo que recordar, señor."] * 16)
-    again = pickle.loads(pickle.dumps(used))
-    assert used == again == Tokenizer("es", normalise=False) != Tokenizer("es")
-    assert hash(used) == hash(again) and repr(used) == repr(again)
-    assert len(pickle.dumps(used)) < 300
-    assert again.split("¿Qué?") == ["¿", "Qué", "?"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from features.storage.damage import Damaged
-from features.word_level.training_text import PARTS, ContextCounts, part_of
+from features.word_level.training_text import ContextCounts, part_of
 from tests.factories import refuses
 
 
@@ -46,17 +46,6 @@ def test_a_training_segment_is_looked_up_in_the_other_parts() -> None:
         for c, w, p in zip(contexts, words, part, strict=True)
     ]
     np.testing.assert_allclose(got, expected)
-
-
-def test_parts_are_contiguous_and_all_there() -> None:
-    part = part_of(np.arange(100), 100)
-    assert (np.diff(part) >= 0).all() and set(part.tolist()) == set(range(PARTS))
-
-
-def test_no_text_at_all_knows_nothing() -> None:
-    nothing = np.empty(0, np.uint64)
-    counts = ContextCounts.fit(nothing, nothing, np.empty(0, np.int64))
-    assert counts.columns(np.array([1], np.uint64), np.array([2], np.uint64)).tolist() == [[0.0, 0.0, 0.0]]
 
 
 def test_what_is_saved_says_the_same_and_damage_is_seen(tmp_path: Path) -> None:

@@ -25,15 +25,3 @@ def test_crowded_and_spread_keys_are_found(known: list[int], others: list[int]) 
     wanted = np.array([*known, *others], np.uint64)
     place, there = places(ascending, wanted)
     assert (place.tolist(), there.tolist()) == by_search(ascending, wanted)
-
-
-@pytest.mark.parametrize("power", [1, 3])
-def test_among_many(power: int) -> None:
-    """Spread evenly, as hashes are, and crowded at the low end."""
-    rng = np.random.default_rng(power)
-    spread = np.unique(((rng.random(50_000) ** power) * 2.0**63).astype(np.uint64) * np.uint64(2))
-    wanted = np.concatenate([spread[::7], spread[::5] + np.uint64(1)])
-    place, there = places(spread, wanted)
-    found = len(spread[::7])
-    assert there[:found].all() and not there[found:].any() and not place[found:].any()
-    np.testing.assert_array_equal(place[:found], np.searchsorted(spread, wanted[:found]))

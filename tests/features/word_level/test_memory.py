@@ -13,7 +13,7 @@ from features.core.bundle import Bundle, build
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.word_level import tokens as tokens_module
 from features.word_level.knowledge import Knowing
-from features.word_level.tokens import TokenMemory, TokenTable, forget_tables, remembered
+from features.word_level.tokens import TokenMemory, TokenTable, remembered
 from tests.factories import EN_ES
 
 pytestmark = pytest.mark.slow
@@ -79,27 +79,6 @@ def test_families_with_the_same_resources_share_memory(bundle: Bundle, asked: li
     assert len(asked) == 2 and len(more.word_names) > len(one.word_names)
 
 
-def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None:
-    """The hidden vector of the predictor, word by word, in a memory of its own."""
-    plain, quality, network = (
-        make_extractor(from_variant(name), bundle)
-        for name in (
-            "word_quality:knowledge=predictor",
-            "word_quality:knowledge=predictor+vectors",
-            "word_network:knowledge=vectors+predictor",
-        )
-    )
-    batch = segments(0, 1, 2)
-    less, more, same_table = (remembered(one, batch, frozenset()) for one in (plain, quality, network))  # type: ignore[arg-type]
-    assert same_table is more and more.word_names[: len(less.word_names)] == less.word_names
-    aligner: Any = bundle.part("aligner")
-    predictor: Any = bundle.part("predictor")
-    source, target = batch.source_tokens, batch.target_tokens
-    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
-    expected = predictor.evidence(target, predicted)
-    np.testing.assert_array_equal(more.words[:, len(less.word_names) :], expected)
-
-
 def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
     parts = parts_needed([{"kind": "word_quality"}])
     for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
@@ -140,27 +119,6 @@ def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.M
         assert own._tokens <= 4
 
 
-def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
-    expected = remembered(family, segments(0, 1), frozenset())
-    forget_tables()
-    assert not any(one._tables or one._places or one._tokens for one in tokens_module._memories.values())
-    assert same(remembered(family, segments(0, 1), frozenset()), expected) and len(asked) == 2
-
-
-def test_what_another_thread_computes_is_kept(bundle: Bundle) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
-    own = TokenMemory()
-
-    def compute(some: Segments) -> TokenTable:
-        own.forget()  # as another thread's would: while the first computes
-        return family.described(some, frozenset())  # type: ignore[no-any-return]
-
-    own.table(segments(0, 1), frozenset(), lambda some: family.described(some, frozenset()))
-    own.table(segments(0, 2), frozenset(), compute)
-    assert len(own._places) == 3
-
-
 def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> None:
     family: Any = make_extractor({"kind": "word_quality"}, bundle)
     threads = [Thread(target=lambda: remembered(family, segments(0, 1, 2, 3), frozenset())) for _ in range(4)]
@@ -169,8 +127,3 @@ def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> No
     for thread in threads:
         thread.join()
     assert len(asked) == 1
-
-
-def test_no_segments(bundle: Bundle) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
-    assert len(remembered(family, segments(), frozenset()).offsets) == 1

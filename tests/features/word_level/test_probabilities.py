@@ -1,11 +1,9 @@
 """Models of words learn from probabilities as from tags that were drawn very often."""
 
-import lightgbm
 import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.storage.boosted_trees import check_trees
 from features.text.tokens import Tokens
 from features.word_level.keys import Encoding, out_of_fold
 from features.word_level.labels import PROBABILITIES, learned_labels, tag_probabilities
@@ -60,18 +58,6 @@ def test_certain_probabilities_are_tags() -> None:
     )
     probabilities = [tree_probability(load_trees(text), values) for text in (by_tags, certain)]
     np.testing.assert_allclose(probabilities[0], probabilities[1], atol=1e-6)
-
-
-def test_trees_of_probabilities_give_what_lightgbm_gives() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.normal(size=(1200, 6)).astype(np.float32)
-    values[rng.random(values.shape) < 0.2] = np.nan
-    bad = 1 / (1 + np.exp(-np.nan_to_num(values).sum(axis=1)))
-    text = fit_trees(values, bad, 20, 0)
-    check_trees(text)
-    walks, booster = load_trees(text), lightgbm.Booster(model_str=text)
-    np.testing.assert_array_equal(walks.sums(values), booster.predict(values, raw_score=True))
-    np.testing.assert_array_equal(tree_probability(walks, values), booster.predict(values))
 
 
 def test_groups_come_to_their_mean_probability() -> None:

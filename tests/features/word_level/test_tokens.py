@@ -31,11 +31,6 @@ def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPa
             np.testing.assert_array_equal(keys, other[name], err_msg=name)
 
 
-def test_no_segment_at_all_has_an_empty_table(bundle: Bundle) -> None:
-    table = described(bundle, segments([]))
-    assert len(table.words) == len(table.gaps) == 0 and table.offsets.tolist() == [0]
-
-
 def test_triples_tell_apart_what_pairs_do_not(bundle: Bundle) -> None:
     """`casa` between `la` and `roja`, and `la` and `blanca`; equal texts have equal keys."""
     texts = ["la casa roja", "la casa blanca", "la casa roja"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +12,9 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.word_level.tokens import TokenTable, describe
 from features.word_level.training_text import PARTS, TextPredictor, TrainingText, with_text
 from features.word_quality import WordQuality
-from tests.factories import refuses
 
 PAIRS = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")] * 60
 ROWS = [("the red cat", "el rojo gato", "el gato rojo"), ("a house", "una casa", "una casa")] * PARTS
-
-
-EVERYTHING = {"texts": ["post_edit", "reference"], "predict": True, "rounds": 3}
 
 
 @pytest.fixture(scope="module")
@@ -75,28 +70,6 @@ def test_a_training_segment_is_not_looked_up_in_its_own_text(bundle: Bundle) -> 
 
 
 @pytest.mark.slow
-def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
-    rows = [("the red house", "la roja", "la casa roja")] * PARTS
-    table, _ = looked_up(bundle, rows, own=False)
-    names = table.gap_names
-    gap = dict(zip(names, table.gaps[1], strict=True))
-    assert gap["text_adjacent"] == 0
-    np.testing.assert_allclose(gap["text_apart"], np.log1p(PARTS), rtol=1e-6)
-    np.testing.assert_allclose(gap["text_between"], PARTS / (PARTS + 1), rtol=1e-6)
-
-
-@pytest.mark.slow
-def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
-    batch = segments(ROWS)
-    texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
-    fitted = word_quality(bundle, **EVERYTHING).fit(batch, texts)
-    (tmp_path / "model").mkdir()
-    fitted.save(tmp_path / "model")
-    again = word_quality(bundle, **EVERYTHING).restore(tmp_path / "model")
-    np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))
-
-
-@pytest.mark.slow
 def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) -> None:
     """`alpha` is always followed by `beta` in the first half of the training texts, by `gamma` in the other:
     each looks wrong to the predictor that did not see it, and a new one is between the two.
@@ -114,10 +87,6 @@ def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) ->
     assert column(new, "own_predicted_log")[0] > np.log(0.5)  # every text begins alike
 
 
-def test_predicting_needs_texts(bundle: Bundle) -> None:
-    refuses("`predict` learns from `texts`", word_quality, bundle, predict=True)
-
-
 def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
     plain = word_quality(bundle)
     whitespace = replace(segments(ROWS), target_tokenizer=Tokenizer("es", "whitespace"))
@@ -125,7 +94,3 @@ def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
         whitespace, {"reference": ["una casa."] * len(ROWS)}, ["reference"], plain.aligner
     )
     assert text.counts["before"].times[:, 0].sum() == 3 * len(ROWS)
-
-
-def test_an_unknown_text_is_refused(bundle: Bundle) -> None:
-    refuses(r"post_edit, reference", word_quality, bundle, texts=["postedit"])

@@ -68,12 +68,6 @@ def test_one_line_out_per_line_in(fake: Fake, tmp_path: Path) -> None:
     assert (tmp_path / "calls").read_text() == "-u eng-spa\n" * 3  # one call per chunk
 
 
-def test_nothing_to_translate_starts_no_process(fake: Fake, tmp_path: Path) -> None:
-    assert list(fake("en", "es").translate(["", " ", "|"])) == ["", "", ""]
-    assert list(fake("en", "es").translate([])) == []
-    assert not (tmp_path / "calls").exists()
-
-
 def test_mixed_up_lines_are_translated_apart(fake: Fake) -> None:
     lines = ["a", "swallow", "b", "other", "c"]
     assert list(fake("en", "es").translate(lines)) == ["A", "SWALLOW", "B", "OTHER", "C"]
@@ -215,13 +209,3 @@ def test_dictionaries_answer_units_as_they_answer_whole_texts(apertium: None, sh
             assert look_up(stage, before) == text
             dictionaries += 1
     assert dictionaries == 2
-
-
-@pytest.mark.slow
-def test_apertium_translates_both_ways(apertium: None) -> None:
-    translated = with_made_columns(
-        spanish({"source": ["The house is red."], "target": ["La casa es roja."]}),
-        {"pseudo_reference": "apertium", "back_translation": "apertium"},
-    )
-    assert translated.pseudo_reference == ("La casa es roja.",)
-    assert translated.back_translation == ("The house is red.",)

@@ -9,7 +9,6 @@ from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.text.annotation import block_of, layer_tokens
 from features.text.tokens import Tokens
-from qe.language.programs import taggers
 from qe.language.programs.made_columns import with_made_columns
 from qe.language.programs.taggers import ApertiumTagger, annotated, tagger
 from tests.factories import refuses
@@ -115,8 +114,3 @@ def test_unknown_annotators_columns_and_languages_are_refused() -> None:
     refuses("already", with_made_columns, twice, {"annotation_source": "apertium"})
     if shutil.which("apertium-tagger"):
         refuses("no tagger for zul-", list, ApertiumTagger("zul", "en").annotate([["a"]]))
-
-
-def test_a_folder_may_contain_a_plus() -> None:
-    assert taggers._parts("apertium+hunspell") == ["apertium", "hunspell"]
-    assert taggers._parts("a+b+hunspell") == ["a+b", "hunspell"]

@@ -61,13 +61,6 @@ def test_translations_that_nobody_judged_are_told(files: list[str], tmp_path: Pa
     assert told["correlations"]["system_pearson"]["values"] == 133
 
 
-def test_the_claim_is_chosen_and_shown(files: list[str]) -> None:
-    asked = ["--correlations", "pearson", "--exchange", "score"]
-    printed = run([*files, *QUICK, *asked]).out
-    assert "claim: these systems and segments alone" in printed
-    assert "unknown unit of exchange 'word'" in run([*files, "--exchange", "word"], 2).err
-
-
 def test_settings_of_a_correlation_and_no_tests(files: list[str]) -> None:
     asked = ["--correlations", "pearson:group=item", "acc_eq:calibrate=false"]
     told = json.loads(run([*files, *asked, "--permutations", 0, "--samples", 0, "--json"]).out)
@@ -120,10 +113,8 @@ def test_tracking(files: list[str], tmp_path: Path, monkeypatch: Any) -> None:
     ("arguments", "message"),
     [
         ([], "no human judgements; give one of --human, --rankings and --metrics-eval"),
-        (["--human", "h.tsv"], "no scores of metrics; give --metrics"),
         (["--human", "h.tsv", "--metrics-eval", "x"], "got --human and --metrics-eval"),
         (["--human", "h.tsv", "--metrics", "m.tsv", "--correlations", "person"], "did you mean 'pearson'"),
-        (["--human", "h.tsv", "--json", "--latex"], "only one of --json, --markdown and --latex"),
         (["--human", "h.tsv", "--metrics", "m.tsv", "--resample", "x"], "--resample"),
     ],
 )

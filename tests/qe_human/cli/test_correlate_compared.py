@@ -41,24 +41,11 @@ ROWS: list[tuple[str, int, list[str], list[str]]] = [
          "system_spearman (fewer than 7 systems: tests exchange segments; --correlations shows them)"],
         ["\nrun ", "\nlength ", "correlates negatively", "of systems", "cannot be decided", "?"],
     ),
-    ("--human human.tsv --metrics segments.tsv --columns bleu length", 0, ["\nlength "], ["\nter "]),
-    (
-        "--human human.tsv --metrics segments.tsv --correlations system_pearson",
-        0,
-        ["human: Pearson of systems"],
-        ["fewer than 7 systems"],
-    ),
     (
         "--human human.tsv --metrics other.tsv",
         0,
         ["'cost' correlates negatively with people: which direction is better? --lower-is-better names"],
         ["'ter' correlates negatively", "known by name"],
-    ),
-    (
-        "--human human.tsv --metrics other.tsv --lower-is-better cost",
-        0,
-        ["\ncost "],
-        ["correlates negatively"],
     ),
     (
         "--human renamed.tsv --metrics segments.tsv",

@@ -227,20 +227,6 @@ def test_weights_are_copies_of_segments_and_systems(text: str) -> None:
     assert np.isnan(problem.weighted(values, weights, np.zeros(5)))
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_exchanges_of_all_or_nothing(text: str) -> None:
-    """No exchange gives the difference of the two, all exchanges its negative."""
-    gold, metric = drawn(11)
-    problem = configured(CORRELATIONS, text).problem(human(gold), np.ones(gold.shape, bool))
-    rows, columns = problem.cells.T
-    own, other = (problem.on_common_scale(table[rows, columns]) for table in (metric, metric[::-1]))
-    heads = np.stack([np.zeros(len(own), bool), np.ones(len(own), bool)], axis=1)
-    first, second = problem.exchanged(own, other, heads)
-    assert first == pytest.approx(-second)
-    ones = problem.each_segment, problem.each_system
-    assert first == pytest.approx(problem.weighted(own, *ones) - problem.weighted(other, *ones))
-
-
 def test_what_is_undefined_is_nan() -> None:
     gold = drawn(3)[0]
     constant = np.zeros(gold.shape)

@@ -6,14 +6,12 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from features.edits.edit_labels import ALL
 from qe_human.effort.correlations import Correlation, Draws
 from qe_human.effort.report import EffortReport, analyse
-from qe_human.effort.report_files import page, write_report
+from qe_human.effort.report_files import page
 from qe_human.effort.sets import discrepancies
 from tests.factories import Done, Monkeypatch, qe, refuses
 from tests.pages import Page, needs_nothing_else
@@ -93,11 +91,6 @@ def test_json_holds_what_was_found_and_null_where_nothing_is(annotated: Annotate
 
 
 @pytest.mark.slow
-def test_equal_seeds_give_equal_reports(annotated: Annotated) -> None:
-    assert small(annotated).to_json() == small(annotated).to_json()
-
-
-@pytest.mark.slow
 def test_the_page_escapes_text_and_needs_nothing_else(annotated: Annotated) -> None:
     read = Page(page(small(annotated), "<i>title</i>", ("en", "es"), {"a plot": b"png"}))
     needs_nothing_else(read)
@@ -109,21 +102,6 @@ def test_the_page_escapes_text_and_needs_nothing_else(annotated: Annotated) -> N
     assert any(re.search(r"moved by 1 alone", title) for title in titles)
     assert [a["src"] for tag, a in read.tags if tag == "img"] == ["data:image/png;base64,cG5n"]
     assert {"es", "en"} <= {a.get("lang") for _, a in read.tags}
-
-
-@pytest.mark.slow
-def test_files(annotated: Annotated, tmp_path: Path) -> None:
-    report = small(annotated)
-    write_report(report, tmp_path / "out", "title")
-    names = sorted(p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.*"))
-    assert names == [
-        "correlations.tsv", "effort.html", "plots/correlation_forest.png", "plots/edit_distribution.png",
-        "plots/shares_by_class.png", "report.json", "segments.tsv",
-    ]  # fmt: skip
-    segments = pd.read_csv(tmp_path / "out" / "segments.tsv", sep="\t")
-    assert len(segments) == 18 and segments["set"].eq("high TER, high score").sum() == 3
-    correlations = pd.read_csv(tmp_path / "out" / "correlations.tsv", sep="\t")
-    assert len(correlations) == 4 * 78 and correlations["lots_mean"].notna().any()
 
 
 def test_discrepancy_ranks_effort_against_edits() -> None:
@@ -138,11 +116,6 @@ def test_discrepancy_ranks_effort_against_edits() -> None:
 )
 def test_scores_that_do_not_fit(annotated: Annotated, scores: list[float], message: str) -> None:
     refuses(message, analyse, annotated(["a"] * 3), annotated(["a"] * 3), np.array(scores), draws=QUICK)
-
-
-def test_nothing_to_analyse(annotated: Annotated) -> None:
-    with pytest.raises(InputError, match="all post-edits are empty"):
-        analyse(annotated(["a"]), annotated([""]), np.array([1.0]), draws=QUICK)
 
 
 def conllu(texts: list[list[tuple[str, str, str]]]) -> str:

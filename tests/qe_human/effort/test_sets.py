@@ -49,10 +49,5 @@ def test_too_few_to_compare_with_and_none_at_all() -> None:
     assert len(high.rows) == 0 and np.isnan(high.difference) and high.unmatched == 0
 
 
-def test_undefined_ter_is_in_no_set() -> None:
-    low, high = four_sets(np.array([1.0, 5, 5]), np.array([0.1, np.nan, 0.4]))
-    assert low.high.tolist() == [2] and len(high.rows) == 0
-
-
 def test_limits_must_be_in_order() -> None:
     refuses("low <= high must hold .* 4.0 and 3.0", Limits, low_effort=4.0, high_effort=3.0)

@@ -24,7 +24,7 @@ from qe_human.judgements.certainty import (
     winners,
 )
 from qe_human.judgements.collection import Comparisons, comparisons
-from qe_human.judgements.pairwise import PairwiseCounts, Violation, circles, knots, violations
+from qe_human.judgements.pairwise import PairwiseCounts, circles, knots
 from qe_human.judgements.ranking_report import method_correlations
 from qe_human.rankings.counts import ExpectedWins, FeedbackArcSet
 from tests.factories import refuses
@@ -166,17 +166,6 @@ def test_agreement_of_two_judges_against_sklearn() -> None:
     assert agreed.between.kappa == pytest.approx(cohen_kappa_score(first, second), abs=0.01)
 
 
-def test_perfect_agreement_is_one() -> None:
-    tasks = judged(2, judges=1)
-    doubled = Comparisons(
-        tasks.systems, *(np.concatenate([x, x]) for x in (tasks.first, tasks.second, tasks.outcome)),
-        np.concatenate([tasks.task, tasks.task + tasks.tasks]),
-        np.arange(2 * tasks.tasks, dtype=np.int32) % tasks.tasks,
-        np.repeat([0, 1], tasks.tasks).astype(np.int32),
-    )  # fmt: skip
-    assert agreement([doubled], samples=20).between.kappa == pytest.approx(1)
-
-
 def three_circles_by_loops(margins: NDArray[np.int64]) -> set[frozenset[int]]:
     return {
         frozenset(triple)
@@ -221,12 +210,6 @@ def test_a_circle_of_four_without_one_of_three() -> None:
     (circle,) = circles(of_wins(wins))
     assert (circle.systems, circle.margins, circle.weakest) == (("a", "b", "c", "d"), (3, 4, 5, 2), 2)
     assert knots(of_wins(wins)) == [["a", "b", "c", "d"]]
-
-
-def test_violations_by_hand() -> None:
-    counts = of_wins([[0, 5, 1], [2, 0, 4], [3, 0, 0]])
-    assert violations(["a", "b", "c"], counts) == [Violation("c", "a", 2)]
-    assert violations(["c", "b", "a"], counts) == [Violation("b", "c", 4), Violation("a", "b", 3)]
 
 
 def test_correlations_against_scipy() -> None:

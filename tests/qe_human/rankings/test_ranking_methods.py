@@ -87,14 +87,6 @@ def test_a_batch_ranks_as_one_by_one(name: str) -> None:
             assert np.argsort(own).tolist() == ranking.order.tolist()
 
 
-@pytest.mark.parametrize("name", RANKINGS.names)
-def test_one_system_and_two(name: str) -> None:
-    method = made(name)
-    assert method.ranking(np.zeros((1, 1)), np.zeros((1, 1))).order.tolist() == [0]
-    ranking = method.ranking(np.array([[0.0, 1], [3, 0]]), np.zeros((2, 2)))
-    assert ranking.order.tolist() == [1, 0] and ranking.unique
-
-
 @pytest.mark.parametrize("name", EXACT)
 def test_systems_alike_have_no_unique_order_and_share_a_rank(name: str) -> None:
     method = made(name)

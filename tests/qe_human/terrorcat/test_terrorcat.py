@@ -214,12 +214,8 @@ def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path) -> None:
             "--target-language", "en", "-o", tmp_path / "m"]  # fmt: skip
     for more, message in (
         (["--outputs", outputs[0]], "fewer than two systems"),
-        (["--outputs", outputs[0], outputs[0]], "'s0' is given twice"),
-        (["--outputs", "s0", "s1"], "--outputs: expected SYSTEM=FILE, but got 's0'"),
         (["--outputs", f"x={folder}/s0.en", f"y={folder}/s1.en"], "0 ranked pairs have translations"),
-        (["--outputs", *outputs, "--learner", "rigde"], "did you mean 'ridge'"),
         (["--outputs", *outputs, "--learner", "svr_tree_kernels"], "takes no plain features"),
-        (["--outputs", *outputs, "--target-language", "xx"], "xx"),
     ):
         assert re.search(re.escape(message), run([*base, *more], 2).err)
     assert not (tmp_path / "m" / "terrorcat.json").exists()

@@ -32,11 +32,6 @@ def test_no_point_of_a_line_is_better_than_the_one_found(systems: int) -> None:
     assert best >= dense - 1e-12
 
 
-def test_a_line_along_which_nothing_changes() -> None:
-    base, statistics = np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones((2, 2, 2))
-    assert line_search(base, np.zeros((2, 2)), statistics, total) == (total(np.full(2, 2.0)), 0.0)
-
-
 def test_weights_find_the_feature_that_tells_the_better_translation() -> None:
     rng = np.random.default_rng(7)
     gains, noise = rng.normal(size=(3, 60)), rng.normal(size=(3, 60, 4))

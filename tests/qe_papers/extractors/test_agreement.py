@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from qe_papers.extractors.agreement import Agreement, _agree, _phrase
-from qe_papers.syntax import Word, children, features_of
+from qe_papers.extractors.agreement import Agreement
 from tests.factories import row
 from tests.features.parsed import translations
 
@@ -132,33 +131,3 @@ def test_what_disagrees_in_an_object_or_in_a_clause_of_the_subject_is_not_the_su
 def test_without_an_explicit_subject_there_is_no_share() -> None:
     cells = values(f"Duermen/VERB/{PLURAL}/0/root")
     assert cells["subject_any"] == 0 and np.isnan(cells["subject_any_share"])
-
-
-def test_columns_of_earlier_models_stay_where_they_were() -> None:
-    names = Agreement().names
-    assert names[:4] == tuple(
-        f"agreement_{name}_target"
-        for name in ("verb_any", "verb_any_share", "phrase_any", "phrase_any_share")
-    )
-    assert names[-2:] == ("agreement_subject_any_target", "agreement_subject_any_share_target")
-    assert len(names) == 22
-
-
-def test_words_agree_in_the_categories_that_both_have() -> None:
-    one, other = (
-        Word(text, text, tag, features_of(features))
-        for text, tag, features in [
-            ("casa", "NOUN", "Gender=Fem|Number=Sing"),
-            ("rojos", "ADJ", "Gender=Masc|Number=Plur"),
-        ]
-    )
-    assert _agree(one, other, ("Person", "Gender", "Number")) == {"Gender": False, "Number": False}
-
-
-def test_a_phrase_has_no_clauses() -> None:
-    house = [
-        Word("casa", "casa", "NOUN", head=-1),
-        Word("Ana", "Ana", "PROPN", head=0, relation="nmod"),
-        Word("arde", "arder", "VERB", head=0, relation="acl"),
-    ]
-    assert list(_phrase(house, children(house), 0)) == [0, 1]

@@ -287,10 +287,3 @@ def test_costs_of_the_forced_derivation_by_hand() -> None:
     }
     for name, values in expected.items():
         assert computed[name] == pytest.approx(values, abs=1e-6, nan_ok=True), name
-
-
-@pytest.mark.slow
-def test_everything_is_undefined_without_source_or_target() -> None:
-    computed = columns(("the house", ""), ("", "La casa"), ("", ""), ("the house", "La casa"))
-    assert np.isnan([values[:3] for values in computed.values()]).all()
-    assert not np.isnan([computed[name][3] for name in ("bleu", "score", "units", "forced_log")]).any()

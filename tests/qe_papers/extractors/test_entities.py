@@ -1,6 +1,5 @@
 """Entities by type and side, by hand."""
 
-import numpy as np
 import pytest
 
 from features.basics.errors import InputError
@@ -53,19 +52,6 @@ def test_several_of_a_type_are_as_one() -> None:
         has = values[f"entities_has_{kind}_source"], values[f"entities_has_{kind}_target"]
         assert has == (source, target), kind
     assert not any("has" in name and "difference" in name for name in values)
-
-
-def test_one_side_alone() -> None:
-    extractor = Entities(sides="target")
-    assert extractor.requires() == ("annotation_target",)
-    assert not any("difference" in n for n in extractor.names)
-    assert row(extractor, segments())["entities_target_word_for_word"] == pytest.approx(2 / 4)
-
-
-def test_no_entity_has_no_share() -> None:
-    columns = {"source": ["a"], "target": ["b"], "annotation_target": [block({"b": "O"})]}
-    values = row(Entities(sides="target"), Segments.from_columns(columns, ENGLISH, SPANISH))
-    assert values["entities_all_target"] == 0 and np.isnan(values["entities_target_word_for_word"])
 
 
 def test_words_without_tags_are_one_message() -> None:

@@ -44,11 +44,6 @@ def test_by_hand() -> None:
         assert cells[f"forced_{name}"] == pytest.approx(expected, rel=1e-6), name
 
 
-def test_a_translation_that_no_pair_makes_is_undefined() -> None:
-    assert np.isnan(list(values("the", "perro").values())).all()
-    assert values("the dog", "la zz")["forced_phrase_forward"] == pytest.approx(np.log(0.5))
-
-
 def test_the_other_costs_of_a_decoder() -> None:
     """Monotone: no jump. Length and pairs by counting, the model's cost by its own sum of events."""
     cells = values("the house", "la casa")

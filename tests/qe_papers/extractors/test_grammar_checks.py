@@ -4,9 +4,7 @@ import pytest
 
 from features import Segments, Tokenizer
 from features.basics.errors import InputError
-from qe_papers.extractors import grammar_checks
 from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
-from qe_papers.syntax import Word
 from tests.factories import SPANISH, row
 from tests.features.parsed import block, forms, translations
 
@@ -95,26 +93,3 @@ def test_spaces_before_commas_and_inside_brackets() -> None:
     values = row(GrammarChecks(characters=True), translations(text))
     assert values["check_comma_parenthesis_space"] == 3 and values["check_all"] == 0
     assert values["check_comma_parenthesis_space_characters"] == len(" ,") + len("( ") + len(" )")
-
-
-def test_spaces_before_commas_of_the_source() -> None:
-    """`said ,` and `( yes` of the source; the translation has none."""
-    source, target = "she/PRON said/VERB ,/PUNCT (/PUNCT yes)/INTJ", "dijo/VERB sí/INTJ"
-    columns = {"source": [forms(source)], "target": [forms(target)],
-               "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
-    segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
-    values = row(GrammarChecks("both"), segments)
-    assert values["check_comma_parenthesis_space_source"] == 2
-    assert values["check_comma_parenthesis_space"] == 0
-
-
-def test_sounds_that_decide_on_a_form() -> None:
-    spanish = [Word(word, word, "NOUN") for word in ("hijos", "hierro", "ideas")]
-    assert [grammar_checks._y_before_i(Word("y", "y", "CCONJ"), noun) for noun in spanish] == [
-        True,
-        False,
-        True,
-    ]
-    english = [Word(word, word, "NOUN") for word in ("house", "hour", "union")]
-    article = Word("a", "a", "DET")
-    assert [grammar_checks._a_before_vowel(article, noun) for noun in english] == [False, True, False]

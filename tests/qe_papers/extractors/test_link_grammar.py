@@ -8,7 +8,6 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.language.programs import link_grammar
 from qe.language.programs.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
 from tests.factories import ENGLISH, SPANISH, refuses, row
@@ -111,7 +110,3 @@ def test_link_parser_itself() -> None:
     assert value_of(sentence, "unused") == 0 < value_of(salad, "unused")
     assert value_of(sentence, "linkages") >= 1
     assert value_of(sentence, "length_by_word") == value_of(sentence, "length") / 7 >= 1
-
-
-def test_no_text_is_a_command_of_the_parser() -> None:
-    assert link_grammar._line_of(["!", "file", "x"]) == "file x"

@@ -6,8 +6,8 @@ import pytest
 
 from features.core.segments import Segments
 from features.text.annotation import block_of
-from qe_papers.extractors.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
-from tests.factories import EN_ES, refuses
+from qe_papers.extractors.parts_of_speech import UPOS, PartsOfSpeech
+from tests.factories import EN_ES
 
 
 def block(tags: str) -> str:
@@ -57,44 +57,7 @@ def test_groups_count_all_their_tags() -> None:
     assert (cells["pos_nouns_source"], cells["pos_verbs_source"], cells["upos_x_source"]) == (2, 2, 1)
 
 
-def test_empty_texts_have_no_shares_but_counts_of_zero() -> None:
-    cells = row("", "NOUN")
-    assert cells["upos_noun_source"] == 0 and math.isnan(cells["upos_noun_source_share"])
-    assert math.isnan(cells["pos_distance"])
-
-
 def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
     cells = row("NN NOUN", "NOUN")
     assert sum(cells[f"upos_{tag.lower()}_source"] for tag in UPOS) == 1
     assert cells["upos_noun_source_share"] == 0.5
-
-
-def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:
-    bare = Segments(("a",), ("b",), *EN_ES)
-    refuses("no column 'annotation_source'", PartsOfSpeech().extract, bare)
-    crooked = Segments.from_columns(
-        {
-            "source": ["a b"],
-            "target": ["c"],
-            "annotation_source": [block("X")],
-            "annotation_target": [block("X")],
-        },
-        *EN_ES,
-    )
-    refuses("1 words, but the text 2 tokens", PartsOfSpeech().extract, crooked)
-
-
-def test_every_tag_has_the_same_columns() -> None:
-    kinds = {
-        stem: {c.name.removeprefix(stem) for c in COLUMNS if c.name.startswith(f"{stem}_")} for stem in GROUPS
-    }
-    common = {
-        "_source",
-        "_target",
-        "_source_share",
-        "_target_share",
-        "_difference",
-        "_absolute_difference",
-        "_ratio",
-    }
-    assert all(common <= columns for columns in kinds.values())

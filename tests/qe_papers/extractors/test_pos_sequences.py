@@ -5,17 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from features import ParallelCorpus, Segments
-from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.resources.language_model import LanguageModel
-from features.resources.lexicon import FLOOR, Lexicon
+from features.resources.lexicon import FLOOR
 from features.resources.ngrams import NgramCounts
 from features.text.annotation import block_of
 from features.text.ngram_tables import unit_ngrams
@@ -84,22 +82,6 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.mark.slow
-def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
-    """The second pair has one 4-gram a side, which never meets another: t = 1, and NULL shares its mass.
-
-    Source 4-grams of the corpus: three, each with its own mate(s); by symmetry NULL gives the 4-gram of the
-    second pair some t0 between 0 and 1, so that p = (t0 + 1) / 2.
-    """
-    lexicon = cast(Lexicon, bundle.part("pos_lexicon_source_to_target"))
-    given_ids, word_ids = lexicon.source.lookup(["p v a n"]), lexicon.target.lookup(["v p a n"])
-    assert lexicon.probability(given_ids, word_ids).tolist() == [1.0]
-    null = float(lexicon.probability(np.array([1]), word_ids)[0])
-    features = values(bundle, CORPUS)[1]
-    assert 0 < null < 1
-    assert features["pos_ibm1_target_log10"] == pytest.approx(math.log10((null + 1) / 2))
-
-
-@pytest.mark.slow
 def test_counts_of_another_layer(tmp_path: Path) -> None:
     """Base forms, `_` throughout: 5 and 4 of them in the corpus, so 4 + 3 in twos; tags are as they were."""
     parts = parts_needed([{"kind": "pos_sequences"}])
@@ -148,13 +130,6 @@ def test_least_counts_below_limits(bundle: Bundle) -> None:
     assert math.isnan(rows[0]["pos_ngrams_target_least_2_below_1"])
 
 
-@pytest.mark.slow
-def test_quartiles_and_unseen_shares_add_up_to_one(bundle: Bundle) -> None:
-    features = values(bundle, [("d n q v", "D N Q V")])[0]
-    names = [f"pos_ngrams_source_quartile{q}_1" for q in (1, 2, 3, 4)]
-    assert sum(features[name] for name in names) + features["pos_ngrams_source_unseen_1"] == pytest.approx(1)
-
-
 def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None:
     detailed = cast(LanguageModel, bundle.part("source_pos_lm"))
     simple = cast(LanguageModel, bundle.part("source_upos_lm"))
@@ -171,19 +146,6 @@ def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None
     good, bad = values(bundle, [("p v a n", "D"), ("n a v p", "D")])
     assert good["pos_lm_source_log10"] > bad["pos_lm_source_log10"]
     assert good["pos_lm_source_log10_3"] > bad["pos_lm_source_log10_3"]
-
-
-def test_parts_know_their_annotation(bundle: Bundle) -> None:
-    parts = bundle.manifest["parts"]
-    annotation = parts["source_annotation"]["fingerprint"]
-    for name in ("source_pos_lm", "source_upos_lm", "source_pos_ngrams"):
-        assert parts[name]["settings"]["annotation"] == annotation
-        assert parts[name]["needs"] == {"source_annotation": annotation}
-
-
-def test_texts_too_short_for_4grams_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="too short for n-grams"):
-        bundle_of([("a b", "A B")], tmp_path / "b", ["pos_lexicon_source_to_target"])
 
 
 texts = st.lists(st.lists(st.sampled_from("abc"), max_size=7), max_size=5)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from features import ParallelCorpus, Segments
-from features.basics.errors import InputError
 from features.resources.aligner import AlignerBuilder
 from qe_papers.extractors.projected_dependencies import ProjectedDependencies
 from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projection
@@ -47,13 +46,6 @@ def test_counts_by_hand() -> None:
     assert counted(own, other) == dict.fromkeys(VARIANTS, expected)
 
 
-def test_edges_are_counted_in_their_order() -> None:
-    """So that the same corpus gives the same file in every process."""
-    edges = [("d", "head", f"modifier{k}") for k in range(8)]
-    own = [[[dict.fromkeys(VARIANTS, edge) for edge in edges]]]
-    assert [list(counts) for counts in counted(own, [[[]]]).values()] == [edges] * len(VARIANTS)
-
-
 def test_quarters_are_of_ranked_edges() -> None:
     """Eight edges: two in a quarter, four in a half."""
     seen = {("d", "h", str(k)): (k, 8 - k) for k in range(8)}
@@ -87,12 +79,3 @@ def test_coverage_in_both_readings() -> None:
     """Prose: 2 of 3 edges were seen. Equation: (4 + 2 + 0) / 3 occurrences an edge."""
     seen = {("d", "a", "b"): (3, 1), ("d", "a", "c"): (0, 2)}
     assert measures([*seen, ("d", "a", "x")], seen)[:2] == [2 / 3, 2.0]
-
-
-def test_there_are_the_papers_eighteen_features_and_three_of_the_other_reading() -> None:
-    assert len(made().features) == 18 + 3
-
-
-def test_training_rows_without_edges_are_one_message() -> None:
-    with pytest.raises(InputError, match="no dependency of a training row is projected"):
-        made().fit(segments(""), {"reference": ["las casas"]})

@@ -148,13 +148,6 @@ def test_the_same_weights_on_both_sides_are_alike() -> None:
     assert values(["e"], okapi_within="segment")["okapi_segment_1"] == pytest.approx(1)
 
 
-def test_by_hand() -> None:
-    features = values(["a", "b", "e"])
-    assert features["matching_2"] == (1 + 0.5 * (1 + 1) / 2) / 2  # `a b` is there; of `b e` only the words
-    assert features["matching_4"] == 0.5 * (1 + 0.5) / 2  # a text of three words: its trigram
-    assert values(["a", "b", "c", "d"])["matching_4_boundary"] == 1
-
-
 def test_what_counts_occurrences_is_no_share() -> None:
     units = {f.name.removeprefix("similarity_target_"): f.unit for f in extractor().features}
     features = values(["a", "b"])

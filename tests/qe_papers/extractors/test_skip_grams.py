@@ -87,22 +87,6 @@ def test_equal_to_the_definition(words: list[str]) -> None:
             assert found[name] == pytest.approx(expected(words, pattern, boundaries), nan_ok=True), name
 
 
-def test_by_hand() -> None:
-    """`a _ c` and `c _ e` are in the corpus; of `b _ f` the two words, half of 1."""
-    found = values(["a", "x", "c", "x", "e"], patterns=["101"], boundaries=[False])
-    assert found["101"] == (1 + 0 + 1) / 3  # and `x _ x`, of which neither word is there
-    assert values(["b", "x", "f"], patterns=["101"], boundaries=[False])["101"] == PENALTY
-    # `a x c`: neither `a x` (a alone) nor `x c` (c alone), but `a _ c`
-    combined = values(["a", "x", "c"], patterns=["111"], boundaries=[False])["111"]
-    assert combined == pytest.approx(PENALTY * (PENALTY / 2 + PENALTY / 2 + 1) / 3)
-
-
-def test_a_segment_without_skip_grams_is_not_a_number() -> None:
-    found = values(["a", "b"], patterns=["101"])
-    assert np.isnan(found["101"]) and found["101_boundary"] == expected(["a", "b"], "101", True)
-    assert np.isnan(list(values([]).values())).all()
-
-
 def test_pairs_of_words_are_those_of_similarity() -> None:
     """Bigrams have no word to leave out between them."""
     segments = Segments(("a b x c d", "x"), ("c d e a", "b"), PLAIN, PLAIN)
@@ -113,16 +97,6 @@ def test_pairs_of_words_are_those_of_similarity() -> None:
     np.testing.assert_allclose(pairs, similar.extract(segments))
 
 
-def test_columns_say_what_they_are() -> None:
-    feature = extractor(patterns=["1001"], boundaries=[True]).features[1]
-    assert feature.name == "skip_grams_target_1001_boundary" and feature.unit == "share"
-    assert "1001" in feature.description and feature.origin.endswith("section 2.1.2")
-
-
 @pytest.mark.parametrize("pattern", ["", "10", "01", "1a1", "0"])
 def test_what_is_no_pattern(pattern: str) -> None:
     refuses("is no pattern of skip-grams", extractor, patterns=[pattern])
-
-
-def test_a_pattern_longer_than_the_corpus_was_counted() -> None:
-    refuses("order 5 were not counted", extractor, patterns=["10001"])

@@ -11,9 +11,7 @@ from features.basics.array_types import FloatArray
 from features.core.bundle import build
 from features.core.feature_set import make_extractor, parts_needed
 from features.text.annotation import block_of
-from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column
-from qe_papers.resources.tag_dictionary import _tags_of_types
 from tests.factories import EN_ES
 
 # `b` is twice p and once q in the source; `x` has one tag; in the target every word has one.
@@ -64,10 +62,3 @@ def test_rare_tags_are_the_taggers_mistakes(tmp_path: Path, least: float, ambigu
     values = shares(tmp_path / "b", {"least_share": least})
     assert values[0, 0] == ambiguous
     assert values[0, 1] == 0
-
-
-@pytest.mark.parametrize(("least_share", "tags"), [(0.05, [1, 2]), (0.5, [1, 1])])
-def test_tags_of_a_share_of_the_occurrences(least_share: float, tags: list[int]) -> None:
-    words = Tokens.from_lists([["la", "casa", "casa"], ["casa"]])
-    tokens = Tokens.from_lists([["det", "n", "v"], ["n"]])
-    assert _tags_of_types(words, tokens, least_share).tolist() == tags

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
-from features.surface import Surface
 from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
 from tests.factories import PLAIN, row
 
@@ -59,24 +58,6 @@ def test_ratios_by_hand() -> None:
     assert (row["quote_ratio"], row["quote_inverse_ratio"]) == (0.5, 2)
     assert (row["bracket_ratio"], row["bracket_inverse_ratio"]) == (2, 0.5)
     assert row["punctuation_inverse_ratio"] == 7 / 8
-
-
-def test_the_ratio_of_punctuation_is_the_other_way_round_than_that_of_surface() -> None:
-    segments = Segments(("a , b .",), ("a .",), PLAIN, PLAIN)
-    surface = dict(zip(Surface().names, Surface().extract(segments)[0].tolist(), strict=True))
-    assert values("a , b .", "a .")["punctuation_inverse_ratio"] == 1 / surface["punctuation_ratio"] == 0.5
-
-
-def test_a_ratio_needs_something_to_divide_by() -> None:
-    row = values("( a )", "a")
-    assert row["bracket_ratio"] == 0 and np.isnan(row["bracket_inverse_ratio"])
-    assert np.isnan([row["quote_ratio"], row["quote_inverse_ratio"]]).all()
-
-
-def test_empty_texts_have_nothing() -> None:
-    row = values("", "")
-    assert {value for name, value in row.items() if name not in RATIOS} == {0.0}
-    assert set(row) > RATIOS and np.isnan([row[name] for name in RATIOS]).all()
 
 
 def test_genitives() -> None:

@@ -72,10 +72,6 @@ def test_evidence_tells_words_apart_that_were_never_seen() -> None:
     assert row(fitted, known)[name] > row(fitted, unknown)[name] + 0.3
 
 
-def test_no_words_are_one_message() -> None:
-    refuses("no training row has a word", made().fit, segments(""), {"post_edit": ["la"]})
-
-
 def test_criteria_of_bigrams_by_hand() -> None:
     """`a x`, `x c`, `c d`; of the other text `a b`. `x c` is kept in place; `a b` stands three places on."""
     target = Tokens.from_lists([["a", "x", "c", "d"], ["a", "b"]])

@@ -4,16 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import skops.io
 from numpy.typing import NDArray
 
 from features.basics import threads
 from qe_papers.learners.mlp_ensemble import (
     LabelledRows,
     Lanes,
-    Mlp,
     MlpEnsemble,
-    _tanh,
     batch_gradients,
     initial_state,
 )
@@ -51,13 +48,6 @@ def test_gradients_by_differences(rows: int, columns: int) -> None:
         slope = (above - loss()) / 2e-6
         state.values[i] += 1e-6
         assert state.gradients[i] == pytest.approx(slope, abs=3e-6)
-
-
-def test_tanh_is_numpys() -> None:
-    x = np.concatenate([np.linspace(-12, 12, 100_001), [-1e30, 0, 1e-8, 1e30]])[:, None]
-    single = x.astype(np.float32)
-    _tanh(single, np.zeros(1, np.float32))
-    np.testing.assert_allclose(single, np.tanh(x), atol=4e-7)
 
 
 def plain_network(model: MlpEnsemble, X: Array, y: Array, importance: Array, member: int) -> Array:
@@ -116,20 +106,3 @@ def test_networks_differ_and_blocks_of_rows_do_not(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(model.predict(X), said.mean(axis=1), rtol=1e-14)
     monkeypatch.setattr("qe_papers.learners.mlp_ensemble._VALUES", 7000)  # ten rows of 700 units
     np.testing.assert_allclose(model.predict_members(X), said, rtol=1e-12)
-
-
-def test_models_with_weights_in_double_precision_still_predict() -> None:
-    """Those of before: two networks of one unit, by hand."""
-    model = MlpEnsemble(2, hidden=1)
-    model.n_features_in_, model.centre_, model.spread_ = 1, 3.0, 2.0
-    model.weights_ = [
-        np.array([[0.5, -1.0]]),
-        np.array([0.1, 0.2]),
-        np.array([[2.0], [1.0]]),
-        np.array([0.3, 0.4]),
-    ]
-    stored = skops.io.loads(skops.io.dumps(model), trusted=list(Mlp.trusted_types))
-    one = 3 + 2 * (2 * np.tanh(0.5 * 1.5 + 0.1) + 0.3)
-    two = 3 + 2 * (np.tanh(-1.5 + 0.2) + 0.4)
-    np.testing.assert_allclose(stored.predict_members([[1.5]]), [[one, two]], rtol=1e-14)
-    np.testing.assert_allclose(stored.predict([[1.5]]), [(one + two) / 2], rtol=1e-14)

@@ -12,7 +12,6 @@ from features.basics.array_types import FloatArray
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.delta_avg import DeltaAvg
-from qe_papers.learners import svr_by_support
 from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, best_setting
 from tests.factories import refuses
 
@@ -102,13 +101,6 @@ def test_the_choice_is_the_papers() -> None:
     assert best_setting(settings, 0.01, 0.9) == 3
 
 
-def test_equally_near_shares_are_told_apart_by_the_score() -> None:
-    settings = [Setting(1, 1, 1, 0.0, score, share) for score, share in ((0.5, 0.25), (0.6, 0.75))]
-    assert best_setting(settings, 1.0, 0.5) == 1
-    undefined = [Setting(1, 1, 1, 0.0, -np.inf, share) for share in (0.9, 0.6)]
-    assert best_setting(undefined, 0.01, 0.5) == 1
-
-
 @pytest.mark.slow
 def test_tolerance_decides_whether_the_number_counts() -> None:
     """Without tolerance the best score is taken; with all of it, the share nearest to `support`."""
@@ -145,8 +137,3 @@ def test_what_cannot_be_chosen_from_is_refused() -> None:
     ):
         wrong = list(strategy_mistakes(LEARNERS, "svr_by_support", params, None, "learner", "params"))
         assert len(wrong) == 1 and message in wrong[0][1], (params, wrong)
-
-
-def test_an_axis_has_steps_of_a_ratio() -> None:
-    assert svr_by_support._axis((1, 16), 2, 0.5) == (2.0, 8.0)
-    assert svr_by_support._axis((1, 16), 8, 0.25) == (2.0,)

@@ -14,8 +14,7 @@ from sklearn.svm import SVR
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.syntax.trees import Trees, column
-from qe.learning.tree_columns import BesideTrees
-from qe.models.pipeline import Candidate, fit, imputer
+from qe.models.pipeline import Candidate, fit
 from qe_papers.learners.svr_tree_kernels import SvrTreeKernels, TreeKernelSvr
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel
 from tests.factories import refuses
@@ -97,22 +96,6 @@ def test_without_features_it_is_an_svr_on_trees() -> None:
     assert np.corrcoef(ours.predict(trees), y)[0, 1] > 0.6
 
 
-def test_weight_0_leaves_the_trees_out() -> None:
-    X, y = table()
-    with_trees = TreeKernelSvr(tree_weight=0.0).fit(X, y).predict(X)
-    assert np.array_equal(with_trees, TreeKernelSvr().fit(X[["a", "b"]], y).predict(X[["a", "b"]]))
-
-
-def test_trees_help_where_scores_depend_on_them() -> None:
-    X, y = table(120)
-    train, held_out = X.iloc[:80], X.iloc[80:]
-    errors = {
-        weight: np.abs(TreeKernelSvr(tree_weight=weight).fit(train, y[:80]).predict(held_out) - y[80:]).mean()
-        for weight in (0.0, 0.3)
-    }
-    assert errors[0.3] < 0.8 * errors[0.0]
-
-
 @pytest.mark.slow
 def test_a_row_alone_is_what_it_is_in_a_batch() -> None:
     """To the last bit, in the batch of training, in another, and in a copy that knows no batch."""
@@ -128,17 +111,6 @@ def test_a_row_alone_is_what_it_is_in_a_batch() -> None:
                 alone = [one.tree_effects(rows.iloc[[i]])[name][0] for i in (0, 17, 49)]
                 assert alone == effects[name][[0, 17, 49]].tolist()
     assert not {"_batches", "_support"} & set(vars(stored))
-
-
-@pytest.mark.slow
-def test_a_small_part_of_a_batch() -> None:
-    """A kernel of the whole batch is not computed for few of its rows; the predictions are the same."""
-    X, y = table()
-    rows = X.iloc[[3, 44, 5, 9, 9, 20]]
-    model = TreeKernelSvr(**PARAMS).fit(rows, y[:6])
-    assert len(model._batches["constituents_source"][0]) == 5
-    apart = rows.assign(**{name: column(batch(rows, name)) for name in model.support_trees_})
-    np.testing.assert_array_equal(TreeKernelSvr(**PARAMS).fit(apart, y[:6]).predict(X), model.predict(X))
 
 
 def test_what_trees_add() -> None:
@@ -158,12 +130,6 @@ def test_trees_that_are_absent() -> None:
         TreeKernelSvr().fit(X[["a", "b"]], y).predict(X)
 
 
-@pytest.mark.parametrize("params", [{"gamma": 0.0}, {"coef0": -1.0}])
-def test_no_kernel(params: dict[str, float]) -> None:
-    X, y = table()
-    refuses("gamma must be more than 0 and coef0 not less", TreeKernelSvr(**params).fit, X, y)
-
-
 def test_a_constant_feature_counts_for_nothing_wherever_it_goes() -> None:
     X, y = table()
     wide = X.assign(c=7.0)[["a", "b", "c"]]
@@ -180,11 +146,3 @@ def test_the_pipeline_imputes_features_beside_trees() -> None:
     assert list(pipeline[:-1].get_feature_names_out()) == list(X.columns)
     filled = X.fillna({"a": X["a"].median()})
     assert np.array_equal(pipeline.predict(X), TreeKernelSvr(**PARAMS).fit(filled, y).predict(filled))
-
-
-def test_a_table_of_trees_alone_passes_the_imputer() -> None:
-    X, _ = table()
-    trees = X[["constituents_source"]]
-    step = BesideTrees(imputer()).fit(trees)
-    assert step.transform(trees) is trees
-    assert step.get_feature_names_out().tolist() == ["constituents_source"]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from features.text.tokens import Tokens
 from qe_papers.resources.ngram_documents import K3, NgramDocuments
-from tests.factories import refuses, tokens
 
 ORDER = 3
 texts = st.lists(st.lists(st.sampled_from(["a", "A", "b", "c", "."]), max_size=7), min_size=1, max_size=6)
@@ -40,13 +39,6 @@ def test_equal_to_counting_one_by_one(lists: list[list[str]]) -> None:
             assert matches.documents[nodes].tolist() == [documents[g] for g in expected]
 
 
-def test_unknown_words_and_ngrams_have_no_node() -> None:
-    matches = NgramDocuments.from_tokens(Tokens.from_lists([["a", "b"]]), order=2)
-    nodes = matches.look_up(Tokens.from_lists([["b", "x", "a"]])).nodes
-    assert (nodes[0] >= 0).tolist() == [True, True, False, True, True]
-    assert (nodes[1] >= 0).tolist() == [False, False, False, False, False]
-
-
 def test_case_and_punctuation() -> None:
     corpus = Tokens.from_lists([["A", ",", "b", "."], ["a", "b"], ["."]])
     plain = NgramDocuments.from_tokens(corpus, order=2)
@@ -68,7 +60,3 @@ def test_the_corpus_as_a_request() -> None:
     assert matches.request_norm(1, False) == pytest.approx(np.linalg.norm(inside))
     marks = [np.log(1 + 0.5 / 3.5) * (K3 + 1) * 3 / (K3 + 3)] * 2
     assert matches.request_norm(1, True) == pytest.approx(np.linalg.norm([*inside, *marks]))
-
-
-def test_orders_that_were_not_counted() -> None:
-    refuses("order 3 were not counted", NgramDocuments.from_tokens(tokens("a b"), order=2).check, 3)

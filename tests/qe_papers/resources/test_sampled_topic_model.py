@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from features.basics.errors import InputError
 from features.resources.stop_words import StopWords
 from features.text.corpus import ParallelCorpus
 from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
@@ -60,10 +59,3 @@ def test_planted_topics_are_found_without_stop_words() -> None:
     assert by_source == {frozenset(SEA[0]): set(SEA[1]), frozenset(LAW[0]): set(LAW[1])}
     assert "the" not in made.source.index and "el" not in made.target.index
     assert "el" in model(stop=("the", "la")).target.index
-
-
-def test_a_corpus_of_stop_words_has_no_topics() -> None:
-    corpus = ParallelCorpus.from_lines([("the", "el")] * 30, PLAIN, PLAIN)
-    stop = [StopWords((word,), settings={}, corpus_fingerprint="") for word in ("the", "el")]
-    with pytest.raises(InputError, match="no word but stop words occurs"):
-        SampledTopicModelBuilder(source_stop_words=stop[0], target_stop_words=stop[1], topics=2).build(corpus)

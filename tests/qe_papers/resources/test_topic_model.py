@@ -9,8 +9,8 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from features import ParallelCorpus, Segments
 from qe_papers.extractors.topics import Topics
-from qe_papers.resources.topic_model import Bags, TopicModel, _digamma, expected_words, infer
-from tests.factories import PLAIN, refuses, table
+from qe_papers.resources.topic_model import Bags, TopicModel, expected_words, infer
+from tests.factories import PLAIN, table
 
 SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])
 LAW = (["court", "judge", "trial", "lawyer", "crime"], ["corte", "juez", "juicio", "letrado", "delito"])
@@ -79,19 +79,3 @@ def test_inference_equals_scikit_learn() -> None:
     oracle.components_ = weights.T
     oracle.exp_dirichlet_component_ = np.exp(psi(weights.T) - psi(weights.T.sum(axis=1))[:, None])
     np.testing.assert_allclose(infer(bags, expected_words(weights), 0.1), oracle.transform(dense), atol=0.01)
-
-
-def test_digamma() -> None:
-    for x in (1e-3, 0.1, 1.0, 5.9, 6.0, 123.4):
-        assert _digamma(x) == pytest.approx(psi(x), rel=1e-9)
-
-
-def test_the_seed_decides() -> None:
-    corpus = ParallelCorpus.from_lines(pairs(200, 1), PLAIN, PLAIN)
-    first, other = (TopicModel.build(corpus, topics=2, common=0.4, seed=s) for s in (5, 6))
-    assert not np.array_equal(first.weights, other.weights) and first.fingerprint != other.fingerprint
-
-
-def test_no_words_left() -> None:
-    corpus = ParallelCorpus.from_lines([("a .", "b ."), ("a", "b")], PLAIN, PLAIN)
-    refuses("no word occurs in 1 segments or more and in at most 5%", TopicModel.build, corpus, topics=2)

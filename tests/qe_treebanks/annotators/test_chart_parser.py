@@ -113,15 +113,6 @@ def test_pruning_finds_the_best_tree_of_a_treebank_like_text() -> None:
     assert np.mean(alike) >= 0.9
 
 
-def test_trees_survive_the_grammar() -> None:
-    """A grammar of one tree gives it back, chains and all."""
-    leaf = [Node(tag, word=tag.lower()) for tag in ("A", "B", "C", "D")]
-    inner = Node("P", (Node("Q", (Node("R", (leaf[0], leaf[1], leaf[2])),)),))
-    tree = Node(ROOT, (Node("S", (inner, leaf[3])),))
-    parsed = ChartParser(counted([(tree, 1)], 2, 1)).parse(["a", "b", "c", "d"])
-    assert str(parsed.trees[0]) == str(tree) and parsed.log_probabilities[0] < 0
-
-
 def test_texts_without_a_tree_say_so() -> None:
     tree = Node(ROOT, (Node("S", (Node("A", word="a"), Node("B", word="b"))),))
     parser = ChartParser(counted([(tree, 1)]))

@@ -84,18 +84,6 @@ def test_the_oracle_rebuilds_every_projective_tree() -> None:
         assert projective(gold) == gold
 
 
-def test_lifted_trees_are_projective_and_keep_what_does_not_cross() -> None:
-    for _ in range(100):
-        n = int(RANDOM.integers(2, 8))
-        order = RANDOM.permutation(n).tolist()
-        tree = [-1] * n
-        for k in range(1, n):
-            tree[order[k]] = order[int(RANDOM.integers(0, k))]
-        lifted = projective(tree)
-        assert len(oracle(np.array(lifted, np.int32))) == 2 * n - 1
-        assert sum(h == -1 for h in lifted) == 1
-
-
 @pytest.mark.slow
 def test_a_made_language_is_learned(folder: Path, tmp_path: Path) -> None:
     gold = write_conllu(tmp_path / "all.conllu")

@@ -80,12 +80,6 @@ def test_what_was_fetched_is_not_fetched_again(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_a_card_without_a_licence_is_told_so(hub: Hub) -> None:
-    hub.licence = None
-    assert fetch_encoder(REPOSITORY).origin.licence == "not said by the card"
-
-
-@pytest.mark.slow
 def test_the_prompt_that_a_card_asks_for_is_written(hub: Hub) -> None:
     folder = fetch_encoder("multilingual-e5-small").folder
     assert EncoderFolder(folder).prompt == "query: " and check_encoder(folder).prompt == "query: "

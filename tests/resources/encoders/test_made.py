@@ -143,11 +143,3 @@ def test_an_encoder_of_others_is_not_replaced(tmp_path: Path) -> None:
         assert refused.code == 2 and "did not make it" in refused.err
     refused = qe("encoders", "quantize", one, "-o", one)
     assert refused.code == 2 and "is an input too" in refused.err and files_of(tmp_path) == before
-
-
-@pytest.mark.slow
-def test_an_encoder_is_made_once(e5: Path) -> None:
-    before = (e5 / "model.onnx").stat()
-    told = qe("encoders", "make", E5, "-o", e5)
-    assert told.code == 0 and "made already by the same command" in told.err and "licence MIT" in told.out
-    assert (e5 / "model.onnx").stat() == before
