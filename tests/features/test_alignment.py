@@ -73,11 +73,6 @@ def test_fertility_gaps_and_order(aligner: Aligner) -> None:
     assert features["alignment_monotone_steps"] == 0.25
 
 
-def test_diagonal(aligner: Aligner) -> None:
-    assert values(aligner, "p q", "u v", "0-0 1-1")["alignment_diagonal_distance"] == 0
-    assert values(aligner, "p q", "u v", "0-1 1-0")["alignment_diagonal_distance"] == 0.5
-
-
 def test_no_links(aligner: Aligner) -> None:
     features = values(aligner, "p q", "u v", "")
     assert features["alignment_source_unaligned"] == features["alignment_target_unaligned"] == 1

@@ -74,12 +74,6 @@ def test_what_the_table_does_not_translate_counts_not() -> None:
     assert found(both, ["0-0", "0-0"]).summary()["consistent_percent"] == 0
 
 
-def test_function_words_and_empty_texts() -> None:
-    values = found([("d", "the", "el"), ("d", "the", "el"), ("d", "", "")])
-    assert not values.phrases and np.isnan(values.features()[2, :3]).all()
-    assert np.isnan(values.summary()["consistent_percent"])
-
-
 def test_numbers_that_do_not_fit_are_refused() -> None:
     tokens = Tokens.from_lists([["bank"]])
     with pytest.raises(InputError, match="1 segments, but 2 documents"):

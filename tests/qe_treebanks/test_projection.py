@@ -93,14 +93,6 @@ def test_the_source_can_be_what_is_known(bundle: Bundle, tmp_path: Path) -> None
         assert sentence.tags == ["B-PER" if word[0].isupper() else "O" for word in sentence.words]
 
 
-@pytest.mark.slow
-def test_the_first_pairs_alone(bundle: Bundle, tmp_path: Path) -> None:
-    assert projected(bundle, tmp_path / "en", Knower(), "es", 7) == Projected(7, 0, 0)
-    assert [s.words for s in read_entities([tmp_path / "en"])] == [
-        [ENGLISH[w] for w in t] for t in SPANISH[:7]
-    ]
-
-
 def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="of 'de', but the corpus of 'en' and 'es'"):
         projected(bundle, tmp_path / "none", Knower(), "de", 7)

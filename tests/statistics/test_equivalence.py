@@ -11,8 +11,8 @@ from statsmodels.stats.weightstats import ttost_paired
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
-from qe.statistics.equivalence import margins, tost
-from tests.factories import exit_code, refuses
+from qe.statistics.equivalence import tost
+from tests.factories import exit_code
 
 EFFORT = LabelScale("effort", 1, 5, True)
 
@@ -119,18 +119,6 @@ def test_copies_are_equivalent_and_what_is_undefined_is_undecided() -> None:
     undefined = by_pair["a", "constant"]
     assert np.isnan(undefined.p) and undefined.verdict == "undecided"
     assert json.loads(json.dumps(report.to_json(), allow_nan=False))["equivalences"][1]["p"] is None
-
-
-def test_without_a_margin_a_cluster_is_not_called_equal() -> None:
-    gold, systems = two_systems(40, seed=2)
-    assert any(
-        "which is not equality" in line for line in notes(evaluate(gold, systems, EFFORT, samples=199))
-    )
-
-
-@pytest.mark.parametrize("text", ["mae", "=0.1", "mae=0", "mae=-1", "mae=nan", "mae=inf"])
-def test_margins_that_are_none(text: str) -> None:
-    refuses("--margin: expected METRIC=MARGIN, a number above 0, but got", margins, [text], ["mae"])
 
 
 def test_qe_compare_tests_equivalence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

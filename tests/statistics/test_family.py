@@ -8,7 +8,6 @@ from statsmodels.stats.multitest import multipletests
 
 from qe.statistics.family import Key, Pair, Rule, Table
 from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
-from tests.factories import refuses
 
 
 def result(p: float, *, samples: int = 10_000, units: int = 100, exact: bool = False) -> TestResult:
@@ -149,9 +148,3 @@ def test_what_is_missing_is_said_in_units() -> None:
     assert Runs(1, "run", runs=5).min_p == pytest.approx(1 / 6)
     # Three systems: each unit but the first is dealt in 6 ways.
     assert Permutations(3, systems=3, tail="greater").min_p == pytest.approx(1 / 36)
-
-
-def test_unknown_rules() -> None:
-    refuses("known: metric, table, all", Rule, "segment")
-    refuses("known: none, bonferroni, holm, bh", Rule, "metric", "sidak")
-    refuses("0 < level < 1", Rule, level=1.0)

@@ -7,13 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe.data import LabelScale
-from qe.evaluation.evaluate import evaluate
-from qe.evaluation.tables import notes
 from qe.statistics import correct, rank_intervals
 from tests.factories import exit_code
-
-EFFORT = LabelScale("effort", 1, 5, True)
 
 
 @pytest.mark.slow
@@ -61,20 +56,6 @@ def test_bootstrap_ranks_by_brute_force() -> None:
         worst = sorted(sum(other[i] >= own[i] for other in drawn.values()) for i in range(501))
         assert intervals[name].bootstrap == (best[12], worst[488])
         assert intervals[name].simultaneous == (1, 3)
-
-
-def test_qe_evaluate_tells_ranks() -> None:
-    rng = np.random.default_rng(3)
-    gold = rng.uniform(1, 5, 200)
-    systems = {name: gold + rng.normal(0, sd, 200) for name, sd in (("a", 0.5), ("b", 0.52), ("c", 3.0))}
-    report = evaluate(gold, systems, EFFORT, metrics=["delta_avg", "mae"])
-    for metric in ("delta_avg", "mae"):
-        ranks = report.ranks[metric]
-        assert ranks["c"].simultaneous == ranks["c"].bootstrap == (3, 3)
-        assert ranks["a"].simultaneous == ranks["b"].simultaneous == (1, 2)
-    assert any(line.startswith("MAE ranks, simultaneous (bootstrap): ") for line in notes(report))
-    told = json.loads(json.dumps(report.to_json()))["ranks"]["mae"]["c"]
-    assert told == {"simultaneous": [3, 3], "bootstrap": [3, 3]}
 
 
 def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

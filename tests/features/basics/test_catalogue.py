@@ -30,10 +30,6 @@ def test_names_of_a_catalogue_of_plugins_alone() -> None:
     refuses("unknown kind of trees 'constituent'.*did you mean 'constituents'", TREES.get, "constituent")
 
 
-def test_documentation_of_an_unknown_name() -> None:
-    refuses("unknown resource 'lexikon'.*did you mean 'lexicon'", RESOURCES.documentation, "lexikon")
-
-
 @pytest.mark.slow
 def test_listing_families_imports_none() -> None:
     """`qe features list` is a second's work: neither numba nor training is loaded for it."""

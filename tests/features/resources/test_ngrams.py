@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.resources.ngrams import NgramCounts, quartiles
-from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from tests.factories import Find, refuses
 
@@ -36,30 +35,10 @@ def test_counts_equal_a_dictionary(corpus: list[list[str]], looked_up: list[list
         assert counted[begin:end].tolist() == [expected[n] for n in ngrams_of(text, order)]
 
 
-def test_total_and_types_of_a_small_corpus() -> None:
-    counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b", "a"], ["A"], []]), order=2)
-    assert counts.total(1) == 4 and sorted(counts.types(1)) == [1, 3]
-    assert counts.total(2) == 2 and counts.types(2).tolist() == [1, 1]
-
-
 def test_case_is_folded_unless_true_case_is_asked_for() -> None:
     text = Tokens.from_lists([["The", "the", "THE"]])
     assert NgramCounts.from_tokens(text, order=1).counts(text, 1)[0].tolist() == [3, 3, 3]
     assert NgramCounts.from_tokens(text, order=1, case="true").counts(text, 1)[0].tolist() == [1, 1, 1]
-
-
-def test_unseen_words_and_empty_texts_count_zero_and_nothing() -> None:
-    counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b"]]), order=2)
-    counted, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x", "b"]]), 1)
-    assert counted.tolist() == [0, 1, 0, 1] and offsets.tolist() == [0, 1, 1, 4]
-    counted, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x"]]), 2)
-    assert counted.tolist() == [0] and offsets.tolist() == [0, 0, 0, 1]
-
-
-def test_markers_in_text_are_unknown_words() -> None:
-    counts = NgramCounts.from_tokens(Tokens.from_lists([["<s>", "a"], ["a"]]), order=1)
-    assert counts.counts(Tokens.from_lists([["<s>", "</s>", "a"]]), 1)[0].tolist()[2] == 2
-    assert "<s>" not in counts.vocabulary.words[3:]
 
 
 def test_quartile_cutoffs_take_frequent_types_only() -> None:
@@ -81,19 +60,6 @@ def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Find
         if ngram:
             by_order[ngram.count(" ") + 1].append(int(count))
     assert [list(quartiles(np.array(by_order[order]))) for order in (1, 2, 3)] == header
-
-
-def test_trigrams_of_real_text_equal_a_dictionary(shared_data: Find) -> None:
-    path = shared_data("golden/questpp/source_corpus.en.gz")
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        lines = stream.read().split("\n")[:-1]
-    tokens = Tokenizer("en", kind="whitespace", normalise=False).tokens(lines)
-    counts = NgramCounts.from_tokens(tokens, order=3, case="true")
-    expected = Counter(n for line in lines for n in ngrams_of(line.split(), 3))
-    assert Counter(counts.types(3).tolist()) == Counter(expected.values())
-    some = list(expected)[:1000]
-    counted, _ = counts.counts(Tokens.from_lists(some), 3)
-    assert counted.tolist() == [expected[ngram] for ngram in some]
 
 
 @pytest.mark.parametrize("order", [0, 4, -1])

@@ -1,11 +1,9 @@
 """Vocabularies of the same words are one, and are forgotten with who holds them."""
 
-import gc
 from pathlib import Path
 
 import pytest
 
-from features.text import tokens
 from features.text.tokens import Vocabulary
 
 
@@ -16,16 +14,6 @@ def test_files_of_the_same_words_give_one_vocabulary(tmp_path: Path) -> None:
     one, same, other = map(Vocabulary.load, paths)
     assert same is one and other is not one
     assert (one.lookup(["the", "cat", "dog"]).tolist(), other.lookup(["the"]).tolist()) == ([3, 4, 0], [4])
-
-
-def test_what_nobody_holds_is_forgotten(tmp_path: Path) -> None:
-    before = len(tokens._loaded)
-    Vocabulary(["a", "vocabulary", "of", "its", "own"]).save(tmp_path / "words")
-    held = Vocabulary.load(tmp_path / "words")
-    assert len(tokens._loaded) == before + 1 and held.words[-1] == "own"
-    del held
-    gc.collect()
-    assert len(tokens._loaded) == before
 
 
 def test_only_line_feeds_end_a_word_and_other_bytes_than_text_are_refused(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe_papers.extractors.constituent_trees import ConstituentTrees
 from tests.factories import ENGLISH, SPANISH, row
@@ -50,14 +49,3 @@ def test_a_text_without_a_tree_is_undefined() -> None:
     values = row(ConstituentTrees(), segments(source=f"# tree_grammar = none\n{WORDS}"))
     assert np.isnan(values["tree_np_source"]) and np.isnan(values["tree_np_difference"])
     assert values["tree_np_target"] == 2
-
-
-def test_one_side_alone() -> None:
-    extractor = ConstituentTrees(sides="source")
-    assert extractor.requires() == ("annotation_source",)
-    assert all(name.endswith("_source") for name in extractor.names)
-
-
-def test_a_text_that_nobody_parsed_is_one_message() -> None:
-    with pytest.raises(InputError, match="no constituents; annotate with an annotator of constituents"):
-        ConstituentTrees().extract(segments(source=WORDS))

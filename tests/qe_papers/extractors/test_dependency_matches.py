@@ -7,8 +7,7 @@ import pytest
 
 from features import ParallelCorpus, Segments
 from features.resources.lexicon import Lexicon
-from qe_papers.extractors.dependency_matches import DependencyMatches, edges, matches
-from qe_papers.syntax import Word
+from qe_papers.extractors.dependency_matches import DependencyMatches
 from tests.factories import ENGLISH, SPANISH, row
 from tests.features.parsed import block, forms
 
@@ -42,23 +41,7 @@ def test_the_papers_example(extractor: DependencyMatches, verb: str) -> None:
     assert wrong["dependency_obj_match_target"] == 0 and np.isnan(wrong["dependency_nsubj_match_target"])
 
 
-def test_words_that_are_no_translations_match_nothing(extractor: DependencyMatches) -> None:
-    assert values(extractor, "pan/NOUN/_/0/root John/PROPN/_/1/nsubj")["dependency_nsubj_match_source"] == 0
-
-
 def test_either_lexicon_is_enough(extractor: DependencyMatches) -> None:
     """t(ama | loves) is a half, t(loves | ama) is 1."""
     target = "ama/VERB/_/0/root John/PROPN/_/1/nsubj"
     assert values(replace(extractor, threshold=0.9), target)["dependency_nsubj_match_source"] == 1
-
-
-def test_an_edge_matches_once() -> None:
-    same = np.ones((3, 3), bool)
-    assert matches([(0, 1), (0, 2)], [(0, 1)], same) == 1
-    assert matches([], [(0, 1)], same) == 0
-
-
-def test_roots_are_no_dependencies() -> None:
-    assert edges(
-        [Word("a", "a", "X", head=-1, relation="root"), Word("b", "b", "X", head=0, relation="det")]
-    ) == {"det": [(0, 1)]}

@@ -1,7 +1,6 @@
 """Edits against a second translation by word class: by hand, and equal to what `qe effort` counts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from features import Segments, Tokenizer
 from features.text.annotation import block_of
 from qe_papers.extractors.edits_by_word_class import EditsByWordClass
-from tests.factories import refuses
 
 WHITESPACE = Tokenizer("es", "whitespace")
 
@@ -64,8 +62,3 @@ def test_another_class() -> None:
 def test_a_lemma_that_is_not_given_is_simplemmas() -> None:
     cells = row("casas/_/NOUN", "casa/casa/NOUN")
     assert cells["noun_edited"] == 1 and cells["word_changed"] == 0
-
-
-def test_the_annotation_must_be_there() -> None:
-    given = replace(segments(("uno/uno/NUM", "dos/dos/NUM")), annotation_pseudo_reference=None)
-    refuses("no column 'annotation_pseudo_reference'; make it", EditsByWordClass().extract, given)

@@ -1,6 +1,5 @@
 """What a speller does not know, entities left out; hunspell itself where it is installed."""
 
-import numpy as np
 import pytest
 
 from features.basics.errors import InputError
@@ -27,11 +26,6 @@ def test_by_hand(entities: bool, count: int, share: float) -> None:
     values = row(Misspellings(entities=entities), segments(ROWS, SPELLER))
     assert values["misspelled_words_target"] == count
     assert values["misspelled_share_target"] == pytest.approx(share)
-
-
-def test_nothing_but_entities_has_no_share() -> None:
-    values = row(Misspellings(), segments(ROWS[:1], SPELLER))
-    assert values["misspelled_words_target"] == 0 and np.isnan(values["misspelled_share_target"])
 
 
 def test_what_is_missing_is_one_message() -> None:

@@ -43,10 +43,6 @@ def test_the_plain_grammars_probabilities_are_not_comparable() -> None:
     assert values["parse_plain_source"] == 1 and np.isnan(values["parse_log_probability_source"])
 
 
-def test_no_tree() -> None:
-    assert np.isnan(list(row(SIDE, segments("tree_grammar = none")).values())).all()
-
-
 @pytest.mark.parametrize(
     ("comments", "what"),
     [((TREE,), "the parse has no probabilities"), ((), "no constituents"),

@@ -141,13 +141,6 @@ def test_equal_to_the_definition_in_the_space_of_the_segment(words: list[str]) -
     assert not any(name.startswith("okapi_1") for name in features)
 
 
-def test_the_same_weights_on_both_sides_are_alike() -> None:
-    """A segment that the corpus is made of; nothing of it is there: 0."""
-    features = values(["x"], okapi_within="segment")
-    assert features["okapi_segment_1"] == 0 and np.isnan(features["okapi_segment_2"])
-    assert values(["e"], okapi_within="segment")["okapi_segment_1"] == pytest.approx(1)
-
-
 def test_what_counts_occurrences_is_no_share() -> None:
     units = {f.name.removeprefix("similarity_target_"): f.unit for f in extractor().features}
     features = values(["a", "b"])

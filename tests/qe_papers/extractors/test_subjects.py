@@ -65,13 +65,3 @@ def test_what_stands_before_verb_phrases() -> None:
         0,
     )  # one phrase lies in the other
     assert before(f"(S {nina} (infinitiu (vmn0000 venir)))") == (0, 0, 0)
-
-
-def test_nothing_is_known_of_a_text_without_a_tree() -> None:
-    columns = {
-        "source": ["x"],
-        "target": ["y"],
-        "annotation_target": ["# tree_grammar = none\n" + block("y/X")],
-    }
-    values = row(Subjects(parser="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
-    assert np.isnan(list(values.values())).all()

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
-from features import ParallelCorpus, Segments
+from features import ParallelCorpus
 from features.text.tokens import Tokens
-from qe_papers.extractors.triggers import TriggerScores
 from qe_papers.resources.triggers import Triggers, mutual_information
 from tests.factories import PLAIN
 
@@ -75,35 +74,3 @@ def test_repeated_words_count_as_often_as_they_stand() -> None:
     one = 0.5 * math.log(0.5 / (0.5 * 0.5))  # I(b, c); all other pairs were never seen together
     found = inside.within(Tokens.from_lists([["a", "a", "b", "c"], ["a", "b", "c"]]))
     assert found == pytest.approx([2 * one / (4 * 3), 2 * one / (3 * 2)])
-
-
-PAIRS: Pairs = [
-    ("red house", "casa roja"),
-    ("red car", "coche rojo"),
-    ("house", "casa"),
-    ("blue", "azul"),
-    ("sky", "cielo"),
-] * 3
-
-
-def test_words_that_go_together_score_higher() -> None:
-    built = corpus(PAIRS)
-    names = {"source_triggers": ("source",) * 2, "target_triggers": ("target",) * 2}
-    parts = {
-        n: Triggers.build(built, trigger_side=g, triggered_side=o, minimum=1) for n, (g, o) in names.items()
-    }  # type: ignore[arg-type]
-    extractor = TriggerScores(
-        **parts,
-        cross_triggers=Triggers.build(built, trigger_side="target", triggered_side="source", minimum=1),
-    )
-    features = extractor.extract(
-        Segments(
-            ("Red house", "red blue", "house", "", "?"),
-            ("casa roja", "casa azul", "azul", "x", ""),
-            PLAIN,
-            PLAIN,
-        )
-    )
-    assert features[0, 0] > features[1, 0] == 0 and features[0, 1] > features[1, 1]
-    assert features[0, 2] > features[1, 2] > features[2, 2] == 0
-    assert np.isnan(features[2:, 0]).all() and np.isnan(features[3:, 2]).all()

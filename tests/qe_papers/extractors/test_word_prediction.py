@@ -68,13 +68,6 @@ def test_figures_are_those_of_dense_vectors() -> None:
 
 
 @pytest.mark.slow
-def test_unknown_words_are_undefined_where_words_are_filtered(extractor: WordPredictionScores) -> None:
-    values = scores(extractor, "zebra", "cebra")
-    assert np.isnan(values["word_prediction_filtered_probability"])
-    assert np.isfinite(values["word_prediction_hashed_probability"])
-
-
-@pytest.mark.slow
 def test_damaged_weights_are_refused(extractor: WordPredictionScores) -> None:
     part = extractor.word_prediction_hashed
     part.check_arrays()

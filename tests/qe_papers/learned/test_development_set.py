@@ -1,7 +1,6 @@
 """A part of the corpus that a decoder translates which was built without it, on Europarl."""
 
 import gzip
-from dataclasses import fields
 from itertools import islice
 
 import numpy as np
@@ -14,12 +13,9 @@ from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
-from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
-from qe_papers.extractors.example_precision import ORDER, ranked
 from qe_papers.extractors.word_confidence import SMOOTHINGS
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import NaiveBayes, error_rate
@@ -84,14 +80,6 @@ def test_it_is_translated_by_what_the_rest_taught(corpus: ParallelCorpus, texts:
     np.testing.assert_array_equal(texts.evidence[1], model.score(texts.machine).token_log10)
 
 
-def test_without_lines_blocks_are_drawn(corpus: ParallelCorpus) -> None:
-    small = corpus.take(np.arange(300))
-    made = DevelopmentSet.build(small, pairs=30)
-    assert len(made.source) == 30
-    assert made.settings == {"first_line": 0, "last_line": 0, "pairs": 30, "seed": 0}
-    assert lists(made.source) != lists(DevelopmentSet.build(small, pairs=30, seed=1).source)
-
-
 @pytest.mark.parametrize(("first", "last", "message"), [
     (5, 4, "`first_line` 5 and `last_line` 4 are no lines from 1 on"),
     (0, 4, "`first_line` 0 and `last_line` 4"),
@@ -100,41 +88,6 @@ def test_without_lines_blocks_are_drawn(corpus: ParallelCorpus) -> None:
 ])  # fmt: skip
 def test_lines_that_are_none(corpus: ParallelCorpus, first: int, last: int, message: str) -> None:
     refuses(message, DevelopmentSet.build, corpus, first_line=first, last_line=last)
-
-
-def test_every_setting_is_told_and_damage_is_refused(texts: DevelopmentSet) -> None:
-    assert {field.name for field in fields(texts.builder)} - {"scratch"} <= set(texts.settings)
-    texts.check_stored()
-    damaged = DevelopmentSet(
-        texts.source, texts.machine, texts.reference.take(np.arange(3)), texts.evidence,
-        settings=texts.settings, corpus_fingerprint=texts.corpus_fingerprint,
-    )  # fmt: skip
-    refuses("3 texts of `reference`", damaged.check_stored, error=Damaged)
-
-
-def test_examples_are_its_quarters_by_sentence_bleu(bundle: Bundle, texts: DevelopmentSet) -> None:
-    """LF6-LF9: words of the best quarter's references are all known there, so their precision is 1."""
-    extractor = make_extractor(CONFIGS[0], bundle)
-    assert extractor.names[0] == "example_precision_development_source_best"
-    order = ranked(texts.machine, texts.reference)
-    best = int(order[0])
-    row = extractor.extract(
-        Segments.from_columns(
-            {
-                "source": [" ".join(texts.source.words(best))],
-                "target": [" ".join(texts.reference.words(best))],
-            },
-            *EN_ES,
-        )
-    )[0]
-    values = dict(zip(extractor.names, row.tolist(), strict=True))
-    assert values["example_precision_development_source_best"] == pytest.approx(1)
-    assert values["example_precision_development_target_best"] == pytest.approx(1)
-    quarter = -(-len(order) // 4)
-    worst = NgramCounts.from_tokens(texts.reference.take(np.sort(order[-quarter:])), order=ORDER)
-    first, offsets = worst.counts_by_order(texts.reference.take(np.array([best])), ORDER)[0]
-    assert (values["example_precision_development_target_worst"] == 0) == (not (first > 0).any())
-    assert values["example_precision_development_target_worst"] < 1 and offsets[-1] == len(first)
 
 
 def test_errors_at_the_best_threshold_by_hand() -> None:

@@ -60,16 +60,6 @@ words = st.lists(st.sampled_from(["a", "b", "c", "é", "ñandú"]), min_size=1, 
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
-@given(st.lists(words, min_size=1, max_size=8), words)
-def test_equal_on_anything(corpus: list[str], query: str) -> None:
-    neighbours = index(corpus).nearest(tokens([query]))
-    assert neighbours.word_edits[0] == min(
-        Levenshtein.distance(query.split(), line.split()) for line in corpus
-    )
-
-
-@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.text("aäb ", max_size=70).map(lambda line: " ".join(line.split())), min_size=1, max_size=8),
@@ -118,11 +108,6 @@ def test_ties_go_to_the_segment_that_shares_most_words() -> None:
     neighbours = index(["a x y", "b a c d"]).nearest(tokens(["a b c d"]))
     assert neighbours.word_edits.tolist() == [2]
     assert neighbours.character_edits[0] == Levenshtein.distance("a b c d", "b a c d")
-
-
-def test_equal_segments_are_kept_once_and_case_does_not_count() -> None:
-    outcome = index(["A b", "a B", "a b", "c"])
-    assert outcome.settings["segments"] == 2 and outcome.offsets.tolist() == [0, 1, 3]
 
 
 def test_empty_texts_and_batches() -> None:

@@ -84,9 +84,3 @@ def test_trees_are_found_within_limits_and_without_if_there_is_none() -> None:
     nothing = limits._replace(ends=np.arange(6) == 5)  # no phrase can end before the verb
     assert guided._pruned(texts[0], 1, guided._marked(nothing), nothing.ends) is None
     assert guided.parse(texts[0], 1, nothing) == alone.parse(texts[0])
-
-
-def test_texts_without_words_are_skipped() -> None:
-    parser = ChartParser(counted([(tree, 1) for tree in TREES], 2, 1), Guide.learned(TREES))
-    parses = list(parser.parse_all(Tokens.from_lists([[], TREES[0].words(), []])))
-    assert [parse.grammar for parse in parses] == ["none", "fine", "none"]

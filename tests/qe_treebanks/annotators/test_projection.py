@@ -22,11 +22,6 @@ def test_a_word_without_links_inside_an_entity_belongs_to_it() -> None:
     ]  # fmt: skip
 
 
-def test_two_entities_in_another_order_stay_two() -> None:
-    tags = ["B-PER", "B-LOC", "O"]
-    assert projected(3, tags, [(2, 0), (1, 1), (0, 2)]) == ["O", "B-LOC", "B-PER"]
-
-
 def test_an_entity_without_links_or_with_a_stranger_inside_has_no_place() -> None:
     assert projected(2, ["B-PER", "O"], [(0, 1)]) is None
     assert projected(3, ["B-PER", "I-PER", "O"], [(0, 0), (2, 1), (1, 2)]) is None

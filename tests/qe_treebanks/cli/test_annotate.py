@@ -69,14 +69,6 @@ def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_figures_are_json_on_request(annotators: Path) -> None:
-    gold = annotators.parent / "t.conllu"
-    options = ["--annotator", annotators, "--task", "dependencies", "--gold", gold]
-    assert json.loads(qe("annotate", "evaluate", *options, "--json").out)["words"]["las"] > 0.9
-    assert "las" in qe("annotate", "evaluate", *options).out
-
-
-@pytest.mark.slow
 def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path) -> None:
     """`qe compare` takes the language from the folder, and tells another one."""
     said = "la luna busca el gato .\nel gato busca la luna .\n"
