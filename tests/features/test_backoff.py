@@ -69,14 +69,6 @@ def test_probabilities_of_neighbours() -> None:
     )
 
 
-@pytest.mark.slow
-def test_a_text_of_the_corpus_needs_no_backoff_and_an_empty_one_is_undefined() -> None:
-    seen, empty = rows("a b c d e f", "")
-    assert seen["backoff_source_mean_steps"] == 0 and seen["backoff_source_mean_matched"] == 4
-    assert seen["backoff_source_matched_5"] == 1 and seen["backoff_source_backward_mean_steps"] == 0
-    assert all(np.isnan(v) for name, v in empty.items() if "source" in name)
-
-
 @settings(max_examples=40)
 @given(
     texts=st.lists(st.lists(st.floats(0.1, 2), max_size=6), min_size=1, max_size=5),

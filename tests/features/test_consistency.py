@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from features import ParallelCorpus, Tokenizer
-from features.basics.errors import InputError
 from features.comparisons.consistency import COLUMNS, Consistency
 from features.resources.phrase_table import PhraseTable
 from features.text.links import Links
@@ -72,14 +71,6 @@ def test_what_the_table_does_not_translate_counts_not() -> None:
     both = [("d", "bank", "banco"), ("d", "bank house", "orilla")]
     assert not found(both, ["0-0", "0-0 1-0"]).phrases
     assert found(both, ["0-0", "0-0"]).summary()["consistent_percent"] == 0
-
-
-def test_numbers_that_do_not_fit_are_refused() -> None:
-    tokens = Tokens.from_lists([["bank"]])
-    with pytest.raises(InputError, match="1 segments, but 2 documents"):
-        Consistency.from_segments(tokens, tokens, ["a", "b"], Links.from_pharaoh(["0-0"]), table())
-    with pytest.raises(InputError):
-        Consistency.from_segments(tokens, tokens, ["a"], Links.from_pharaoh(["0-5"]), table())
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.decoder import Decoder
 from features.decoder_output.statistics import (
@@ -109,11 +108,6 @@ def test_an_empty_translation_and_a_silent_decoder() -> None:
 )
 def test_numbers_that_do_not_fit(row: tuple[str, str], message: str) -> None:
     refuses(message, values, segments(row))
-
-
-def test_a_model_score_must_be_a_number() -> None:
-    with pytest.raises(InputError, match="segment '1': model_score must be a finite number, but got 'good'"):
-        values(segments(("a", "-1 -1"), score=("good",)))
 
 
 def test_words_from_subwords_of_either_kind() -> None:

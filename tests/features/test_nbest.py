@@ -8,7 +8,7 @@ import pytest
 
 from features import Segments, Tokenizer
 from features.nbest import NBest
-from qe_papers.moses import _scores, nbest_column, trace_column, with_search
+from qe_papers.moses import nbest_column, trace_column, with_search
 from tests.factories import refuses
 
 # The example of the Moses manual, "n-best lists".
@@ -141,12 +141,6 @@ def test_lines_that_are_no_nbest_list(tmp_path: Path, line: str, message: str) -
     refuses(message, nbest_column, path, 2)
 
 
-def test_words_without_a_mark(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    path.write_text("a |0-0| b\n")
-    refuses(r"out:1: expected every phrase to end in a mark like \|0-1\|", trace_column, path)
-
-
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -178,9 +172,3 @@ def test_ratios_of_lists_with_few_tokens() -> None:
     assert v["length_sd"] == [pytest.approx(2**0.5), 1, pytest.approx(np.nan, nan_ok=True)]
     assert v["vocabulary"][0] == 1 and np.isnan(v["vocabulary"][1:]).all()
     assert v["distance"] == [1, 1, 0] and v["distinct"][2] == 0.5
-
-
-def test_scores_of_moses_by_label() -> None:
-    assert _scores("d: -10 -2.3 lm: -31.5 w: -8", "") == {"d": [-10.0, -2.3], "lm": [-31.5], "w": [-8.0]}
-    model = "Distortion0= -4 TranslationModel0= -1 -2 -3 -4"
-    assert _scores(model, "")["TranslationModel0"] == [-1.0, -2.0, -3.0, -4.0]

@@ -81,15 +81,6 @@ def test_a_segment_without_row_is_named(tmp_path: Path, identifier: str) -> None
     refuses(f"'{identifier}'.*kind: baseline17", made.extract, segments(identifier))
 
 
-def test_bad_parameters(tmp_path: Path) -> None:
-    path = write(tmp_path / "train.tsv", "1\n")
-    refuses("but got 'baseline71'", Precomputed, {"train": path}, "baseline71")
-    refuses("need `files`", Precomputed, {}, "header")
-    with pytest.raises(InputError, match="'x' occurs 2 times"):
-        Precomputed({"train": path}, ["x", "x"]).names  # noqa: B018
-    refuses("no such file", Precomputed({"train": tmp_path / "absent"}, ["x"]).extract, segments("train-1"))
-
-
 def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
     config = {"kind": "precomputed", "files": {"train": str(tmp_path / "f")}, "columns": ["x"]}
     write(tmp_path / "f", "1\n")

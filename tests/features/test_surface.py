@@ -131,11 +131,3 @@ def test_recount(pairs: list[tuple[str, str]]) -> None:
         assert by_name["capital_letters_share_target"] == pytest.approx(
             sum(c.isupper() for c in target) / sum(map(len, right)) if right else math.nan, nan_ok=True
         )
-
-
-def test_undefined_without_text() -> None:
-    """What is more than that ratios of nothing are undefined, which the contract asks."""
-    outcome = of("", "")
-    assert math.isnan(outcome["final_mark_source"]) and math.isnan(outcome["same_final_mark"])
-    assert outcome["tokens_source"] == outcome["copied"] == outcome["numbers_missing"] == 0
-    assert math.isnan(of("a", "")["same_final_mark"]) and of("a", "a")["same_final_mark"] == 1

@@ -8,7 +8,6 @@ from features.basics.numerals import MAX_WORDS, too_long
 from features.edits.ter import ter
 from features.text.tokens import Tokens
 from qe.data import from_post_edits
-from qe.data.table_rows import needed_texts
 from tests.factories import refuses
 
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
@@ -28,14 +27,6 @@ LONG = "no " * (MAX_WORDS + 1)
 )
 def test_words_and_characters(text: str, says: str) -> None:
     assert too_long(text).startswith(says) and bool(too_long(text)) == bool(says)
-
-
-def test_a_row_that_is_too_long_has_a_reason() -> None:
-    row = {"source": "a", "target": LONG}
-    assert (
-        needed_texts(row, ["source", "target"])[1] == "target has 2,001 words, but a text has at most 2,000"
-    )
-    assert needed_texts({**row, "target": "no"}, ["source", "target"])[1] == ""
 
 
 def test_post_edits() -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from features.basics.errors import InputError
 from features.basics.workers import WorkerDied, WorkerPool
-from tests.factories import refuses
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -85,13 +84,6 @@ def test_what_is_raised_arrives_and_the_process_goes_on() -> None:
             pool.submit(refuse).result()
         assert "in refuse" in caught.value.__notes__[0]
         assert pool.submit(number).result() == one
-
-
-@pytest.mark.slow
-def test_what_cannot_begin_says_so() -> None:
-    with WorkerPool(1, refuse, ()) as pool:
-        for _ in range(2):
-            refuses("cannot be read", pool.submit(number).result)
 
 
 @pytest.mark.slow

@@ -19,12 +19,3 @@ def test_settings_are_a_mapping(tmp_path: Path, settings: object) -> None:
     meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
     (tmp_path / "meta.json").write_text(json.dumps({**meta, "settings": settings}), "utf-8")
     refuses(r"`settings` in meta\.json must be a mapping", NgramCounts.load, tmp_path, error=Damaged)
-
-
-def test_what_is_not_recorded_is_one_message(tmp_path: Path) -> None:
-    tokens = Tokenizer("en").tokens(["a house", "the house"])
-    NgramCounts.from_tokens(tokens, order=2).save(tmp_path)
-    meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
-    del meta["settings"]["case"]
-    (tmp_path / "meta.json").write_text(json.dumps(meta), "utf-8")
-    refuses("does not say 'case'", NgramCounts.load(tmp_path).counts, tokens, 1)

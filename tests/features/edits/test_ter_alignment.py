@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 from features.edits.edit_labels import ter_alignment
 from features.edits.ter import ter
 from features.text.tokens import Tokens
-from tests.factories import refuses
 
 words = st.lists(st.sampled_from("abcdef"), max_size=14)
-
-
-def of(text: str) -> Tokens:
-    return Tokens.from_lists([text.split()])
 
 
 @settings(deadline=None)  # kernels compile on their first call
@@ -33,18 +28,8 @@ def test_it_accounts_for_every_edit(left: list[str], right: list[str]) -> None:
     assert in_order == sorted(in_order)  # after the shifts, nothing crosses
 
 
-def test_a_shifted_block_finds_its_place() -> None:
-    alignment = ter_alignment(of("d e a b c x"), of("a b c d e"))
-    assert alignment.aligned.tolist() == [3, 4, 0, 1, 2, -1]
-    assert alignment.places.tolist() == [3, 4, 0, 1, 2, 5]
-
-
 def test_texts_of_a_batch_do_not_touch() -> None:
     left = Tokens.from_lists([["a", "b"], [], ["c"], ["b", "a", "x"]])
     right = Tokens.from_lists([["b"], ["a"], [], ["b", "a", "x"]])
     assert ter_alignment(left, right).aligned.tolist() == [-1, 0, -1, 0, 1, 2]
     assert ter_alignment(left, right).places.tolist() == [0, 1, 0, 0, 1, 2]
-
-
-def test_sides_must_have_equal_numbers_of_texts() -> None:
-    refuses("1 hypotheses, but 0 references", ter_alignment, of("a"), Tokens.from_lists([]), error=ValueError)

@@ -87,11 +87,6 @@ def test_families_that_learn_from_labels_refuse_what_judges_without(family: str)
     assert f"'{family}' learns from labels" in error and "known here: decoder, encoder, predictor" in error
 
 
-def test_without_labels_no_setting_of_a_model_is_taken() -> None:
-    with pytest.raises(InputError, match="has no parameter 'rounds'"):
-        parts_needed([{"kind": "word_quality", "knowledge": ["synthetic"], "rounds": 5}])
-
-
 @pytest.mark.slow
 def test_columns_are_named_after_the_knowledge_in_its_order(bundle: Bundle) -> None:
     for knowledge in (["predictor", "vectors"], ["vectors", "predictor"]):

@@ -1,7 +1,6 @@
 """Kneser-Ney against Chen and Goodman's formulas in dictionaries, values by hand, and kenlm."""
 
 import math
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -242,11 +241,6 @@ def test_a_kenlm_model_scores_as_the_one_it_was_written_from(tmp_path: Path, dir
         assert scored.offsets.tolist() == expected.offsets.tolist()
         assert model.fingerprint == theirs.fingerprint and model.order == 3
     refuses("cannot be listed", theirs.write_arpa, tmp_path / "again.arpa")
-
-
-def test_without_kenlm_its_models_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "kenlm", None)
-    refuses(r"qe\[kenlm\]", LanguageModel.read_kenlm, tmp_path / "model.bin")
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])

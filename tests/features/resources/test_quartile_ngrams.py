@@ -1,11 +1,8 @@
 """The quarters of a corpus that translate best and worst."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from features.core.bundle import build
 from features.resources.lexicon import Lexicon
 from features.resources.quartile_ngrams import QuartileNgrams, literalness
 from features.text.corpus import ParallelCorpus
@@ -44,10 +41,3 @@ def test_a_sample_spreads_over_the_corpus(corpus: ParallelCorpus) -> None:
         corpus, side="source", quarter="worst", order=1, lexicon_source_to_target=lexicon, sample=2
     )
     assert made.total(1) == 2  # of the first pair and the last, the last
-
-
-def test_part_of_a_bundle(corpus: ParallelCorpus, tmp_path: Path) -> None:
-    bundle = build(lambda: corpus, tmp_path, ["source_best_quartile"])
-    assert list(bundle.manifest["parts"]) == ["lexicon_source_to_target", "source_best_quartile"]
-    part = bundle.part("source_best_quartile")
-    assert isinstance(part, QuartileNgrams) and part.settings["side"] == "source"

@@ -43,9 +43,3 @@ def test_vectors_have_length_one_or_none() -> None:
     assert np.array_equal(made.classes == 0, length == 0)
     assert made.ids(Tokens.from_lists([["The", "unseen"]])).tolist() == [made.vocabulary.index["the"], 0]
     assert not made.vectors[0].any()
-
-
-def test_a_tiny_text_has_few_dimensions() -> None:
-    text = ParallelCorpus.from_lines([("a b", "x"), ("b a", "y")])
-    outcome = WordVectors.build(text, ngrams=NgramCounts.from_tokens(text.source, order=2))
-    assert outcome.vectors.shape[0] == len(outcome.vocabulary) and np.isfinite(outcome.vectors).all()

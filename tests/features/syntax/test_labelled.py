@@ -23,18 +23,6 @@ def test_links_go_where_their_words_went() -> None:
     assert list(moved(links, left, right, (source, target)).pharaoh()) == ["0-0", "0-0 1-1 2-2 2-3"]
 
 
-def test_a_word_that_looks_like_a_label_is_no_second_type() -> None:
-    made = labelled(Tokens.from_lists([["<a>", "x"]]), np.array([NONE, 0]), NAMES)
-    assert made.tokens.words(0) == ["<a>", "<a>"] and len(set(made.tokens.types)) == len(made.tokens.types)
-
-
-def test_no_links_and_no_words() -> None:
-    none = Tokens.from_lists([[], []])
-    made = labelled(none, np.empty(0, np.int64), NAMES)
-    assert made.tokens.lengths.tolist() == [0, 0]
-    assert list(moved(Links.from_pharaoh(["", ""]), made, made, (none, none)).pharaoh()) == ["", ""]
-
-
 @given(st.lists(st.lists(st.integers(NONE, 1), max_size=6), min_size=1, max_size=4))
 def test_runs_are_one_token_in_every_text(labels: list[list[int]]) -> None:
     texts = [[f"w{i}" for i in range(len(row))] for row in labels]

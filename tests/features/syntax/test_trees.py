@@ -1,15 +1,13 @@
 """Trees: what brackets and dependencies say, against counts and drawings from outside."""
 
-import copy
 import gzip
-import pickle
 import re
 
 import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.syntax.trees import Tree, Trees, column, gathered
+from features.syntax.trees import Trees
 from tests.factories import Find
 
 MARY = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))"
@@ -46,15 +44,6 @@ def read(text: str, plain: bool = False) -> str:
 )
 def test_brackets(text: str, tree: str) -> None:
     assert read(text) == tree
-
-
-def test_levels() -> None:
-    trees = Trees.from_brackets([MARY, "", "(A b)"])
-    labels = [trees.types[k] for k in trees.labels]
-    assert labels == ["S", "NP", "VP", "N", "V", "NP", "Mary", "brought", "D", "N", "a", "cat", "A", "b"]
-    assert trees.arities.tolist() == [2, 1, 2, 1, 1, 2, 0, 0, 1, 1, 0, 0, 1, 0]
-    assert trees.first_child.tolist()[:6] == [1, 3, 4, 6, 7, 8] and trees.first_child[12] == 13
-    assert trees.sizes.tolist() == [12, 0, 2]
 
 
 @pytest.mark.parametrize(
@@ -171,16 +160,6 @@ def test_keys_are_of_the_tree_alone() -> None:
     assert one != other
 
 
-def test_copies() -> None:
-    trees = batch()
-    assert trees.fingerprint == batch().fingerprint != trees.take([0]).fingerprint
-    for made in (pickle.loads(pickle.dumps(trees)), copy.deepcopy(trees)):
-        assert made.fingerprint == trees.fingerprint
-        assert made.cached("x", lambda: 1) == 1
-    empty = pickle.loads(pickle.dumps(trees.take([])))
-    assert len(empty) == 0 and empty.types == ()
-
-
 @pytest.mark.parametrize(
     ("labels", "arities", "offsets"),
     [
@@ -203,20 +182,6 @@ def test_arrays_that_are_no_trees(labels: list[int], arities: list[int], offsets
 def test_a_label_with_a_line_end() -> None:
     with pytest.raises(InputError, match="are no trees"):
         Trees(("a\nb",), np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 1], np.int64))
-
-
-def test_columns_of_trees() -> None:
-    trees, other = batch(), Trees.from_brackets(["(A b)", "(C d)"])
-    rows = column(trees)
-    assert str(rows[2]) == "(A b)" and rows[2] == Tree(trees, 2)
-    same, places = gathered([rows[4], rows[0]])
-    assert same is trees and places.tolist() == [4, 0]
-    mixed = [rows[3], *column(other), rows[3]]
-    joined, places = gathered(mixed)
-    assert [joined.brackets(i) for i in places] == ["(B (N Mary))", "(A b)", "(C d)", "(B (N Mary))"]
-    assert len(joined) == 3  # each used tree once
-    nothing, places = gathered([])
-    assert len(nothing) == 0 == len(places)
 
 
 def test_penn_treebank(shared_data: Find) -> None:

@@ -1,7 +1,5 @@
 """Stems: the first five letters by hand, Snowball by its own rules."""
 
-import numpy as np
-
 from features.text.stems import stemmed, truncated
 from features.text.tokens import Tokens
 
@@ -13,15 +11,6 @@ def test_inflections_share_a_stem_and_texts_keep_their_lengths() -> None:
         ["tradu", "tradu"], [], ["el", "12345.67", "12345.89", "e-mail"],
     ]  # fmt: skip
     assert len(set(stems.types)) == len(stems.types)
-
-
-def test_no_text_has_no_stem() -> None:
-    none = truncated(Tokens.from_lists([[]]))
-    assert none.types == () and np.array_equal(none.offsets, [0, 0])
-
-
-def test_other_lengths() -> None:
-    assert truncated(Tokens.from_lists([["casas"]]), 3).types == ("cas",)
 
 
 def test_snowball_stems_and_languages_without_a_stemmer() -> None:

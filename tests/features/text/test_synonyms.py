@@ -44,10 +44,6 @@ def test_other_files_are_another_wordnet(tmp_path: Path) -> None:
     refuses("adj.exc: no such file; on Debian: apt-get install wordnet-base", WordNet.read, tmp_path)
 
 
-def test_wordnet_is_english() -> None:
-    refuses("the language is 'de'", senses_of, ["Haus"], "de")
-
-
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"WordNet is not installed ({FOLDER})")
 def test_synonyms_of_the_installed_wordnet() -> None:
     car, auto, train = senses_of(["cars", "automobile", "train"], "en-GB")

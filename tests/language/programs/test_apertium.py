@@ -36,11 +36,6 @@ def test_every_text_comes_out_as_it_does_alone(texts: list[str]) -> None:
     assert [by_name[i] for i in range(len(texts))] == [learning([text])[0] for text in texts]
 
 
-def test_texts_without_surprises_share_one_run() -> None:
-    runs = unseen(["It", "house", "I", "house It"], learning)
-    assert [rows for rows, _ in runs] == [[2], [0, 1, 3]]
-
-
 def test_a_mode_is_taken_apart_at_its_tagger(tmp_path: Path) -> None:
     (tmp_path / "modes").mkdir()
     with pipeline("apertium", tmp_path, "a-b") as outcome:

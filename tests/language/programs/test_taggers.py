@@ -62,17 +62,6 @@ def test_apertium_tags_words_in_context() -> None:
 
 
 @installed
-def test_a_pseudo_reference_is_annotated_like_a_translation() -> None:
-    given = segments(["x", "y"], ["La casa del gato .", "no"])
-    given = replace(given, pseudo_reference=("La casa roja .", "La casa del gato ."))
-    both = {"annotation_target": "apertium", "annotation_pseudo_reference": "apertium"}
-    made = with_made_columns(given, both)
-    assert made.annotation_target and made.annotation_pseudo_reference
-    assert made.annotation_pseudo_reference[1] == made.annotation_target[0]
-    assert column(made.annotation_pseudo_reference[0], 3) == ["DET", "NOUN", "ADJ", "PUNCT"]
-
-
-@installed
 def test_every_token_is_annotated_whatever_it_is() -> None:
     odd = "a^b $x </s> [1] \\ @ | * ~ + # \u00ad \u200b \U0001f642 e\u0301 \x07 ." * 2
     given = segments([odd, "", "\u00ad", "The cat sat ."], ["x", "y", "z", "w"])

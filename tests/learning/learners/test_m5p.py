@@ -129,21 +129,3 @@ def test_units_do_not_matter(seed: int, factor: float, shift: float) -> None:
     assert (base.feature_ == other.feature_).all()
     moved = other.predict(X * [factor, 1, 1 / factor, 1] + [0, shift, 0, 0])
     np.testing.assert_allclose(moved, 3 * base.predict(X) + 7, atol=1e-4)
-
-
-def test_piecewise_linear_function_is_found() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(400, 3))
-    y = np.where(X[:, 0] > 0.2, 1 + 2 * X[:, 1], 5 - X[:, 1])
-    tree = M5PRegressor(smoothing=False).fit(X, y)
-    assert tree.feature_[0] == 0
-    assert tree.threshold_[0] == pytest.approx(0.2, abs=0.02)
-    np.testing.assert_allclose(tree.predict(X), y, atol=1e-5)
-
-
-@pytest.mark.parametrize("rows", [1, 2, 5])
-def test_few_rows(rows: int) -> None:
-    X, y = np.arange(rows * 2.0).reshape(rows, 2), np.full(rows, 2.5)
-    tree = M5PRegressor().fit(X, y)
-    assert tree.n_leaves_ == 1
-    np.testing.assert_array_equal(tree.predict(X), y)

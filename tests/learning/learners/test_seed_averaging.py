@@ -41,25 +41,6 @@ def test_nothing_drawn_nothing_changed() -> None:
     assert len(fitted.members_) == len(fitted.weights_) == 1
 
 
-def test_by_default_it_draws() -> None:
-    X, y = data()
-    fitted = SeedAveragingRegressor(repeats=3).fit(X, y)
-    first, second, third = (member.predict(X) for member in fitted.members_)
-    assert not np.array_equal(first, second) and not np.array_equal(second, third)
-
-
-@pytest.mark.slow
-def test_seeds_agree_more_than_single_fits() -> None:
-    """Ten fits a side differ less from each other than one fit a side."""
-    X, y = data()
-
-    def distance(repeats: int) -> float:
-        a, b = (SeedAveragingRegressor(TREES, repeats, seed).fit(X, y).predict(X) for seed in (0, 100))
-        return float(np.abs(a - b).mean())
-
-    assert distance(10) < 0.6 * distance(1)
-
-
 def test_within_an_ensemble_it_is_stored_without_pickle() -> None:
     X, y = data()
     members = [{"kind": "ridge"}, {"kind": "seed_averaging", "repeats": 2, "member": TREES}]

@@ -226,16 +226,6 @@ def test_greedy_sets_are_tried_with_every_combination() -> None:
     assert ours.params_ == {"C": grid["C"][chosen // 2], "gamma": grid["gamma"][chosen % 2]}
 
 
-@pytest.mark.parametrize(("params", "message"), [
-    ({"grid": {"C": [1.0]}}, "`grid` needs a `learner`"),
-    ({"grid": {"C": []}, "learner": {"kind": "svr_rbf"}}, "`grid.C` must be a list of values"),
-    ({"grid": {"D": [1]}, "learner": {"kind": "svr_rbf"}}, "`grid`: .* 'D'"),
-])  # fmt: skip
-def test_grids_of_greedy_sets_are_checked(params: dict[str, Any], message: str) -> None:
-    X, y = data(60)
-    refuses(message, GreedyIndividual(**params).fit, X, y)
-
-
 def test_backward_elimination_is_algorithm_1() -> None:
     """The paper's loops, written out with refits."""
     X, y = data(120, 7, seed=5)
@@ -541,13 +531,6 @@ def test_cost_aware_front() -> None:
     assert exact.front_[0, 0] == 10.0
     assert CostAware({"slow_*": 1000.0}, budget=5.0).fit(frame, y).get_support()[[0, 4]].sum() == 0
     refuses("no names", CostAware({"slow_*": 1.0}).fit, X, y)
-
-
-def test_cost_in_features_is_forward_selection() -> None:
-    X, y = data(200, 8)
-    ours = CostAware(tolerance=0.0).fit(X, y)
-    np.testing.assert_array_equal(ours.get_support(), ForwardSelection().fit(X, y).get_support())
-    np.testing.assert_array_equal(ours.front_[:, 0], ours.front_[:, 2])
 
 
 def test_ranking_metric_follows_the_label_direction() -> None:

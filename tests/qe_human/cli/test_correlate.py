@@ -53,14 +53,6 @@ def test_json_holds_all(files: list[str]) -> None:
     assert told["correlations"]["pearson"]["claim"] == "new segments and new systems"
 
 
-def test_translations_that_nobody_judged_are_told(files: list[str], tmp_path: Path) -> None:
-    human = tmp_path / "human.tsv"
-    human.write_text("\n".join(human.read_text().splitlines()[:-7]) + "\n")
-    told = json.loads(run([*files, *QUICK, "--correlations", "system_pearson", "--json"]).out)
-    assert "left out: 7 translations scored by all metrics but judged by nobody" in told["notes"]
-    assert told["correlations"]["system_pearson"]["values"] == 133
-
-
 def test_settings_of_a_correlation_and_no_tests(files: list[str]) -> None:
     asked = ["--correlations", "pearson:group=item", "acc_eq:calibrate=false"]
     told = json.loads(run([*files, *asked, "--permutations", 0, "--samples", 0, "--json"]).out)

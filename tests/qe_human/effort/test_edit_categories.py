@@ -45,14 +45,6 @@ def test_by_hand(annotated: Annotated) -> None:
     assert np.isnan(table.iloc[1]["noun match"])
 
 
-def test_sums_are_those_of_all_words_together(annotated: Annotated) -> None:
-    counts = counted(annotated, ["a b c", "a", "x y"], ["a b", "a", "y x"])
-    whole = dict(zip(CATEGORIES, counts.sums([0, 1])[-1], strict=True))
-    assert whole["match"] == 3 / 4 and whole["deleted"] == 1 / 4 and whole["order_same"] == 1
-    assert counts.sums([2])[-1, CATEGORIES.index("distance_1")] == 1
-    assert np.isnan(counts.sums([])[-1]).all()
-
-
 def test_every_word_of_the_training_set_counts_once(training: Training) -> None:
     sides = training.sides
     labels = edit_labels(

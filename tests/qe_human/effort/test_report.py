@@ -67,30 +67,6 @@ def small(annotated: Annotated, effort: list[float] | None = None, seed: int = 0
 
 
 @pytest.mark.slow
-def test_json_holds_what_was_found_and_null_where_nothing_is(annotated: Annotated) -> None:
-    report = small(annotated)
-    content = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    assert content["segments"] == 18
-    assert set(content["sets"]) == {f"{t} TER, {s} score" for t in ("low", "high") for s in ("low", "high")}
-    assert content["sets"]["high TER, high score"]["segments"] == 3
-    assert content["sets"]["low TER, low score"]["mean_ter"] is None
-    assert any(
-        "low TER: no segment has a score of at most 2.5 and a TER of at most 0.33" in note
-        for note in content["notes"]
-    )
-    assert any("high TER: 3 more segments are within the limits" in note for note in content["notes"])
-    assert any("3 segments have an empty post-edit" in note for note in content["notes"])
-    assert any("words have no known part of speech" in note for note in content["notes"])
-    undefined = [c for c in content["correlations"]["low TER"] if c["rho"] is not None]
-    assert undefined == []
-    whole = {(c["word_class"], c["category"]): c for c in content["correlations"]["all segments"]}
-    assert len(whole) == 1 + 7 * 11 and whole["all", "tokens"]["n"] == 18
-    assert whole["noun", "form_changed"]["n"] == 3 and whole["noun", "form_changed"]["rho"] is None
-    assert whole["all", "order_same"]["n"] == 15  # three post-edits are empty
-    assert content["recipe"]["limits"]["low_effort"] == 2.5 and content["recipe"]["seed"] == 0
-
-
-@pytest.mark.slow
 def test_the_page_escapes_text_and_needs_nothing_else(annotated: Annotated) -> None:
     read = Page(page(small(annotated), "<i>title</i>", ("en", "es"), {"a plot": b"png"}))
     needs_nothing_else(read)
@@ -196,21 +172,3 @@ def test_output_folders_of_others_are_refused(files: list[object], tmp_path: Pat
     (tmp_path / "full" / "letter.txt").write_text("dear")
     assert "holds 'letter.txt' and no output of `qe effort`" in run(*files, "--output", tmp_path / "full").err
     assert "holds the input" in run(*files, "--output", tmp_path).err
-
-
-@pytest.mark.slow
-def test_track(files: list[object], tmp_path: Path, monkeypatch: Monkeypatch) -> None:
-    import mlflow
-
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mlflow.yaml").write_text("artifact_root: artifacts\n")
-    code, _, error = run(*files, "--track")
-    assert code == 0
-    logged = mlflow.MlflowClient(uri).get_run(error.split()[-1])
-    assert logged.data.metrics["high TER_ high score.segments"] == 1
-    assert logged.data.params["limits.low_ter"] == "0.33"
-    names = {f.path for f in mlflow.MlflowClient(uri).list_artifacts(logged.info.run_id, "effort")}
-    assert {"effort/effort.html", "effort/report.json"} <= names

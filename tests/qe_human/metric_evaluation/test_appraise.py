@@ -54,12 +54,6 @@ def test_exports(case: str, tmp_path: Path) -> None:
         assert read_human_table(path, column).segments == pytest.approx(expected)
 
 
-def test_a_table_in_another_encoding_is_still_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_bytes("system,segment,score\nA,1,2\n".encode("utf-16"))
-    assert read_human_table(path).segments == {("A", "1"): 2}
-
-
 def test_a_pair_is_chosen(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("u1,A,1,TGT,eng,deu,1\nu1,A,1,TGT,eng,ces,2\n", "utf-8")

@@ -256,15 +256,6 @@ def test_scores_of_whole_systems_exchange_systems() -> None:
     assert only_segments.notes == ("without segment scores, left out: whole",)
 
 
-def test_all_metrics_are_measured_on_the_same_translations() -> None:
-    gold, first, second = tables(4, 0.5, 0.6)
-    second[:10] = np.nan
-    result = compared("pearson", evaluation(gold, first, second), samples=0, permutations=0)
-    assert result.values == 30 * 5 and result.clusters is None
-    scores = {metric.name: metric.score for metric in result.metrics}
-    assert scores["m0"] == pytest.approx(stats.pearsonr(gold[10:].ravel(), first[10:].ravel())[0])
-
-
 @pytest.mark.slow
 def test_intervals_hold_what_they_promise() -> None:
     """Pearson's correlation of .8 with new segments: 95 % intervals of segments, in 60 samples of 150."""

@@ -42,6 +42,13 @@ def test_earth_on_trees() -> None:
     assert 1 - model.rss_ / ((y - y.mean()) ** 2).sum() == pytest.approx(0.9742029, abs=5e-8)
 
 
+def test_description() -> None:
+    X, y = np.column_stack([column(GIRTH), column(HEIGHT)]), column(VOLUME)
+    text = MarsRegressor().fit(X, y).describe(["Girth", "Height"], "Volume")
+    assert "  - 3.41981 * h(14.2 - Girth)" in text
+    assert "  + 0.581364 * h(Height - 75)" in text
+
+
 @pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(6, 10))
 @settings(max_examples=25)
@@ -83,3 +90,16 @@ def test_interaction_needs_degree_two() -> None:
     y = 2 + 3 * np.maximum(0, X[:, 0]) * np.maximum(0, X[:, 2]) + 0.02 * rng.normal(size=400)
     errors = [np.std(y - MarsRegressor(max_degree=degree).fit(X, y).predict(X)) for degree in (1, 2)]
     assert errors[1] < 0.03 < 0.2 < errors[0]
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-3, 40.0]), st.floats(-50, 50))
+@settings(max_examples=15)
+def test_units_do_not_matter(seed: int, factor: float, shift: float) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 2))
+    y = np.abs(X[:, 0]) + 0.3 * rng.normal(size=80)
+    base = MarsRegressor(max_terms=7).fit(X, y).predict(X)
+    moved = X * [factor, 1] + [shift, 0]
+    np.testing.assert_allclose(
+        MarsRegressor(max_terms=7).fit(moved, 5 * y - 1).predict(moved), 5 * base - 1, atol=1e-5
+    )

@@ -60,6 +60,16 @@ words = st.lists(st.sampled_from(["a", "b", "c", "é", "ñandú"]), min_size=1, 
 
 
 @pytest.mark.slow
+@settings(max_examples=60)
+@given(st.lists(words, min_size=1, max_size=8), words)
+def test_equal_on_anything(corpus: list[str], query: str) -> None:
+    neighbours = index(corpus).nearest(tokens([query]))
+    assert neighbours.word_edits[0] == min(
+        Levenshtein.distance(query.split(), line.split()) for line in corpus
+    )
+
+
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.text("aäb ", max_size=70).map(lambda line: " ".join(line.split())), min_size=1, max_size=8),

@@ -108,15 +108,6 @@ def test_documents_are_chosen_whole() -> None:
 
 
 @pytest.mark.slow
-def test_three_systems() -> None:
-    chosen = selected(translations(120, 3, quality=(0.3, 0.5, 0.7)))
-    assert chosen.best == "a"
-    for name in CHOOSERS.names:
-        assert len(chosen.shares[name]) == 3
-        assert chosen.scores[name]["bleu"] > chosen.scores["a"]["bleu"]
-
-
-@pytest.mark.slow
 def test_held_out_references_do_not_reach_their_own_choice() -> None:
     """Other references for one fold's documents change other folds' preferences, never its own."""
     data = translations(60)
