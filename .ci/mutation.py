@@ -30,22 +30,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 _METRICS = "tests/statistics/metrics tests/statistics/test_bootstrap.py qe/statistics/metrics"
+_RESAMPLING = "tests/statistics/test_bootstrap.py tests/statistics/test_randomization.py"
 # Name -> file -> the tests that ought to notice.
 TARGETS = {
     "statistics": {
         "qe/statistics/bayesian.py": "tests/statistics/test_bayesian.py",
-        "qe/statistics/bootstrap.py": "tests/statistics/test_bootstrap.py",
         "qe/statistics/family.py": "tests/statistics/test_many.py",
-        "qe/statistics/equivalence.py": "tests/statistics/test_equivalence.py",
         "qe/statistics/intervals.py": "tests/statistics/test_bootstrap.py",
-        "qe/statistics/randomization.py": "tests/statistics/test_randomization.py",
-        "qe/statistics/ranks.py": "tests/statistics/test_ranks.py",
+        "qe/statistics/resampling.py": _RESAMPLING,
+        "qe/statistics/ranks.py": "tests/statistics/test_ranks.py tests/statistics/test_equivalence.py",
     },
-    "metrics": {
-        f"qe/statistics/metrics/{name}.py": _METRICS
-        for name in ("classes", "errors", "kendall", "pearson", "ranks")
-    },
-    "delta_avg": {"qe/statistics/metrics/delta_avg.py": _METRICS},
+    "metrics": {f"qe/statistics/metrics/{name}.py": _METRICS for name in ("classes", "errors", "ranking")},
     "ter": {"features/edits/ter.py": "tests/features/edits/test_ter.py"},
     "folds": {"qe/data/folds.py": "tests/data/test_folds.py"},
 }

@@ -37,7 +37,7 @@ from features.text.eflomal import align_lines
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.statistics.bootstrap import bootstrap_scores
+from qe.statistics.resampling import bootstrap_scores
 from qe.systems.mt_metrics.edits import Ter
 from qe.systems.mt_metrics.ngrams import Bleu, Chrf
 from qe.systems.text_metric import TextMetric

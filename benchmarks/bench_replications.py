@@ -16,10 +16,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from qe.statistics.bootstrap import bootstrap_rescored, bootstrap_scores, bootstrap_test
-from qe.statistics.metrics.delta_avg import DeltaAvg
-from qe.statistics.metrics.ranks import Spearman
-from qe.statistics.randomization import randomization_test, randomization_test_rescored
+from qe.statistics.metrics.ranking import DeltaAvg, Spearman
+from qe.statistics.resampling import (
+    bootstrap_rescored,
+    bootstrap_scores,
+    bootstrap_test,
+    randomization_test,
+    randomization_test_rescored,
+)
 from qe.statistics.result import Aggregate
 from qe.systems.mt_metrics.ngrams import Bleu
 from qe.systems.texts import Texts

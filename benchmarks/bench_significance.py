@@ -16,11 +16,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from qe.statistics.bootstrap import bootstrap_rescored, bootstrap_scores
-from qe.statistics.metrics.delta_avg import DeltaAvg
-from qe.statistics.randomization import randomization_test, randomization_tests
+from qe.statistics.metrics.ranking import DeltaAvg
+from qe.statistics.resampling import (
+    bootstrap_rescored,
+    bootstrap_scores,
+    randomization_test,
+    randomization_tests,
+    tukey_hsd,
+)
 from qe.statistics.result import Measure
-from qe.statistics.tukey import tukey_hsd
 
 Floats = NDArray[np.float64]
 COLUMNS = {"bleu": 10, "ter": 2, "length": 2}

@@ -36,7 +36,7 @@ from qe.resources.settings import parsed
 from qe.scoring.checks import is_similar, language_probabilities
 from qe.scoring.naming import name_pairs
 from qe.statistics.family import copies_of
-from qe.statistics.metrics.ranks import tie_groups
+from qe.statistics.metrics.ranking import tie_groups
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.text_metric import metric, tokenizations_of
 from qe.tracking.logged_models import example

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from features.basics.assignments import configured
-from qe_human.correlation import CORRELATIONS
-from qe_human.human import Human
+from qe_human.human import CORRELATIONS, Human
 from qe_human.metric_evaluation.comparison import Settings, compare
-from qe_human.metric_evaluation.scores import Evaluation, Metric
+from qe_human.metric_evaluation.reading import Evaluation, Metric
 
 Array = np.ndarray[Any, Any]
 NAMES = (

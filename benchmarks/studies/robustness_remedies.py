@@ -33,7 +33,7 @@ from qe.data.perturbation import names, perturbed
 from qe.display.numbers import number, percent
 from qe.display.table import Column, Table
 from qe.learning.learners.lightgbm import LightGBM
-from qe.learning.learners.svr import SvrRbf
+from qe.learning.learners.similarity import SvrRbf
 from qe.models.guard.guard import Guard
 from qe.models.robustness import robustness_of
 

@@ -27,13 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.evaluation.evaluate import DEFAULT_METRICS
-from qe.statistics.comparisons import Comparisons
-from qe.statistics.correlations import williams_test, zou_interval
-from qe.statistics.intervals import bca_interval, jackknife_interval, percentile_interval
-from qe.statistics.levels import Levels
+from qe.statistics.comparisons import Comparisons, Predictions, VirtualScores
+from qe.statistics.draws import Levels
+from qe.statistics.family import ResamplingSettings, Test
+from qe.statistics.intervals import (
+    bca_interval,
+    jackknife_interval,
+    percentile_interval,
+    williams_test,
+    zou_interval,
+)
 from qe.statistics.metric import METRICS, Metric
-from qe.statistics.scored import Predictions, VirtualScores
-from qe.statistics.settings import ResamplingSettings, Test
 
 Floats = NDArray[np.float64]
 Labels = tuple[Floats, dict[str, Floats]]

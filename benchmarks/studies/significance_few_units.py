@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from qe.production.promotion import better_by
-from qe.statistics.bootstrap import bootstrap_scores
-from qe.statistics.equivalence import tost
 from qe.statistics.intervals import jackknife_interval, jackknife_scores, percentile_interval
 from qe.statistics.metric import METRICS
+from qe.statistics.ranks import tost
+from qe.statistics.resampling import bootstrap_scores
 
 Array = np.ndarray[Any, Any]
 UNITS = (2, 3, 5, 10, 20, 30)

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.evaluation.power import PowerSettings, power
-from qe.statistics.comparisons import Comparisons
-from qe.statistics.levels import Levels
+from qe.statistics.comparisons import Comparisons, Predictions
+from qe.statistics.draws import Levels
+from qe.statistics.family import ResamplingSettings
 from qe.statistics.metric import METRICS
-from qe.statistics.scored import Predictions
-from qe.statistics.settings import ResamplingSettings
 
 Floats = NDArray[np.float64]
 METRICS_SHOWN = ("delta_avg", "spearman", "kendall", "mae", "pearson", "rmse")

@@ -32,7 +32,7 @@ from features.resources.lexicon import ROUND, Lexicon
 from features.resources.ngrams import NgramCounts
 from features.storage.checksums import checksums, sealed
 from features.storage.compact import coded, counted, packed
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.metrics.ranking import delta_avg_by_n
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 ROUNDS = 6

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
-from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe.statistics.metrics.ranking import DeltaAvg
 from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
 from qe_papers.extractors.skip_grams import SkipGrams
 from qe_papers.resources.ngram_documents import NgramDocuments

@@ -5,7 +5,7 @@ from typing import Any
 
 from features.basics.hints import checked
 from qe.statistics.buckets import Buckets
-from qe.statistics.settings import ResamplingSettings
+from qe.statistics.family import ResamplingSettings
 from qe.systems.comparison import compare as run
 from qe.systems.comparison import with_buckets
 from qe.systems.results import System, SystemsComparison

@@ -16,8 +16,8 @@ from qe.data.headers import higher_is_better as direction_of
 from qe.evaluation.evaluate import DEFAULT_METRICS, Report, Test
 from qe.evaluation.evaluate import evaluate as run
 from qe.statistics.buckets import Buckets
+from qe.statistics.draws import Groups
 from qe.statistics.family import Scope
-from qe.statistics.levels import Groups
 
 
 @checked

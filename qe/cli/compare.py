@@ -41,7 +41,7 @@ def check_options(ctx: typer.Context) -> None:
 
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
     """Print figures, differences and p-values of runs' out-of-fold predictions; write them to a folder."""
-    from qe.evaluation import board_of_pairs, leaderboard
+    from qe.evaluation import leaderboard
     from qe.evaluation.tables import differences
 
     remedy = "qe compare RUN RUN, with --json if wanted"
@@ -60,9 +60,9 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
         )
     with locked_output(output, "compare", folders):
         if not leaderboard.are_of_one_data_set(folders):
-            pairs = board_of_pairs.make(folders, samples=samples, seed=seed)
+            pairs = leaderboard.board_of_pairs(folders, samples=samples, seed=seed)
             if output is not None:
-                board_of_pairs.write(pairs, output)
+                leaderboard.write_board_of_pairs(pairs, output)
             emit("compare-data-sets", pairs, bool(form), pairs.summary())
             return
         board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ResamplingOptions:
-    """The fields of qe.statistics.settings.ResamplingSettings that are options.
+    """The fields of qe.statistics.family.ResamplingSettings that are options.
 
     tests:
       --test ar|bootstrap|win-ratio|shifted|tukey|scheffe  ar: approximate randomization; bootstrap,
@@ -196,8 +196,8 @@ def compare(
         remedy = "--references FILE --system A=FILE --system B=FILE, --scores TABLE, or two folders of runs"
         raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
-    from qe.statistics.equivalence import margins
-    from qe.statistics.settings import ResamplingSettings
+    from qe.statistics.family import ResamplingSettings
+    from qe.statistics.ranks import margins
     from qe.systems.comparison import compare as run_comparison
     from qe.systems.comparison import with_buckets
     from qe.systems.segment_scores import files_of, named_files, read_segment_scores
@@ -246,7 +246,7 @@ def compare(
 
             comparison = replace(comparison, power=tuple(needed_segments(comparison, progress=progress)))
         if single_runs:
-            from qe.systems.single_runs import single_runs as compare_single_runs
+            from qe.systems.power import single_runs as compare_single_runs
 
             comparison = replace(comparison, single_runs=tuple(compare_single_runs(comparison)))
         if output is not None:
@@ -260,7 +260,7 @@ def compare(
 
 def _warn_of_tokenization(metrics: Mapping[str, Any], lines: list[str]) -> None:
     from qe.systems.text_metric import tokenizations_of
-    from qe.systems.tokenizers import doubt
+    from qe.systems.texts import doubt
 
     warnings = filter(None, (doubt(tokenize, lines) for tokenize in tokenizations_of(metrics.values())))
     if warning := next(warnings, ""):
@@ -273,7 +273,7 @@ def _dependency_f(
     from qe.language.programs.taggers import language_said, tagger
     from qe.resources.cache import default_cache
     from qe.systems.dependency_f import DependencyF
-    from qe.systems.tokenizers import language_of, usual_tokenization
+    from qe.systems.texts import language_of, usual_tokenization
 
     code = language_of(language or language_said(annotator), lines)
     parser = tagger(annotator, code, "es" if code == "en" else "en", texts_per_process=2000)

@@ -13,7 +13,7 @@ from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.data.score_files import ScoreFile
-    from qe.evaluation.bayes import BayesianComparison
+    from qe.statistics.bayesian import BayesianComparison
 
 app = Application(default="evaluate")
 
@@ -89,7 +89,7 @@ def evaluate(
     from qe.data.score_files import read_scores, same_segments
     from qe.evaluation.evaluate import evaluate as evaluate_systems
     from qe.evaluation.evaluate import metrics_of
-    from qe.statistics.equivalence import margins
+    from qe.statistics.ranks import margins
 
     systems = _systems([*(predictions or ()), *(files or ())], column)
     if not (systems or oracles.oracle):
@@ -168,8 +168,8 @@ def evaluate(
 
 
 def _parts(report: Any, bayesian: "list[BayesianComparison]") -> list[Any]:
-    from qe.evaluation.bayes import bayesian_lines
     from qe.evaluation.tables import bucket_notes, bucket_tables, notes, report_tables
+    from qe.statistics.bayesian import bayesian_lines
 
     shown = [*report_tables(report), *notes(report)]
     if report.buckets is not None:
@@ -182,9 +182,9 @@ def _bayes(
     folds: Path | None, units: dict[str, list[str]] | None, seed: int,
 ) -> "list[BayesianComparison]":  # fmt: skip
     from features.storage.files import read_lines
-    from qe.evaluation.bayes import bayesian_comparisons
     from qe.evaluation.evaluate import DEFAULT_METRICS
-    from qe.statistics.equivalence import margins
+    from qe.statistics.bayesian import bayesian_comparisons
+    from qe.statistics.ranks import margins
 
     columns = {name: sign * file.scores for name, file in systems.items() if not file.ranks_only}
     if len(columns) < len(systems):

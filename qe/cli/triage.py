@@ -151,7 +151,7 @@ def _test_data(
 ) -> "tuple[FloatArray, FloatArray]":  # fmt: skip
     from qe.api.models import model_folder
     from qe.data.score_files import read_predictions, read_scores, same_segments
-    from qe.evaluation.error_curve import BadLabels
+    from qe.evaluation.coverage import BadLabels
     from qe.models import description
     from qe.models.training_rows import HeldOutPredictions
     from qe.scoring.job_summary import check_model, record_of

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from features.basics.exports import exports
 
 if TYPE_CHECKING:
-    from qe.evaluation.bayes import BayesianComparison as BayesianComparison
-    from qe.evaluation.bayes import bayesian_comparisons as bayesian_comparisons
     from qe.evaluation.coverage import Coverage as Coverage
     from qe.evaluation.evaluate import Report as Report
     from qe.evaluation.evaluate import SystemScores as SystemScores
@@ -20,5 +18,7 @@ if TYPE_CHECKING:
     from qe.evaluation.power import PowerSettings as PowerSettings
     from qe.evaluation.word_level import WordReport as WordReport
     from qe.evaluation.word_level import evaluate_words as evaluate_words
+    from qe.statistics.bayesian import BayesianComparison as BayesianComparison
+    from qe.statistics.bayesian import bayesian_comparisons as bayesian_comparisons
 
 __getattr__, __dir__ = exports(__name__)

@@ -1,12 +1,13 @@
-"""Evaluation: scores of several systems on the same segments, with intervals and significance."""
+"""Predictions against gold labels: scores, intervals, tests, clusters; hints at likely mistakes."""
 
 import platform
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
+from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
@@ -15,25 +16,151 @@ from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
-from qe.display.files import plain
+from qe.display.files import plain_fields
+from qe.display.numbers import number, span
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
-from qe.evaluation.hints import hints, narrow, tails
-from qe.statistics.bootstrap import NAMES
 from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
-from qe.statistics.comparisons import Comparisons, Result, compare
-from qe.statistics.equivalence import check_margins, undecided_notes
-from qe.statistics.family import Equivalence, Key, Pair, Rule, Scope, Table, cautions, few_units
-from qe.statistics.intervals import jackknife_interval
-from qe.statistics.levels import Groups, Levels
-from qe.statistics.metric import METRICS, Metric, RankedMetric
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.statistics.randomization import NAME as RANDOMIZATION
-from qe.statistics.ranks import RankInterval
-from qe.statistics.scored import Predictions
-from qe.statistics.settings import ResamplingSettings
-from qe.statistics.tukey import NAME as TUKEY
-from qe.statistics.tukey import SCHEFFE
+from qe.statistics.comparisons import Comparisons, Predictions, Result, compare
+from qe.statistics.draws import Groups, Levels
+from qe.statistics.family import (
+    Equivalence,
+    Key,
+    Pair,
+    ResamplingSettings,
+    Rule,
+    Scope,
+    Table,
+    cautions,
+    few_units,
+)
+from qe.statistics.intervals import heavy_tails, jackknife_interval
+from qe.statistics.metric import METRICS, Metric, RankedMetric, power_of_two_scaled
+from qe.statistics.metrics.ranking import delta_avg_by_n
+from qe.statistics.ranks import RankInterval, check_margins, undecided_notes
+from qe.statistics.resampling import ALL_PAIRS, BOOTSTRAPS, RANDOMIZATION
+
+_STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
+# Errors beyond those of the mean label by one factor, and beyond those of the predictions once put on the
+# labels' scale by the other, are those of another scale.
+_BEYOND, _RESCALED = 1.25, 2.0
+_MIN_SPREAD = 1e-150  # squares of smaller differences underflow
+
+
+def hints(
+    gold: FloatArray,
+    predictions: Mapping[str, FloatArray],
+    baselines: Sequence[str],
+    scale: LabelScale,
+    rankings: Collection[str] = (),
+) -> list[str]:
+    """A question for each system whose predictions (n,), not oriented, look reversed, rescaled or broken."""
+    if len(gold) < 4 or np.ptp(gold) == 0:
+        return []
+    questions = []
+    ranks = {name: rank_correlation(gold, values) for name, values in predictions.items()}
+    floor = min((ranks[name] for name in baselines if not np.isnan(ranks[name])), default=np.nan)
+    for name, values in predictions.items():
+        turned = _reversed(name, ranks[name], len(gold))
+        asked = (
+            turned
+            or _shifted(name, gold, values, ranks[name])
+            or _far_below(name, ranks[name], floor, len(gold), baselines)
+        )
+        questions += [asked] if asked else []
+        questions += [] if turned or name in rankings else _scaled(name, gold, values, scale)
+    return questions
+
+
+def tails(
+    gold: FloatArray, predictions: Mapping[str, FloatArray], rankings: Collection[str] = ()
+) -> list[str]:
+    """A warning if a handful of segments decides a metric, because tails are heavy."""
+    named = {"the labels": gold} | {
+        f"the errors of '{name}'": values - gold
+        for name, values in predictions.items()
+        if name not in rankings
+    }
+    heavy = {name: excess for name, values in named.items() if (excess := heavy_tails(values))}
+    if not heavy:
+        return []
+    worst = max(heavy, key=heavy.__getitem__)
+    more = f", and {len(heavy) - 1} more columns" if len(heavy) > 1 else ""
+    return [
+        f"heavy tails: {worst} (excess kurtosis {number(heavy[worst], 1)}, 0 for normal values){more}: a few"
+        " segments decide RMSE and Pearson, and their intervals are too narrow; see docs/significance.md"
+    ]
+
+
+def narrow(gold: FloatArray, predictions: Mapping[str, FloatArray]) -> list[str]:
+    """A note on labels and predictions whose differences are too small to be squared."""
+    named = {"the labels": gold} | {
+        f"the predictions of '{name}'": each for name, each in predictions.items()
+    }
+    return [
+        f"{name} differ by {spread:.3g} at most: squares of such differences are 0, and figures that rest on"
+        " them are undefined or 0"
+        for name, values in named.items()
+        if 0 < (spread := float(np.ptp(values))) < _MIN_SPREAD
+    ]
+
+
+def rank_correlation(gold: FloatArray, predicted: FloatArray) -> float:
+    if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
+        return float("nan")
+    x, y = (stats.rankdata(side) for side in (gold, predicted))
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _reversed(name: str, correlation: float, n: int) -> str:
+    if not correlation < -_STANDARD_ERRORS / np.sqrt(n):
+        return ""
+    return (
+        f"'{name}' ranks against the labels (Spearman {number(correlation, 2)}): is it of the other"
+        " direction, such as HTER among qualities? Then evaluate its negative"
+    )
+
+
+def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: float) -> str:
+    own = 0.0 if np.isnan(correlation) else correlation
+    moved = {
+        "one line early": rank_correlation(gold[1:], predicted[:-1]),
+        "one line late": rank_correlation(gold[:-1], predicted[1:]),
+    }
+    location, best = max(moved.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1])
+    if not best - own > _STANDARD_ERRORS * np.sqrt(2 / len(gold)):
+        return ""
+    return (
+        f"'{name}' fits the labels of neighbouring segments better than its own (Spearman"
+        f" {number(best, 2)}, not {number(own, 2)}): is its file shifted, {location}?"
+    )
+
+
+def _far_below(name: str, correlation: float, floor: float, n: int, baselines: Sequence[str]) -> str:
+    if name in baselines or not correlation < floor - _STANDARD_ERRORS / np.sqrt(n):
+        return ""
+    return (
+        f"'{name}' ranks far worse than every baseline (Spearman {number(correlation, 2)},"
+        f" {number(floor, 2)} at least): do its lines belong to these segments?"
+    )
+
+
+def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScale) -> list[str]:
+    labels, values = power_of_two_scaled(gold, predicted)
+    spread = float(np.abs(labels - labels.mean()).mean())
+    error = float(np.abs(values - labels).mean())
+    (x,), y = power_of_two_scaled(values - values.mean()), labels - labels.mean()
+    slope = max(0.0, float(x @ y / (x @ x))) if x.any() else 0.0
+    rescaled_error = float(np.abs(slope * x - y).mean())
+    if error <= max(_BEYOND * spread, _RESCALED * rescaled_error):
+        return []
+    ratio = f"{number(error / spread, 1)} times as much as" if spread > 0 else "far more than"
+    lie = f"{span(predicted.min(), predicted.max())}, the labels in {span(gold.min(), gold.max())}"
+    return [
+        f"'{name}' errs {ratio} the mean label would (predictions are in"
+        f" {lie}): is it on the scale of {scale.name}?"
+    ]
+
 
 BUCKET_METRICS = ("delta_avg", "spearman", "mae")
 
@@ -59,8 +186,10 @@ def evaluate_in_buckets(
 
 
 Test = Literal["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]
-_TEST_NAMES = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY, SCHEFFE
-TESTS = dict(zip(get_args(Test), _TEST_NAMES, strict=True))
+TESTS = {
+    "ar": RANDOMIZATION, "bootstrap": BOOTSTRAPS["centred"], "win-ratio": BOOTSTRAPS["win-ratio"],
+    "tukey": ALL_PAIRS["pairs"], "scheffe": ALL_PAIRS["all"],
+}  # fmt: skip
 CONFIDENCE = 0.95
 CLASS_METRICS = ("mcc", "f1", "auc")
 PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")  # in the findings of WMT 2012
@@ -97,14 +226,13 @@ class SystemScores:
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain({
+        return plain_fields({
             **{json_name(name): value for name, value in self.metrics.items()},
             "interval": self.interval,
             "n": self.n,
             "ci": {json_name(name): bounds for name, bounds in self.ci.items()},
             "delta_avg_by_n": dict(enumerate(self.delta_avg_by_n.tolist(), start=2)),
         })  # fmt: skip
-        return values
 
 
 @summarised
@@ -166,7 +294,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "systems": self.systems,
             "comparisons": [_by_json_name(pair) for pair in self.comparisons],
             "clusters": {json_name(metric): groups for metric, groups in self.clusters.items()},
@@ -177,7 +305,6 @@ class Report:
             "ranks": {json_name(metric): ranks for metric, ranks in self.ranks.items()},
             "buckets": self.buckets,
         })  # fmt: skip
-        return values
 
 
 def json_name(metric: str) -> str:

@@ -1,7 +1,6 @@
 """The official scorer of the WMT12 quality-estimation task, evaluateWMTQP2012.pl 1.1, quirks included."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +8,12 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.data.score_files import Submission
-from qe.display.files import plain
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.display.files import Record
+from qe.statistics.metrics.ranking import delta_avg_by_n
 
 
 @dataclass(frozen=True)
-class OfficialScores:
+class OfficialScores(Record):
     """What the scorer prints of one submission; None if ranks, or scores, were not submitted.
 
     Attributes
@@ -37,10 +36,6 @@ class OfficialScores:
     large_error_percent: float | None = None
     small_error_percent: float | None = None
     interval: tuple[float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain(vars(self))
-        return values
 
 
 def official_scores(gold: Submission, submitted: Submission) -> OfficialScores:
@@ -68,7 +63,8 @@ def _with_ranking(
 
 
 def _with_scoring(scores: OfficialScores, gold: FloatArray, submitted: FloatArray) -> OfficialScores:
-    errors = _rounded(submitted - gold)
+    differences = submitted - gold
+    errors = np.array([float(f"{abs(value):.2f}") for value in differences.tolist()])
     return replace(
         scores,
         mae=float(errors.mean()),
@@ -99,7 +95,3 @@ def official_lines(submitted: Submission, scores: OfficialScores) -> str:
         f" LargeErrPerc = {shares[0]}\t"
         f" SmallErrPerc = {shares[1]}{interval}\n"
     )
-
-
-def _rounded(differences: FloatArray) -> FloatArray:
-    return np.array([float(f"{abs(value):.2f}") for value in differences.tolist()])

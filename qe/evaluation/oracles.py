@@ -12,10 +12,10 @@ from features.basics.errors import InputError, known_name
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.summary import summarised
 from qe.evaluation.evaluate import evaluate
-from qe.statistics.levels import Groups
+from qe.statistics.draws import Groups
 
 ORACLES = ("effort", "hter", "bleu")
 RANKING, SCORING = ("delta_avg", "spearman"), ("mae", "rmse")
@@ -76,8 +76,7 @@ class Oracle:
         content: dict[str, Any] = {**self.metrics, "ci": self.ci, "mapped_to": self.mapped_to}
         if systems is not None:
             content["reached"] = {name: self.reached(value) for name, value in systems.items()}
-        values: dict[str, Any] = plain(content)
-        return values
+        return plain_fields(content)
 
 
 def oracle(

@@ -21,17 +21,16 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from qe.display.files import plain
+from qe.display.files import Record
 from qe.display.numbers import NumberText, count, general, number
-from qe.display.summary import summarised, table_by
+from qe.display.summary import summarised
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import BUCKET_METRICS, json_name
-from qe.statistics.comparisons import Comparisons
-from qe.statistics.levels import Groups, Levels, group_index
+from qe.statistics.comparisons import Additive, Comparisons, Predictions
+from qe.statistics.draws import Groups, Levels, group_index
+from qe.statistics.family import ResamplingSettings
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
 from qe.statistics.result import check_enough, check_seed, check_shares
-from qe.statistics.scored import Predictions
-from qe.statistics.settings import ResamplingSettings
 
 DEFAULT_METRICS = BUCKET_METRICS
 FEW_PILOTS = 100  # units of a pilot below which its variance is a rough guess
@@ -136,21 +135,16 @@ class MetricPower:
 
 @summarised
 @dataclass(frozen=True)
-class PowerReport:
+class PowerReport(Record):
     """All metrics, what the figures rest on, and what a reader must know of them."""
 
     metrics: Sequence[MetricPower]
     recipe: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values only; undefined is None."""
-        values: dict[str, Any] = plain(vars(self))
-        return values
-
     def summary(self) -> Table:
         """What difference the test set can show, by metric."""
-        return table_by("qe.evaluation.power.power_table", self)
+        return power_table(self)
 
 
 def power(
@@ -200,15 +194,18 @@ def power(
     return PowerReport(by_metric, recipe, _notes(units, by_metric))
 
 
-def pilot_certainty(influence: FloatArray) -> float:
-    """Degrees of freedom of a pilot's variance, from the kurtosis of what each unit adds (n,).
+def pilot_error(scored: Additive | Predictions, levels: Levels) -> tuple[float, float]:
+    """Standard error of the difference of `own` and `other`, NaN if undefined, and its degrees of freedom.
 
     n - 1 for normal values, fewer with heavy tails: 2 n / (kurtosis - 1), by the variance of a sample
     variance. A planner that takes the variance for known promises too much. Source: Browne 1995.
     """
+    engine, (metric,) = Comparisons(scored, levels, ResamplingSettings(samples=0)), scored.metrics
+    (influence,) = engine.jackknife_differences(("own", "other", metric))
     n = len(influence)
     kurtosis = float(stats.kurtosis(influence, fisher=False, bias=True)) if np.ptp(influence) > 0 else 3.0
-    return float(np.clip(2 * n / max(kurtosis - 1, 1e-9), 1.0, n - 1.0))
+    freedom = float(np.clip(2 * n / max(kurtosis - 1, 1e-9), 1.0, n - 1.0))
+    return float(np.sqrt((n - 1) ** 2 / n * np.var(influence))), freedom
 
 
 def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
@@ -248,6 +245,7 @@ class Pilot(ABC):
     error: float
     freedom: float
     settings: PowerSettings
+    sign: float
 
     @abstractmethod
     def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
@@ -285,6 +283,14 @@ class Pilot(ABC):
         error = float(np.sqrt(share_found * (1 - share_found) / count))
         beyond = float(gains[hits].mean() / (gain * scale)) if gain != 0 and hits.any() else float("nan")
         return Point(size, gain, share_found, error, beyond)
+
+    def gain_found(self, scored: Additive | Predictions, draw: Draw, exchange: str | None = None) -> float:
+        """The gain that the test of a virtual test set finds, 0 if none."""
+        settings = ResamplingSettings(samples=self.settings.samples, seed=draw.seed, exchange=exchange)
+        levels = Levels.from_groups(draw.groups, len(draw.rows))
+        (result,) = Comparisons(scored, levels, settings).test("own", "other").values()
+        gain = self.sign * result.difference
+        return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
 
     @property
     def plain(self) -> bool:
@@ -328,28 +334,17 @@ class _Pilot(Pilot):
             raise InputError("the systems of the pilot do not differ", remedy="take a pair that differs")
         sides = {"own": system, "other": baseline}
         levels = Levels.from_groups(groups, len(gold))
-        pair = Comparisons(
-            Predictions(gold, sides, {name: metric}),
-            levels,
-            ResamplingSettings(samples=0, seed=settings.seed),
-        )
-        (differences,) = pair.jackknife_differences(("own", "other", name))
-        if np.isnan(differences).any():
+        error, freedom = pilot_error(Predictions(gold, sides, {name: metric}), levels)
+        if np.isnan(error):
             raise InputError(f"{name} is undefined for the pilot", remedy="leave the metric out")
-        count = len(differences)
-        error = float(np.sqrt((count - 1) ** 2 / count * np.var(differences)))
         if not error > 0:
             raise InputError(f"the systems of the pilot do not differ by {name}", remedy="leave it out")
         ideal = gold
         shifted, fixed = system, baseline
         if isinstance(metric, ExchangedMetric):
             shifted, fixed, ideal = (metric.on_common_scale(side) for side in (system, baseline, gold))
-        certainty = pilot_certainty(differences)
-        return cls(name, index, units, error, certainty, settings, metric, gold, shifted, fixed, ideal)
-
-    @property
-    def sign(self) -> float:
-        return 1.0 if self.metric.higher_is_better else -1.0
+        sign = 1.0 if metric.higher_is_better else -1.0
+        return cls(name, index, units, error, freedom, settings, sign, metric, gold, shifted, fixed, ideal)
 
     def moved(self, share: float) -> FloatArray:
         return self.system + share * (self.ideal - self.system)
@@ -402,13 +397,7 @@ class _Pilot(Pilot):
     def _gain_found(self, moved: FloatArray, draw: Draw) -> float:
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.baseline[rows]}
-        scored = Predictions(gold, sides, {self.name: self.metric})
-        how = ResamplingSettings(samples=self.settings.samples, seed=draw.seed)
-        result = Comparisons(scored, Levels.from_groups(draw.groups, len(rows)), how).test("own", "other")[
-            self.name
-        ]
-        gain = self.sign * result.difference
-        return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
+        return self.gain_found(Predictions(gold, sides, {self.name: self.metric}), draw)
 
 
 def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, list[Point]]:
@@ -478,7 +467,16 @@ def power_table(report: PowerReport) -> Table:
         Column("power there"), Column("overstated", drop=1),
     ]  # fmt: skip
     columns += [Column("gain asked"), Column(f"{unit}s needed", "needed")] if asked else []
-    return Table("", columns, [_power_row(item, asked) for item in report.metrics], _power_notes(report))
+    recipe = report.recipe
+    among = f" among {recipe['comparisons']} comparisons" if recipe["comparisons"] > 1 else ""
+    power_notes = [
+        f"gain seen: found with power {recipe['power']:g} at level {recipe['level']:g}{among}; pilot of"
+        f" {count(recipe['pilot'])} {recipe['unit']}s; {count(recipe['simulations'])} virtual test sets a"
+        f" point, {count(recipe['samples'])} exchanges each, seed {recipe['seed']}",
+        "overstated: mean of the differences that are found there, over the true one",
+        *(f"note: {note}" for note in report.notes),
+    ]
+    return Table("", columns, [_power_row(item, asked) for item in report.metrics], power_notes)
 
 
 def _power_row(item: MetricPower, with_size: bool) -> list[str]:
@@ -489,22 +487,7 @@ def _power_row(item: MetricPower, with_size: bool) -> list[str]:
     else:
         power = f"{number(point.power)} ± {number(2 * point.error)}"
         overstated = f"x {number(point.exaggeration, 2)}"
-        cells += [
-            NumberText(power, value=point.power),
-            NumberText(overstated, value=point.exaggeration),
-        ]
+        cells += [NumberText(power, value=point.power), NumberText(overstated, value=point.exaggeration)]
     if not with_size:
         return cells
     return [*cells, general(item.gain), count(item.needed)] if item.by_size else [*cells, "", ""]
-
-
-def _power_notes(report: PowerReport) -> list[str]:
-    recipe = report.recipe
-    among = f" among {recipe['comparisons']} comparisons" if recipe["comparisons"] > 1 else ""
-    return [
-        f"gain seen: found with power {recipe['power']:g} at level {recipe['level']:g}{among}; pilot of"
-        f" {count(recipe['pilot'])} {recipe['unit']}s; {count(recipe['simulations'])} virtual test sets a"
-        f" point, {count(recipe['samples'])} exchanges each, seed {recipe['seed']}",
-        "overstated: mean of the differences that are found there, over the true one",
-        *(f"note: {note}" for note in report.notes),
-    ]

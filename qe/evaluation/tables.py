@@ -12,9 +12,9 @@ from qe.evaluation.word_level import BINS, TITLES, WordReport
 from qe.evaluation.word_level import METRICS as WORD_METRICS
 from qe.statistics.buckets import BucketReport, Buckets, Dependence
 from qe.statistics.comparisons import best_first
-from qe.statistics.equivalence import cluster_note
 from qe.statistics.family import Bucket, Pair, Titles
 from qe.statistics.metric import METRICS, title_of
+from qe.statistics.ranks import cluster_note
 from qe.statistics.result import LEVEL
 
 Kind = Literal["classes", "ranking", "scoring"]

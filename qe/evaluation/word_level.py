@@ -11,34 +11,30 @@ from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.text.tokens import segment_sum
 from qe.data.folds import make_folds
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.evaluate import CONFIDENCE
-from qe.statistics.comparisons import compare
-from qe.statistics.family import Pair, Scope, cautions
+from qe.statistics.comparisons import Additive, compare
+from qe.statistics.draws import Levels
+from qe.statistics.family import Pair, ResamplingSettings, Scope, cautions
 from qe.statistics.intervals import jackknife_interval
-from qe.statistics.levels import Levels
 from qe.statistics.metrics.classes import confusion, f1_score, matthews
 from qe.statistics.result import Measure
-from qe.statistics.scored import Additive
-from qe.statistics.settings import ResamplingSettings
 
 BINS = 20
 
 
-def equal_mass_bins(probability: FloatArray, bins: int = BINS) -> IntArray:
-    """(t,) the bin of every probability: the share of lower ones times `bins`, rounded down."""
+def equal_mass_bins(probability: FloatArray) -> IntArray:
+    """(t,) the bin of every probability: the share of lower ones times 20, rounded down."""
     lower = np.searchsorted(np.sort(probability), probability, side="left")
-    return np.asarray(lower * bins // max(len(probability), 1), np.int64)
+    return np.asarray(lower * BINS // max(len(probability), 1), np.int64)
 
 
-def calibration_sums(
-    gold: BoolArray, probability: FloatArray, offsets: IntArray, bins: int = BINS
-) -> FloatArray:
+def calibration_sums(gold: BoolArray, probability: FloatArray, offsets: IntArray) -> FloatArray:
     """(n, bins + 1) per segment: by bin, P(BAD) less the number of BAD tags; and all tags."""
-    bin_of = equal_mass_bins(probability, bins)
-    columns = [segment_sum(np.where(bin_of == k, probability - gold, 0.0), offsets) for k in range(bins)]
+    bin_of = equal_mass_bins(probability)
+    columns = [segment_sum(np.where(bin_of == k, probability - gold, 0.0), offsets) for k in range(BINS)]
     return np.column_stack([*columns, np.diff(offsets)]).astype(np.float64)
 
 
@@ -74,8 +70,8 @@ class Bin:
     n: int
 
 
-def reliability(gold: BoolArray, probability: FloatArray, bins: int = BINS) -> list[Bin]:
-    bin_of = equal_mass_bins(probability, bins)
+def reliability(gold: BoolArray, probability: FloatArray) -> list[Bin]:
+    bin_of = equal_mass_bins(probability)
     return [
         Bin(float(probability[own].mean()), float(gold[own].mean()), int(own.sum()))
         for own in (bin_of == k for k in np.unique(bin_of))
@@ -206,13 +202,12 @@ class WordReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1],
             "systems": {name: {**each, "ci": self.ci.get(name, {})} for name, each in self.scores.items()},
             "comparisons": self.comparisons, "clusters": self.clusters, "recipe": self.recipe,
             "notes": self.notes, "reliability": self.reliability,
         })  # fmt: skip
-        return values
 
 
 def evaluate_words(
@@ -287,10 +282,7 @@ def _interval(metric: str, score: float, jackknife: Sequence[FloatArray]) -> tup
 
 
 def _check(
-    gold: BoolArray,
-    predictions: Mapping[str, BoolArray],
-    offsets: IntArray,
-    baselines: Sequence[str],
+    gold: BoolArray, predictions: Mapping[str, BoolArray], offsets: IntArray, baselines: Sequence[str]
 ) -> None:
     for name, tags in predictions.items():
         if len(tags) != len(gold):

@@ -133,16 +133,13 @@ class BoostedTrees(LGBMRegressor):
         if not self._stops:
             params.pop("early_stopping_round", None)
         if signs and stage == "fit":
-            params["monotone_constraints"] = self._in_order(signs)
+            if not self._names:
+                raise InputError(
+                    "`monotone_constraints` name features, but these columns have no names",
+                    remedy="set them for the learner itself, not for a member of another",
+                )
+            params["monotone_constraints"] = [signs.get(name, 0) for name in self._names]
         return params
-
-    def _in_order(self, signs: Mapping[str, int]) -> list[int]:
-        if not self._names:
-            raise InputError(
-                "`monotone_constraints` name features, but these columns have no names",
-                remedy="set them for the learner itself, not for a member of another",
-            )
-        return [signs.get(name, 0) for name in self._names]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

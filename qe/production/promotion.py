@@ -24,13 +24,12 @@ from qe.models.model import Model
 from qe.models.training_rows import Learned
 from qe.scoring.naming import Names
 from qe.scoring.scorer import Options, Scorer, training_headers
-from qe.statistics.comparisons import Comparisons
+from qe.statistics.comparisons import Comparisons, Predictions
+from qe.statistics.draws import Levels
+from qe.statistics.family import ResamplingSettings
 from qe.statistics.intervals import exceeds
-from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric, title_of
 from qe.statistics.result import Tail, TestResult, check_seed
-from qe.statistics.scored import Predictions
-from qe.statistics.settings import ResamplingSettings
 from qe.tracking import registry
 from qe.tracking.logged_models import model_directory
 from qe.training.train import Outcome

@@ -19,8 +19,8 @@ from features.basics.hints import checked
 from qe.display.numbers import count, number, p_value, percent
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
-from qe.evaluation.error_curve import BadLabels, ErrorCurve, error_curve, ranks
-from qe.statistics.levels import Groups, group_index
+from qe.evaluation.coverage import BadLabels, ErrorCurve, error_curve, ranks
+from qe.statistics.draws import Groups, group_index
 
 _TESTED = np.linspace(0.1, 1, 46)  # shares of the segments that the tested thresholds publish
 _MAX_LABELS = 1_000_000

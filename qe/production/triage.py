@@ -21,8 +21,8 @@ from qe.display.summary import summarised
 from qe.display.table import Column, Table
 from qe.models.description import Description
 from qe.models.training_rows import HeldOutPredictions
-from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
+from qe.statistics.resampling import bootstrap_scores
 from qe.statistics.result import check_enough, check_seed
 
 Action = Literal["publish", "post-edit", "retranslate"]

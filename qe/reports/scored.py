@@ -17,7 +17,7 @@ from qe.data.table_rows import read_rows
 from qe.display.numbers import count, general, interval, number, percent
 from qe.display.page import figures, render
 from qe.display.table import Column, Table
-from qe.evaluation.page_parts import ShownSegment, png, score_distributions, words_of
+from qe.evaluation.plots import ShownSegment, png, score_distributions, words_of
 from qe.models import description
 from qe.models.card import origin
 from qe.models.guard.guard import Guard

@@ -1,4 +1,4 @@
-"""Buckets of segments: where two systems differ, and whether the difference depends on the bucket."""
+"""x"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +10,11 @@ from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.numbers import general, percent, span
 from qe.display.summary import summarised
 from qe.statistics.comparisons import Comparisons
+from qe.statistics.draws import Groups, Levels, group_index
 from qe.statistics.family import (
     IN_TEST,
     Bucket,
@@ -27,7 +28,6 @@ from qe.statistics.family import (
     undecided,
 )
 from qe.statistics.intervals import jackknife_deviations, jackknife_interval
-from qe.statistics.levels import Groups, Levels, group_index
 from qe.statistics.metric import title_of
 from qe.statistics.result import TestResult
 
@@ -144,17 +144,13 @@ class BucketReport:
     def to_json(self) -> dict[str, Any]:
         """Plain values; undefined is None."""
         kinds = {
-            kind.name: {
-                "about": kind.about,
-                "segments": {label: len(rows) for label, rows in kind.items()},
-            }
+            kind.name: {"about": kind.about, "segments": {label: len(rows) for label, rows in kind.items()}}
             for kind in self.buckets
         }
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "kinds": kinds, "differences": [bucket_row(pair) for pair in self.differences],
             "dependences": self.dependences, "family": self.family, "notes": self.notes,
         })  # fmt: skip
-        return values
 
     @property
     def level(self) -> float:
@@ -175,7 +171,7 @@ def bucket_row(pair: Pair) -> dict[str, Any]:
     values = pair.to_json()
     names = {name: values.pop(name) for name in ("system", "baseline", "metric")}
     scores = {"score": pair.scores[0], "baseline_score": pair.scores[1]}
-    row: dict[str, Any] = plain(
+    return plain_fields(
         {
             "kind": bucket.kind,
             "bucket": bucket.label,
@@ -185,7 +181,6 @@ def bucket_row(pair: Pair) -> dict[str, Any]:
             **values,
         }
     )
-    return row
 
 
 def compare_in_buckets(

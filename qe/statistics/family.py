@@ -1,10 +1,4 @@
-"""Families: comparisons that are corrected together, and the p-values they can reach.
-
-A family is all pairs of systems by one metric (scope `metric`), or by all metrics that have a direction
-(scope `table`, if the best of several metrics is picked after the fact). Comparisons that can claim nothing
-enlarge no family: a system against its copy, a copy against what the system is compared with already, and, in
-the scope `table`, metrics without a direction. The scope `all` counts every comparison.
-"""
+"""Settings of tests, and comparisons that are corrected together."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +11,21 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from features.storage.files import digest
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.summary import summarised
-from qe.statistics.levels import Levels
+from qe.statistics.draws import Levels
 from qe.statistics.metric import title_of
-from qe.statistics.result import LEVEL, TestResult, check_shares, without_answer
+from qe.statistics.resampling import EXCHANGES, PERMUTED, Contrasts, Exchange
+from qe.statistics.result import (
+    LEVEL,
+    Tail,
+    TestResult,
+    check_enough,
+    check_seed,
+    check_shares,
+    check_tail,
+    without_answer,
+)
 
 Scope = Literal["metric", "table", "all"]
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -148,8 +152,7 @@ class Equivalence:
         return self.system, self.baseline, self.metric
 
     def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain({**vars(self), "undecided": self.undecided or None})
-        return values
+        return plain_fields({**vars(self), "undecided": self.undecided or None})
 
 
 class Bucket(NamedTuple):
@@ -204,11 +207,10 @@ class Pair:
 
     def to_json(self) -> dict[str, Any]:
         """The pair, its test and its interval; undefined is None."""
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "system": self.system, "baseline": self.baseline, "metric": self.metric,
             **self.result.to_json(), "p_corrected": self.p_corrected, "ci": self.ci,
         })  # fmt: skip
-        return values
 
 
 @dataclass(frozen=True)
@@ -354,11 +356,7 @@ def cautions(
     titles: Titles = title_of,
 ) -> list[str]:
     """What to read before trusting the p-values and intervals of a table, one sentence each."""
-    return [
-        *few_units(levels, interval),
-        *undecided(table, pairs, titles),
-        *borderline(table, pairs, titles),
-    ]
+    return [*few_units(levels, interval), *undecided(table, pairs, titles), *borderline(table, pairs, titles)]
 
 
 def few_units(levels: Levels, interval: str = "jackknife") -> list[str]:
@@ -406,3 +404,100 @@ def _listed(keys: Sequence[Key], titles: Titles) -> str:
     names = [f"{a} : {b} ({', '.join(by)})" for (a, b), by in metrics.items()]
     more = f" and {len(names) - _NAMED} more pairs" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
+
+
+Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
+ALL_AT_ONCE: Mapping[str, Contrasts] = {"tukey": "pairs", "scheffe": "all"}
+Interval = Literal["jackknife", "percentile", "bca"]
+# What a difference is claimed for, by unit of exchange.
+CLAIMS = {
+    "segment": "new segments, these runs",
+    "segment-run": "these outputs only: these runs on these segments",
+    "run": "new runs, these segments",
+    "any": "these outputs only: all hypotheses of a segment alike",
+}
+
+
+@dataclass(frozen=True)
+class ResamplingSettings:
+    """How systems are compared.
+
+    Raises InputError for unknown names, a negative seed, shares outside (0, 1), and too few samples to reach
+    a p-value of `level`.
+
+    Parameters
+    ----------
+    test : str, default='ar'
+        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap; tukey,
+        scheffe: exchanges of all systems at once, which need no correction, for all pairs (randomized Tukey
+        HSD) or for all contrasts.
+    exchange : str or None, default=None
+        Unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
+        difference; None: segment, for new segments. `tukey` and `scheffe` take one, segment or segment-run.
+    samples : int or None, default=None
+        Shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need.
+    correct : str, default='holm'
+        None, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family).
+    interval : str, default='jackknife'
+        Jackknife (Student's t, right with few units too), percentile or bca of the bootstrap.
+    level : float, default=LEVEL
+        Level of significance that is marked, and that few units or samples may be unable to reach.
+    """
+
+    test: Test = "ar"
+    exchange: str | None = None
+    samples: int | None = None
+    seed: int = 1
+    tail: Tail = "two-sided"
+    correct: str = "holm"
+    family: Scope = "metric"
+    interval: Interval = "jackknife"
+    confidence: float = 0.95
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        known_name("test", self.test, get_args(Test))
+        known_name("interval", self.interval, get_args(Interval))
+        check_correction(self.correct)
+        Rule(self.family, level=self.level)
+        for unit in self.exchanges:
+            known_name("exchange", unit, EXCHANGES)
+        check_tail(self.tail)
+        self._check_exchange()
+        if self.samples:
+            check_enough(self.samples, level=self.level)
+        check_shares(confidence=self.confidence)
+        check_seed(self.seed)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """The units of exchange, one or several."""
+        return tuple(dict.fromkeys((self.exchange or "segment").split("+")))  # type: ignore[arg-type]
+
+    @property
+    def claim(self) -> str | None:
+        """The units of exchange, joined by +; None for a test that exchanges nothing."""
+        return "+".join(self.exchanges) if self.test in ("ar", *ALL_AT_ONCE) else None
+
+    @property
+    def rule(self) -> Rule:
+        """How p-values are corrected."""
+        return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct, self.level)
+
+    def _check_exchange(self) -> None:
+        at_once = self.test in ALL_AT_ONCE
+        if self.exchange is not None and not at_once and self.test != "ar":
+            raise InputError(
+                f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
+                remedy="leave it out, or use the test 'ar'",
+            )
+        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in PERMUTED):
+            raise InputError(
+                f"the test '{self.test}' exchanges {' or '.join(PERMUTED)}, but exchange is"
+                f" '{self.exchange}'",
+                remedy="use the test 'ar' for other claims",
+            )
+        if at_once and self.tail != "two-sided":
+            raise InputError(
+                f"the test '{self.test}' is two-sided, but tail is '{self.tail}'", remedy="use the test 'ar'"
+            )

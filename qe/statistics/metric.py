@@ -88,6 +88,9 @@ class ExchangedMetric(Metric):
 class RankedMetric(ExchangedMetric):
     """A metric of the whole ranking."""
 
+    kind: ClassVar[Literal["ranking", "scoring", "classes"]] = "ranking"
+    higher_is_better = True
+
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:
         gold, predicted = finite_pair(gold, predicted)
         return float(self.resample(gold, predicted, np.ones((1, len(gold)), np.int32))[0])

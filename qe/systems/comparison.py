@@ -14,16 +14,14 @@ from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.statistics.buckets import Buckets, compare_in_buckets
-from qe.statistics.comparisons import Comparisons, Result, comparison_table
+from qe.statistics.comparisons import Additive, Comparisons, Result, VirtualScores, comparison_table
 from qe.statistics.comparisons import compare as compare_scored
-from qe.statistics.equivalence import undecided_notes
-from qe.statistics.family import cautions, experimentwise_error
+from qe.statistics.draws import Groups, Levels, group_sums
+from qe.statistics.family import ResamplingSettings, cautions, experimentwise_error
 from qe.statistics.intervals import jackknife_scores
-from qe.statistics.levels import Groups, Levels, group_sums
-from qe.statistics.randomization import Exchange
+from qe.statistics.ranks import undecided_notes
+from qe.statistics.resampling import Exchange
 from qe.statistics.result import Aggregate, Measure, TestResult, as_runs, check_enough
-from qe.statistics.scored import Additive, VirtualScores
-from qe.statistics.settings import ResamplingSettings
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.results import (
     Instability,
@@ -314,10 +312,7 @@ def _recipe(
         "comparisons": len(result.tested),
         "families": family,
         "experimentwise_error": experimentwise_error(table.rule.level, len(result.tested)),
-        "versions": {
-            "python": platform.python_version(),
-            **versions(*packages),
-        },
+        "versions": {"python": platform.python_version(), **versions(*packages)},
         "notes": [*_notes(systems), *cautions(table, result.tested, levels, settings.interval, title_of)],
     }
 

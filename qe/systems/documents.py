@@ -1,9 +1,8 @@
 """Documents: scores from segments, and how well documents are ranked."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +10,12 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.data.score_files import ScoreFile
-from qe.display.files import plain
+from qe.display.files import Record
 from qe.display.summary import summarised
-from qe.statistics.bootstrap import bootstrap_rescored
+from qe.statistics.draws import Groups, group_index, group_sums
 from qe.statistics.intervals import percentile_interval
-from qe.statistics.levels import Groups, group_index, group_sums
-from qe.statistics.metrics.pearson import Pearson
-from qe.statistics.metrics.ranks import Spearman
+from qe.statistics.metrics.ranking import Pearson, Spearman
+from qe.statistics.resampling import bootstrap_rescored
 from qe.statistics.result import Aggregate
 
 Rows = NDArray[np.int64]
@@ -117,7 +115,7 @@ class Figure:
 
 @summarised
 @dataclass(frozen=True)
-class DocumentReport:
+class DocumentReport(Record):
     """How well document scores were predicted."""
 
     documents: int
@@ -125,10 +123,6 @@ class DocumentReport:
     spearman: Figure
     ranking_accuracy: Figure
     delta_avg: Figure
-
-    def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain(asdict(self))
-        return values
 
 
 def evaluate_documents(

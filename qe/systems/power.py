@@ -1,67 +1,145 @@
-"""How many segments the differences of a comparison need, by resampling its segments."""
+"""What single runs would have given, and how many segments the differences need."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
-from qe.display.numbers import count, number, probability, signed
+from qe.display.numbers import count, interval, number, p_value, percent, probability, signed
 from qe.display.table import Column, Table
-from qe.evaluation.power import Pilot, Point, PowerSettings, needed_units, pilot_certainty
-from qe.statistics.comparisons import Comparisons
+from qe.evaluation.power import Draw, Pilot, Point, PowerSettings, needed_units, pilot_error
+from qe.statistics.comparisons import Additive, Comparisons
+from qe.statistics.draws import group_index
 from qe.statistics.family import Pair
-from qe.statistics.levels import Levels, group_index
-from qe.statistics.result import Measure
-from qe.statistics.scored import Additive
-from qe.statistics.settings import ResamplingSettings
-from qe.systems.results import NeededSegments, SystemsComparison
+from qe.statistics.result import Measure, TestResult
+from qe.systems.results import ByNumber, NeededSegments, SingleRuns, SystemsComparison
 from qe.systems.text_metric import title_of
+
+CASES = ("unlucky", "median", "lucky")
+
+
+_PAIR = (Column("metric", once=True), Column("system", once=True), Column("minus", once=True))
+
+
+def single_runs_tables(comparisons: Sequence[SingleRuns], level: float) -> list[Table]:
+    """Tables of single runs, as in Clark et al. 2011, Table 2 and Figure 2; else no table."""
+    if not comparisons:
+        return []
+    cases, numbers = [], []
+    for item in comparisons:
+        pair = (title_of(item.metric), item.system, item.baseline)
+        for name, ((own, other), result) in item.cases.items():
+            told = number(result.difference, 2), p_value(result.p, level, result.undecided)
+            cases.append([*pair, name, f"{own + 1} : {other + 1}", *told])
+        for each in item.by_number:
+            told = number(each.median, 2), interval(each.bounds, 2)
+            numbers.append([*pair, count(each.runs), *told, percent(each.opposite)])
+    case, runs, difference = Column("case"), Column("runs"), Column("difference")
+    return [
+        Table("One run each", [*_PAIR, case, runs, difference, Column("p")], cases),
+        Table(
+            "Differences by the number of runs",
+            [*_PAIR, Column("runs"), Column("median"), Column("95 % of choices"), Column("other sign")],
+            numbers,
+        ),
+    ]  # fmt: skip
+
+
+_DRAWS = 2000  # of some of the runs, where there are more ways to choose them
+_RANGE = (2.5, 97.5)
+
+
+def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
+    """Compare single runs by each metric with a direction (Clark et al. 2011, Table 2 and Figure 2)."""
+    for item in comparison.comparisons:
+        directed = comparison.metrics[item.metric].higher_is_better is not None
+        if directed and min(len(comparison.statistics[name]) for name in (item.system, item.baseline)) > 1:
+            chosen = _case_runs(comparison, item)
+            cases = {name: (runs, _tested(comparison, item, runs)) for name, runs in chosen.items()}
+            numbers = tuple(_by_number(comparison, item))
+            yield SingleRuns(item.system, item.baseline, item.metric, cases, numbers)
+
+
+def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArray:
+    return np.asarray(comparison.scores[system][metric].instability.runs)
+
+
+def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int, int]]:
+    sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
+    own, other = (sign * _scores(comparison, name, item.metric) for name in (item.system, item.baseline))
+    first, second = (
+        comparison.scores[name][item.metric].instability.median_run for name in (item.system, item.baseline)
+    )
+    return dict(zip(CASES, (
+        (int(own.argmin()), int(other.argmax())), (first, second), (int(own.argmax()), int(other.argmin())),
+    ), strict=True))  # fmt: skip
+
+
+def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
+    pair = item.system, item.baseline
+    statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
+    scored = Additive(statistics, {item.metric: comparison.measures[item.metric]})
+    engine = Comparisons(scored, comparison.levels, comparison.settings)
+    return engine.tests([pair])[*pair, item.metric]
+
+
+def _by_number(comparison: SystemsComparison, item: Pair) -> Iterator[ByNumber]:
+    own, other = (_scores(comparison, name, item.metric) for name in (item.system, item.baseline))
+    whole = own.mean() - other.mean()
+    for runs in range(1, min(len(own), len(other)) + 1):
+        left, right = (_means(scores, runs, comparison.settings.seed) for scores in (own, other))
+        drawn = (left[:, None] - right).ravel()
+        low, high = np.percentile(drawn, _RANGE)
+        opposite = float(np.mean(np.sign(drawn) != np.sign(whole)))
+        yield ByNumber(runs, float(np.median(drawn)), (float(low), float(high)), opposite)
+
+
+def _means(scores: FloatArray, runs: int, seed: int) -> FloatArray:
+    if comb(len(scores), runs) <= _DRAWS:
+        return np.array([np.mean(some) for some in combinations(scores.tolist(), runs)])
+    rng = np.random.default_rng(seed)
+    return np.array([rng.choice(scores, runs, replace=False).mean() for _ in range(_DRAWS)])
+
 
 POWER = 0.8
 _SIMULATIONS = 200
-_LARGEST = (
-    20_000  # units of the largest test set that is simulated; the normal distribution gives larger ones
-)
+# Units of the largest test set that is simulated; the normal distribution gives larger ones.
+_LARGEST = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Systems(Pilot):
     sides: dict[str, FloatArray]
     measure: Measure
-    sign: float
     exchange: str | None
 
     def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
         return self.simulated(self._gain_in, self.draws(size, stream), size, gain, 1.0, progress)
 
-    def _gain_in(self, draw: Any) -> float:
+    def _gain_in(self, draw: Draw) -> float:
         scored = Additive({name: runs[:, draw.rows] for name, runs in self.sides.items()}, {"": self.measure})
-        settings = ResamplingSettings(samples=self.settings.samples, seed=draw.seed, exchange=self.exchange)
-        levels = Levels.from_groups(draw.groups, len(draw.rows))
-        result = Comparisons(scored, levels, settings).test("own", "other")[""]
-        gain = self.sign * result.difference
-        return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
+        return self.gain_found(scored, draw, self.exchange)
 
 
-def needed_segments(
-    comparison: SystemsComparison, power: float = POWER, progress: Progress = silent
-) -> list[NeededSegments]:
+def needed_segments(comparison: SystemsComparison, progress: Progress = silent) -> list[NeededSegments]:
     """For each system and metric, how many segments the difference that is seen needs, by simulated tests."""
     sizes = comparison.recipe["families"]["comparisons"]
     return [
-        _needed(comparison, pair, power, max(sizes.get(pair.family, 1), 1), progress)
+        _needed(comparison, pair, max(sizes.get(pair.family, 1), 1), progress)
         for pair in comparison.comparisons
     ]
 
 
 def _needed(
-    comparison: SystemsComparison, pair: Pair, power: float, comparisons: int, progress: Progress
+    comparison: SystemsComparison, pair: Pair, comparisons: int, progress: Progress
 ) -> NeededSegments:
     level = comparison.settings.level
     samples = max(199, 10 * round(comparisons / level) - 1)
-    settings = PowerSettings(power, level, comparisons, _SIMULATIONS, samples, comparison.settings.seed)
+    settings = PowerSettings(POWER, level, comparisons, _SIMULATIONS, samples, comparison.settings.seed)
     measure, difference = comparison.measures[pair.metric], pair.result.difference
     sides = {
         name: comparison.statistics[system][:, :, measure.columns]
@@ -71,17 +149,13 @@ def _needed(
     groups = comparison.levels.single if comparison.levels.units else None
     index, units = group_index(np.arange(segments) if groups is None else groups, segments)
     measure = replace(measure, columns=slice(0, sides["own"].shape[2]))
-    scored = Additive(sides, {"": measure})
-    engine = Comparisons(scored, comparison.levels, ResamplingSettings(samples=0))
-    (changes,) = engine.jackknife_differences(("own", "other", ""))
-    error = float(np.sqrt((len(changes) - 1) ** 2 / len(changes) * np.var(changes)))
+    error, freedom = pilot_error(Additive(sides, {"": measure}), comparison.levels)
     entry = NeededSegments(pair.system, pair.baseline, pair.metric, difference, units, None)
     if not error > 0 or not abs(difference) > 0:
         return entry
-    exchange = comparison.settings.exchange
     pilot = _Systems(
-        title_of(pair.metric), index, units, error, pilot_certainty(changes), settings, sides, measure,
-        float(np.sign(difference)), exchange,
+        title_of(pair.metric), index, units, error, freedom, settings, float(np.sign(difference)), sides,
+        measure, comparison.settings.exchange,
     )  # fmt: skip
     expected = units * (pilot.expected(units) / abs(difference)) ** 2
     if expected > _LARGEST:

@@ -11,11 +11,9 @@ from qe.display.numbers import estimate, general, interval, number, p_value, pro
 from qe.display.records import csv_of
 from qe.display.table import Column, Table
 from qe.evaluation.tables import bucket_tables
-from qe.statistics.family import Pair
-from qe.statistics.settings import CLAIMS
-from qe.systems.power import needed_table
+from qe.statistics.family import CLAIMS, Pair
+from qe.systems.power import needed_table, single_runs_tables
 from qe.systems.results import SystemsComparison, pair_json
-from qe.systems.single_runs import single_runs_tables
 from qe.systems.text_metric import title_of
 
 _EXAMPLES = 20  # segments shown per direction

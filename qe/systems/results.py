@@ -9,16 +9,15 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.numerals import finite_or_none
-from qe.display.files import plain
+from qe.display.files import plain, plain_fields
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.power import Point
 from qe.statistics.buckets import BucketReport
-from qe.statistics.family import Pair
-from qe.statistics.levels import Levels
+from qe.statistics.draws import Levels
+from qe.statistics.family import Pair, ResamplingSettings
 from qe.statistics.ranks import RankInterval
 from qe.statistics.result import Measure, TestResult
-from qe.statistics.settings import ResamplingSettings
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
@@ -157,10 +156,9 @@ class SystemScore:
     def to_json(self) -> dict[str, Any]:
         spreads = vars(self.instability)
         order = ("mean", "runs", "pooled", "s_sel", "s_test", "s_dev")
-        values: dict[str, Any] = plain({
+        return plain_fields({
             **{name: spreads[name] for name in order}, "ci": self.ci, "median_run": spreads["median_run"],
         })  # fmt: skip
-        return values
 
 
 def pair_json(pair: Pair) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from features.basics.assignments import configured
 from features.basics.catalogue import Catalogue
 from features.basics.errors import unknown_name
 from features.basics.plugins import DISTRIBUTION, version
+from features.text.tokens import ratio
 from qe.data.headers import is_rate, key_of
-from qe.systems.texts import TOKENIZATIONS, Texts, tokenizer_signature
-from qe.systems.tokenizers import language_of
+from qe.systems.texts import TOKENIZATIONS, Texts, language_of, tokenizer_signature
 
 
 class TextMetric(ABC):
@@ -80,6 +80,13 @@ class TextMetric(ABC):
         if "tokenize" in options:
             parts["tok"] = tokenizer_signature(options.pop("tokenize"), language)
         return parts | options
+
+
+class Rate(TextMetric):
+    """100 x the first statistic for each unit of the second; NaN if that is 0."""
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        return 100 * ratio(sums[..., 0], sums[..., 1])
 
 
 MT_METRICS: Catalogue[TextMetric] = Catalogue(

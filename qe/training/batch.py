@@ -10,9 +10,8 @@ from features.basics.progress import Progress, silent
 from features.storage.outputs import locked_folder
 from qe.display.numbers import number
 from qe.display.table import Column, Table
-from qe.evaluation import board_of_pairs, leaderboard
-from qe.evaluation.board_of_pairs import BoardOfPairs
-from qe.evaluation.leaderboard import Leaderboard
+from qe.evaluation import leaderboard
+from qe.evaluation.leaderboard import BoardOfPairs, Leaderboard
 from qe.statistics.metric import METRICS
 from qe.training import tracked
 from qe.training.check import Setting
@@ -63,8 +62,8 @@ def train_all(
                         run.artifact(path, None if number == 0 else folder.name)
                     boards.append(board)
             if len(_by_data(outcomes)) > 1:
-                pairs = board_of_pairs.make([outcome.output for outcome in outcomes])
-                for path in board_of_pairs.write(pairs, output):
+                pairs = leaderboard.board_of_pairs([outcome.output for outcome in outcomes])
+                for path in leaderboard.write_board_of_pairs(pairs, output):
                     run.artifact(path, None)
                 boards.append(pairs)
             names = [plan.experiment.run_name for plan in plans]

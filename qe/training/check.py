@@ -39,7 +39,7 @@ from qe.config.experiment import (
 )
 from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
-from qe.evaluation.error_curve import BadLabels
+from qe.evaluation.coverage import BadLabels
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS

@@ -21,10 +21,9 @@ from qe.data.format import make_format
 from qe.display.numbers import count, number
 from qe.display.page import figures, render
 from qe.evaluation import plots as evaluation_plots
-from qe.evaluation.page_parts import ShownSegment, bands_table, error_bands, errors_by_band, png, words_of
-from qe.evaluation.plots import scale_label
+from qe.evaluation.plots import ShownSegment, png, scale_label, words_of
 from qe.scoring.scorer import Options, Scorer
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.training.summary import differences_table, scores_table, verdict
 
 SHOWN = 5
@@ -181,10 +180,10 @@ def _errors(split: _Split) -> list[tuple[dict[str, str], str]]:
         variables = {"source length": (words, "words in the source", 0), **variables}
     parts = []
     for name, (values, label, digits) in variables.items():
-        bands = error_bands(values, split.gold, split.predicted)
-        image = png(errors_by_band(bands, name, label, digits))
+        bands = evaluation_plots.error_bands(values, split.gold, split.predicted)
+        image = png(evaluation_plots.errors_by_band(bands, name, label, digits))
         (figure,) = figures({f"Mean absolute error by {name}, with intervals": image})
-        parts.append((figure, bands_table(f"By {label}", bands, digits)))
+        parts.append((figure, evaluation_plots.bands_table(f"By {label}", bands, digits)))
     return parts
 
 

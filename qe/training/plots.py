@@ -26,7 +26,7 @@ from qe.display.numbers import number
 from qe.evaluation import plots as evaluation_plots
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.training.objective import FoldData, Objective
 from qe.training.search import SearchResult
 from qe.training.study import quiet

@@ -28,8 +28,7 @@ from qe.display.drawing import save
 from qe.display.numbers import number, percent, signed, signed_general
 from qe.evaluation import baselines
 from qe.evaluation import plots as evaluation_plots
-from qe.evaluation.coverage import Coverage
-from qe.evaluation.error_curve import BadLabels, error_curve
+from qe.evaluation.coverage import BadLabels, Coverage, error_curve
 from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.evaluation.plots import errors_let_through, interval_coverage, reliability_plot
@@ -39,7 +38,7 @@ from qe.models.robustness import Robustness
 from qe.models.robustness_plot import robustness_plot
 from qe.models.versions import versions
 from qe.statistics.metric import METRICS
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.tracking.settings import working_directory_commit
 from qe.training import plots
 from qe.training.preparation import Prepared

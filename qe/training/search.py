@@ -25,7 +25,7 @@ from features.storage.surroundings import restored
 from qe.config.experiment import SearchSection, StrategySection
 from qe.data.dataset import Dataset
 from qe.display.numbers import number
-from qe.evaluation.error_curve import BadLabels
+from qe.evaluation.coverage import BadLabels
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate

@@ -27,11 +27,11 @@ from qe.data.translation_files.xlsx import Sheet
 from qe.language.conllu import read_conllu
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import from_file
-from qe_human.effort.texts import read_conllu as read_annotated
+from qe_human.effort.sets import read_conllu as read_annotated
 from qe_human.judgements.reading import chosen_pairs, read_judgements
 from qe_human.ranking_method import RANKINGS
 from qe_papers.moses import nbest_column, trace_column, with_search
-from qe_treebanks.annotators._brackets import read_trees
+from qe_treebanks.annotators._grammar import read_trees
 from qe_treebanks.annotators.entities import read_entities
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import TOKENIZERS

@@ -150,8 +150,8 @@ PIPELINES: dict[str, tuple[bytes, str]] = {
         UNTRUSTED + "lightgbm.basic.Bo",
     ),
     "a class asked from elsewhere": (
-        holding(instance("qe.learning.learners.svr.SVR", {})),
-        UNTRUSTED + "qe.learning.learners.svr",
+        holding(instance("qe.learning.learners.similarity.SVR", {})),
+        UNTRUSTED + "qe.learning.learners.similarity",
     ),
     "a class that is no estimator": (
         holding(instance("qe.learning.learners.ensembles.TrustedByMembers", {})),

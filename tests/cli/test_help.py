@@ -12,8 +12,7 @@ from qe.data.tag_files import LAYOUTS
 from qe.evaluation import evaluate as evaluation
 from qe.evaluation.oracles import ORACLES
 from qe.evaluation.word_level import THRESHOLD_METRICS
-from qe.statistics import settings
-from qe.statistics.family import CORRECTIONS, SCOPES
+from qe.statistics.family import CORRECTIONS, SCOPES, Interval, Test
 from qe.statistics.result import TAILS
 from tests.factories import Capsys, Monkeypatch, exit_code
 
@@ -59,9 +58,9 @@ CHOICES = {
     ("evaluate", "oracle"): ORACLES,
     ("evaluate words", "layout"): LAYOUTS,
     ("evaluate words", "thresholds_by"): THRESHOLD_METRICS,
-    ("compare", "test"): get_args(settings.Test),
+    ("compare", "test"): get_args(Test),
     ("compare", "tail"): TAILS,
-    ("compare", "interval"): get_args(settings.Interval),
+    ("compare", "interval"): get_args(Interval),
 }
 
 

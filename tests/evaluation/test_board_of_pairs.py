@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 
 from features.basics.array_types import FloatArray
-from qe.evaluation import board_of_pairs
-from qe.evaluation.board_of_pairs import exchanged_p
-from qe.evaluation.leaderboard import Outputs
+from qe.evaluation.leaderboard import Outputs, board_of_pairs, exchanged_p
 from tests.factories import Monkeypatch, ran
 
 LABEL = {"name": "da", "low": 0, "high": 100, "higher_is_better": True}
@@ -50,7 +48,7 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 def test_a_column_per_pair_and_the_mean_of_them(folders: list[Path]) -> None:
-    board = board_of_pairs.make(folders, samples=200)
+    board = board_of_pairs(folders, samples=200)
     assert board.metric == "mae" and board.data == ["mlqe ro-en da", "mlqe en-de da"]
     trees, ridge, mean = board.standings
     assert (trees.name, ridge.name, mean.name) == ("x-trees", "x-ridge", "x-mean-ro-en")

@@ -7,10 +7,10 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
-from qe.evaluation.bayes import bayesian_comparisons
 from qe.evaluation.evaluate import TESTS, evaluate
 from qe.evaluation.power import PowerSettings, power
 from qe.evaluation.tables import notes, report_tables
+from qe.statistics.bayesian import bayesian_comparisons
 from qe.statistics.buckets import by_name
 from qe.statistics.metric import METRICS
 

@@ -9,7 +9,7 @@ import pytest
 
 from qe import train
 from qe.data.dataset import LabelScale
-from qe.evaluation.error_curve import BadLabels, error_curve
+from qe.evaluation.coverage import BadLabels, error_curve
 from qe.evaluation.plots import errors_let_through
 from qe.training.page import run_page
 from tests.factories import refuses

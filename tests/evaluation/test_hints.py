@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from qe.data.dataset import LabelScale
-from qe.evaluation.evaluate import evaluate
-from qe.evaluation.hints import hints, rank_correlation
+from qe.evaluation.evaluate import evaluate, hints, rank_correlation
 
 EFFORT, HTER = LabelScale("effort", 1, 5, True), LabelScale("hter", 0, 1, False)
 

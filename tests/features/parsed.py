@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from features.core.segments import Segments
-from tests.factories import EN_ES, ENGLISH, SPANISH, Tokenizers
+from tests.factories import ENGLISH, SPANISH
 
 
 def block(text: str, comments: Sequence[str] = ()) -> str:
@@ -20,13 +20,6 @@ def block(text: str, comments: Sequence[str] = ()) -> str:
 
 def forms(text: str) -> str:
     return " ".join(word.split("/")[0].partition("~")[0] for word in text.split())
-
-
-def both_sides(source: str, target: str, tokenizers: Tokenizers = EN_ES) -> Segments:
-    """A segment, both sides of it annotated."""
-    columns = {"source": [forms(source)], "target": [forms(target)],
-               "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
-    return Segments.from_columns(columns, *tokenizers)
 
 
 def translations(*targets: str) -> Segments:

@@ -1,5 +1,6 @@
 """Back-translations beside the source, which plays the reference; our own decoder can make them."""
 
+import gzip
 from dataclasses import replace
 from itertools import islice
 
@@ -13,7 +14,6 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.phrase_decoding.decoder import decode
 from features.pseudo_reference import PseudoReference
 from features.resources.phrase_table import PhraseTable
-from features.storage.files import read_lines
 from tests.factories import EN_ES, Find
 
 BY_DECODER = [
@@ -30,9 +30,12 @@ def test_the_same_measures_as_against_a_pseudo_reference() -> None:
 
 @pytest.fixture(scope="module")
 def corpus(shared_data: Find) -> ParallelCorpus:
-    folder = shared_data("alignment/en-es/cse256")
-    columns = [list(read_lines(folder / f"corpus.{language}.gz")) for language in ("en", "es")]
-    return ParallelCorpus.from_lines(islice(zip(*columns, strict=True), 1500), *EN_ES)
+    columns = []
+    for language in ("en", "es"):
+        path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            columns.append([line.rstrip("\n") for line in islice(stream, 1500)])
+    return ParallelCorpus.from_lines(zip(*columns, strict=True), *EN_ES)
 
 
 @pytest.fixture(scope="module")

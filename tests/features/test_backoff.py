@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import ParallelCorpus
+from features import ParallelCorpus, Segments
 from features.backoff import LEVELS, Backoff, neighbour_product
 from features.resources.language_model import LanguageModel
 from features.resources.number_lm import NumberLanguageModel
 from features.text.tokens import Tokens
-from tests.factories import ENGLISH, row, segments
+from tests.factories import ENGLISH
 
 CORPUS = [["a", "b", "c", "d", "e", "f"], ["b", "c", "x"], ["a", "b"]]
 
@@ -23,8 +23,10 @@ def extractor() -> Backoff:
 
 
 def rows(*texts: str) -> list[dict[str, float]]:
-    batch = segments(texts, "a", (ENGLISH, ENGLISH))
-    return [row(extractor(), batch, i) for i in range(len(texts))]
+    e = extractor()
+    columns = {"source": list(texts), "target": ["a"] * len(texts)}
+    values = e.extract(Segments.from_columns(columns, ENGLISH, ENGLISH))
+    return [dict(zip(e.names, row, strict=True)) for row in values]
 
 
 def test_by_hand() -> None:
@@ -85,6 +87,11 @@ def test_numbers_as_one_word() -> None:
     corpus = ParallelCorpus.from_lines([("in 1990 x", "y"), ("x x", "y")], ENGLISH, ENGLISH)
     source, target = (NumberLanguageModel.build(corpus, side=s, order=4) for s in ("source", "target"))
     made = Backoff.for_settings({"numbers": True})(source, target)
-    batch = segments(["in 1999 x", "in x 5", ""], "y", (ENGLISH, ENGLISH))
+    segments = Segments.from_columns(
+        {"source": ["in 1999 x", "in x 5"], "target": ["y", "y"]}, ENGLISH, ENGLISH
+    )
     assert [*made.names] == ["backoff_source_number_mean_matched", "backoff_target_number_mean_matched"]
-    np.testing.assert_allclose(made.extract(batch)[:, 0], [4, (4 + 1 + 1) / 3, np.nan])
+    np.testing.assert_allclose(made.extract(segments)[:, 0], [4, (4 + 1 + 1) / 3])
+    assert np.isnan(
+        made.extract(Segments.from_columns({"source": [""], "target": ["y"]}, ENGLISH, ENGLISH))[0, 0]
+    )

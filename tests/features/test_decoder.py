@@ -21,7 +21,7 @@ from features.decoder_output.statistics import (
 from features.decoder_output.tokens import DecoderTokens
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import Find, refuses, table
+from tests.factories import Find, refuses
 
 
 def segments(
@@ -39,7 +39,11 @@ def segments(
 
 
 def values(batch: Segments, **settings: Any) -> dict[str, list[float]]:
-    return {name: column.tolist() for name, column in table(Decoder(**settings), batch, "decoder_").items()}
+    extractor = Decoder(**settings)
+    return {
+        name.removeprefix("decoder_"): column.tolist()
+        for name, column in zip(extractor.names, extractor.extract(batch).T, strict=True)
+    }
 
 
 def test_by_hand() -> None:
@@ -166,10 +170,11 @@ def test_statistics_are_numpys(rows: list[list[float]], size: int, level: float)
 def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find) -> None:
     """Its README: the mean equals `model_scores` within 3e-5; Pearson of z_mean and model_scores on dev."""
     split = MlqePe(pair=pair).read(shared_data("mlqe-pe")).split("dev")
-    said = table(Decoder(), split.segments, "decoder_")
-    assert np.abs(said["mean"] - said["model_score"]).max() < 3e-5
+    extractor = Decoder()
+    table = dict(zip(extractor.names, extractor.extract(split.segments).T, strict=True))
+    assert np.abs(table["decoder_mean"] - table["decoder_model_score"]).max() < 3e-5
     assert split.scores is not None
-    assert np.corrcoef(said["mean"], split.scores)[0, 1] == pytest.approx(correlation, abs=5e-4)
+    assert np.corrcoef(table["decoder_mean"], split.scores)[0, 1] == pytest.approx(correlation, abs=5e-4)
     words = DecoderTokens.from_segments(split.segments).words
     same = [words.words(i) for i in range(len(words))]
     post = shared_data("mlqe-pe") / pair / "post-editing" / "dev" / "dev.mt"

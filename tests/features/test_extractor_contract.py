@@ -35,7 +35,7 @@ from features.text.corpus import ParallelCorpus, Side
 from qe.data import Split, make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.training.extraction import Extraction
-from qe_treebanks.annotators._brackets import escaped
+from qe_treebanks.annotators._grammar import escaped
 from tests.models.general import small_model
 
 PAIRS, LABELLED, BATCH = 300, 120, 24

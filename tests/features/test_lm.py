@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
+from features.core.segments import Segments
 from features.lm import LanguageModelScores
 from features.resources.language_model import LanguageModel
 from features.text.tokens import Tokens
-from tests import factories
 from tests.factories import ENGLISH
 from tests.features.resources.test_language_model import DictionaryModel, kenlm_model, random_texts
 
@@ -29,7 +29,8 @@ def backward() -> LanguageModel:
 
 def table(extractor: LanguageModelScores, texts: list[list[str]]) -> dict[str, np.ndarray]:
     lines = [" ".join(text) for text in texts]
-    return factories.table(extractor, factories.segments(lines, lines[::-1], (ENGLISH, ENGLISH)))
+    segments = Segments.from_columns({"source": lines, "target": lines[::-1]}, ENGLISH, ENGLISH)
+    return dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
 
 
 def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageModel, tmp_path: Path) -> None:

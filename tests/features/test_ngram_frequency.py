@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.core.segments import Segments
 from features.ngram_frequency import NgramFrequency
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
-from tests import factories
 from tests.factories import ENGLISH
+
+
+def segments(*pairs: tuple[str, str]) -> Segments:
+    columns = {"source": [s for s, _ in pairs], "target": [t for _, t in pairs]}
+    return Segments.from_columns(columns, ENGLISH, ENGLISH)
 
 
 def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramFrequency:
@@ -20,7 +25,7 @@ def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramF
 
 
 def row(e: NgramFrequency, source: str, target: str = "x") -> dict[str, float]:
-    return factories.row(e, factories.segments(source, target, (ENGLISH, ENGLISH)))
+    return dict(zip(e.names, e.extract(segments((source, target)))[0], strict=True))
 
 
 def test_by_hand() -> None:

@@ -9,13 +9,17 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from features.core.segments import Segments
 from features.pseudo_reference import PseudoReference
-from tests.factories import row, segments
+from tests.factories import PLAIN
 
 
 def values(targets: Sequence[str], others: Sequence[str]) -> list[dict[str, float]]:
-    batch = segments(target=targets, pseudo_reference=others)
-    return [row(PseudoReference(), batch, i, "pseudo_reference_") for i in range(len(targets))]
+    columns = {"source": ["x"] * len(targets), "target": targets, "pseudo_reference": others}
+    extractor = PseudoReference()
+    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
+    names = [name.removeprefix("pseudo_reference_") for name in extractor.names]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def test_by_hand() -> None:
@@ -34,8 +38,10 @@ def test_by_hand() -> None:
 
 def test_brevity_penalty_by_hand() -> None:
     """4 words against 6: exp(1 - 6/4); a longer text has none. The old column stays as it was."""
-    extractor, others = PseudoReference(brevity_penalty=True), ["a b c d e f", "a b", "a"]
-    rows = extractor.extract(segments(target=["a b c d", "a b c d e", ""], pseudo_reference=others))
+    columns = {"source": ["x"] * 3, "target": ["a b c d", "a b c d e", ""]}
+    columns["pseudo_reference"] = ["a b c d e f", "a b", "a"]
+    extractor = PseudoReference(brevity_penalty=True)
+    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
     assert extractor.names == (*PseudoReference().names, "pseudo_reference_bleu_penalised")
     assert rows[0, [0, -1]] == pytest.approx([1.0, np.exp(-0.5)])
     assert rows[1, 0] == rows[1, -1] == pytest.approx((2 / 5 * 2 / 5 * 1 / 4 * 1 / 3) ** 0.25)
@@ -44,8 +50,10 @@ def test_brevity_penalty_by_hand() -> None:
 
 def test_word_error_rate_is_of_the_second_text_s_words() -> None:
     """Like sacreBLEU's TER without shifts: 2 of 4 words, 3 of 1; `word_distance` stays at most 1."""
-    extractor, others = PseudoReference(word_error_rate=True), ["a b c d", "x", "a"]
-    rows = extractor.extract(segments(target=["a b c d e f", "a b c", ""], pseudo_reference=others))
+    columns = {"source": ["x"] * 3, "target": ["a b c d e f", "a b c", ""]}
+    columns["pseudo_reference"] = ["a b c d", "x", "a"]
+    extractor = PseudoReference(word_error_rate=True)
+    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
     assert extractor.names == (*PseudoReference().names, "pseudo_reference_word_error_rate")
     assert rows[:2, -1].tolist() == [2 / 4, 3 / 1] and np.isnan(rows[2]).all()
 

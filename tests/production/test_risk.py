@@ -9,7 +9,7 @@ from scipy import stats
 
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
-from qe.evaluation.error_curve import BadLabels
+from qe.evaluation.coverage import BadLabels
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.risk import min_labels, triage
 from qe.production.triage import Thresholds

@@ -11,10 +11,9 @@ from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.resources.aligner import Aligner
-from qe_treebanks import annotator_folder as _folder
+from qe_treebanks import annotator as _folder
 from qe_treebanks.annotators.entities import read_entities
-from qe_treebanks.projection import Projected, project_entities
-from qe_treebanks.treebanks import annotators_for, projection_mistakes
+from qe_treebanks.treebanks import Projected, annotators_for, project_entities, projection_mistakes
 from tests.factories import qe, refuses
 from tests.qe_treebanks.annotators.made import NAMES, experiment, sentences, write_entities
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from qe_treebanks.annotator_folder import AnnotatorFolder, train
+from features.basics.errors import InputError
+from qe_treebanks.annotator import AnnotatorFolder, train
 from qe_treebanks.treebanks import annotators_for, treebank_mistakes
 from tests.qe_treebanks.annotators.made import experiment, write_conllu, write_entities
 
@@ -80,7 +81,11 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "a task twice": ([POS, POS], "annotations.source: the task 'pos' has several treebanks; name it once"),
     "unknown setting": (
         [{**POS, "settings": {"pos": {"epoch": 1}}}],
-        "annotations.source.0.settings.pos: unknown setting 'epoch'",
+        "annotations.source.0.settings.pos: unknown setting 'epoch'; known: epochs, seed; did you mean",
+    ),
+    "settings of no task": (
+        [{**POS, "settings": {"entities": {}}}],
+        "annotations.source.0.settings: unknown task 'entities'; known: pos",
     ),
     "no treebank": ([{"tasks": ["pos"]}], "annotations.source.0: name one of `treebank` and `projected`"),
     "unknown program": ([{**POS, "programs": ["speller"]}], "annotations.source.0.programs: unknown program"),
@@ -94,3 +99,19 @@ def test_mistakes_are_told_with_their_place(case: str, folder: Path) -> None:
     assert not isinstance(sections, str)
     (told,) = treebank_mistakes(sections, "annotations.source")
     assert expected in told
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ([{"treebank": "t", "task": "pos"}], "annotations.source.0.tasks: Field required"),
+        ([{"treebank": "t", "tasks": "pos", "x": 1}], "unknown key 'annotations.source.0.x'; known"),
+        ([], "annotations.source: "),
+        (3, "annotations.source: Input should be a valid string, but got 3"),
+    ],
+)
+def test_keys_that_are_wrong_are_told_in_a_line_each(by: Any, message: str, folder: Path) -> None:
+    with pytest.raises(InputError) as error:
+        experiment(folder, {"source": by})
+    assert message in str(error.value)
+    assert "[" not in str(error.value).replace(", but got []", "")

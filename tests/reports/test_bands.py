@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qe.evaluation.page_parts import error_bands
+from qe.evaluation.plots import error_bands
 
 
 def test_bands_of_equal_size_by_hand() -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from qe.cli._score_job import write_drift
-from qe.evaluation.page_parts import words_of
+from qe.evaluation.plots import words_of
 from qe.models.training_rows import HeldOutPredictions
 from qe.production import Thresholds
 from qe.reports.scored import scored_page

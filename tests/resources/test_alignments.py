@@ -1,7 +1,8 @@
 """Alignments made elsewhere reach the parts that are extracted from aligned text, and only those."""
 
+import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -9,12 +10,15 @@ from features.basics.errors import InputError
 from features.core.bundle import Bundle
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
+from qe.config.experiment import ResourcesSection
 from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
-from tests.factories import refuses, tokens
+from tests.factories import ran, refuses, tokens
 from tests.resources.building import (
     build_bundle,
+    build_command,
     build_times,
+    task_bundle,
     write_lines,
 )
 
@@ -111,3 +115,26 @@ def test_a_file_that_is_not_there_or_not_taken_is_an_error(tmp_path: Path) -> No
     with pytest.raises(InputError, match="none of the parts to be built takes alignments"):
         built(tmp_path, tmp_path / "links", ["source_ngrams"])
     assert not (tmp_path / "b" / "phrase_table").exists()
+
+
+@pytest.mark.slow
+def test_experiments_name_a_file_and_do_not_disturb_those_without(tmp_path: Path) -> None:
+    write(tmp_path, LINKS)
+    collected: list[dict[str, Any]] = []
+    for alignments in (None, tmp_path / "links", None):
+        section = ResourcesSection(source=tmp_path / "s", target=tmp_path / "t", alignments=alignments)
+        bundle = task_bundle(tmp_path, section, "phrase_table")
+        collected.append({"path": bundle.path, **bundle.manifest["parts"]["phrase_table"]})
+    assert collected[0] == collected[2] and collected[0]["path"] != collected[1]["path"]
+    assert collected[1]["settings"]["alignments"] == Alignments(tmp_path / "links").fingerprint
+
+
+@pytest.mark.slow
+def test_the_verb(tmp_path: Path) -> None:
+    """As written by `qe align` for the very same corpus, or with a link too far: exit codes 0 and 2."""
+    links = write(tmp_path, LINKS)
+    command = build_command(tmp_path, "--only", "phrase_table", "--alignments", links)
+    done = ran(*command)
+    assert json.loads(done.out)["parts"]["phrase_table"]["settings"]["alignments"]
+    write(tmp_path, ["0-9", "", ""])
+    assert f"{links}:1" in ran(*command, code=2).err

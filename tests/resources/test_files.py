@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import json
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +15,11 @@ from features.basics.errors import InputError
 from features.core.bundle import Bundle
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
+from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles, parsed
-from tests.factories import refuses, tokens
-from tests.resources.building import build_bundle, write_lines
+from tests.factories import qe, ran, refuses, tokens
+from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 # Two words, one bigram: log10 p(a b) = p(a) of <s> backed off, b after a, </s> after b backed off.
 ARPA = """
@@ -181,3 +183,30 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
 def test_what_is_no_assignment(assignment: str) -> None:
     refuses("--read: expected PART=FILE", parsed, [assignment])
     refuses("--read: 'target_lm' is given twice", parsed, ["target_lm=a", "target_lm=b"])
+
+
+@pytest.mark.slow
+def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    write(data)
+    (data / "es.arpa").write_text(ARPA)
+    listed = []
+    for read in ("", ', read: {target_lm: "{target}.arpa"}'):
+        path = write_experiment(tmp_path, f"{{source: s, target: t{read}}}")
+        bundle = task_bundle(tmp_path, load(path, data_root=data).resources, LM)
+        listed.append((model(bundle).order, bundle.path))
+    assert [order for order, _ in listed] == [5, 2] and listed[0][1] != listed[1][1]
+
+
+@pytest.mark.slow
+def test_the_verb(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "lm.arpa").write_text(ARPA)
+    command = build_command(tmp_path, "--only", LM, "--read")
+    done = ran(*command, f"{LM}={tmp_path / 'lm.arpa'}")
+    settings = json.loads(done.out)["parts"][LM]["settings"]
+    assert settings["read"] == PartFiles({LM: tmp_path / "lm.arpa"}).fingerprints[LM]
+    done = qe(*command, f"phrase_table={tmp_path / 'lm.arpa'}")
+    assert done.code == 2 and "'phrase_table' is read from no file" in done.err
+    assert "Traceback" not in done.err

@@ -1,6 +1,7 @@
 """Further text of one side: parts are those of a corpus that has it, and no other part sees it."""
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,13 +11,17 @@ import pytest
 from features import ParallelCorpus, Tokenizer
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
+from qe.config import load
 from qe.resources.bundle_source import Inputs
 from qe.resources.monolingual import Monolingual
 from qe_papers.resources.truecaser import Truecaser
-from tests.factories import refuses
+from tests.factories import ran, refuses
 from tests.resources.building import (
     build_bundle,
+    build_command,
     build_times,
+    task_bundle,
+    write_experiment,
     write_lines,
 )
 
@@ -107,3 +112,27 @@ def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
     refuses("none: no such file of target text", further, tmp_path / "none")
     refuses("takes target text", build_bundle, tmp_path, ["source_lm", "target_index"], further(more))
     assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.slow
+def test_experiments_name_the_text(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data", MORE)
+    listed = []
+    for more in ("", ", target_monolingual: more"):
+        path = write_experiment(tmp_path, f"{{source: s, target: t{more}}}")
+        section = load(path, data_root=tmp_path / "data").resources
+        bundle = task_bundle(tmp_path, section, "target_ngrams")
+        counts = cast(NgramCounts, bundle.part("target_ngrams"))
+        listed.append((counts.counts(Tokenizer("es").tokens(["gato"]), 1)[0].tolist(), bundle.path))
+    assert [count for count, _ in listed] == [[2], [4]] and listed[0][1] != listed[1][1]
+
+
+@pytest.mark.slow
+def test_the_verb(tmp_path: Path) -> None:
+    command = build_command(tmp_path, "--target-monolingual", write(tmp_path, MORE), "--only")
+    done = ran(*command, "target_lm")
+    manifest = json.loads(done.out)
+    assert manifest["parts"]["target_lm"]["settings"]["monolingual"]
+    assert manifest["pairs"] == len(SOURCE)
+    assert "takes target text" in ran(*command, "source_lm", code=2).err

@@ -24,7 +24,7 @@ from qe.resources.bundle_source import Inputs
 from qe.resources.cache import resources_for
 from qe.resources.settings import catalogue, checked, parsed
 from tests.factories import qe, ran, refuses, tokens
-from tests.resources.building import build_bundle, write_experiment, write_lines
+from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
 SOURCE = ["the red house is red", "the house", "a red cat", "The cat and the house"] * 3
 TARGET = ["la casa roja es roja", "la casa", "un gato rojo", "El gato y la casa"] * 3
@@ -171,6 +171,18 @@ def test_settings_of_parts_that_are_not_built(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_experiments_name_settings_and_do_not_disturb_those_without(tmp_path: Path) -> None:
+    write(tmp_path)
+    listed = []
+    for settings in ("{}", "{source_lm: {order: 2, case: true}}", "{source_lm: {order: 3}}"):
+        path = write_experiment(tmp_path, f"{{source: s, target: t, settings: {settings}}}")
+        bundle = task_bundle(tmp_path, load(path).resources, "source_lm")
+        listed.append((bundle.path, bundle.manifest["parts"]["source_lm"]["settings"]))
+    assert listed[0] == listed[2] and listed[0][0] != listed[1][0]
+    assert (listed[1][1]["order"], listed[1][1]["case"]) == (2, "true")
+
+
+@pytest.mark.slow
 def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:
     columns = {"source": SOURCE, "target": TARGET}
     segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
@@ -191,6 +203,17 @@ def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:
 )
 def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str) -> None:
     refuses(message, load, write_experiment(tmp_path, resources))
+
+
+@pytest.mark.slow
+def test_the_verb(tmp_path: Path) -> None:
+    write(tmp_path)
+    order = ["--only", "target_lm", "--set", "target_lm.order=4", "--set"]
+    done = ran(*build_command(tmp_path, *order, "target_lm.prune=true"))
+    part = json.loads(done.out)["parts"]["target_lm"]
+    assert part["settings"]["order"] == 4 and part["settings"]["prune"] is True
+    done = qe(*build_command(tmp_path, *order, "target_lm.pruned=true"))
+    assert done.code == 2 and "did you mean 'prune'" in done.err and "Traceback" not in done.err
 
 
 def test_the_verb_that_lists(monkeypatch: pytest.MonkeyPatch) -> None:

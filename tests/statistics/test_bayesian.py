@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.evaluation.bayes import bayesian_comparisons
-from qe.statistics.bayesian import correlated_t, signed_rank
+from qe.statistics.bayesian import bayesian_comparisons, correlated_t, signed_rank
 from tests.factories import exit_code, refuses
 
 
@@ -56,9 +55,16 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     (outcome,) = json.loads(capsys.readouterr().out)["bayesian"]
     # a's errors are smaller: b - a above the region is a better than b
     assert [outcome["worse"], outcome["equal"], outcome["better"]] == pytest.approx(expected, abs=1e-9)
+    exit_code(*arguments)
+    assert "Bayesian signed-rank test of segments, MAE within 0.05" in capsys.readouterr().out
     (tmp_path / "documents").write_text("".join(f"{i // 25}\n" for i in range(100)))
-    crossed = ["--group", tmp_path / "documents", "--bayes-folds", tmp_path / "folds"]
-    assert exit_code(*arguments, *crossed) == 2 and "folds of whole groups" in capsys.readouterr().err
+    exit_code(*[*arguments, "--group", tmp_path / "documents"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "a against b cannot be decided: there are 4 groups" in printed and "takes 6 groups" in printed
+    assert (
+        exit_code(*[*arguments, "--group", tmp_path / "documents", "--bayes-folds", tmp_path / "folds"]) == 2
+        and "folds of whole groups" in capsys.readouterr().err
+    )
 
 
 def test_documents_are_the_units_where_they_are_given() -> None:

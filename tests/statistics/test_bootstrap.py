@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from features.basics.errors import InputError
-from qe.statistics.bootstrap import METHODS, bootstrap_rescored, bootstrap_scores, bootstrap_test
+from qe.statistics.comparisons import Predictions
 from qe.statistics.draws import bootstrap_counts, bootstrap_sums
 from qe.statistics.intervals import (
     bca_interval,
@@ -16,9 +16,9 @@ from qe.statistics.intervals import (
     percentile_interval,
 )
 from qe.statistics.metric import METRICS
-from qe.statistics.metrics.ranks import Spearman
+from qe.statistics.metrics.ranking import Spearman
+from qe.statistics.resampling import METHODS, bootstrap_rescored, bootstrap_scores, bootstrap_test
 from qe.statistics.result import as_runs
-from qe.statistics.scored import Predictions
 from qe.systems.comparison import from_scores
 from qe.systems.results import Instability
 from tests.factories import refuses

@@ -9,9 +9,9 @@ from features.basics.errors import InputError
 from qe.evaluation.evaluate import evaluate_in_buckets
 from qe.statistics import Mae, ResamplingSettings
 from qe.statistics.buckets import BucketReport, Buckets, bands, by_name, hotelling_p
+from qe.statistics.comparisons import Predictions
+from qe.statistics.draws import Levels
 from qe.statistics.family import IN_TEST, Rule
-from qe.statistics.levels import Levels
-from qe.statistics.scored import Predictions
 from tests.factories import refuses
 
 Floats = np.ndarray

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qe.statistics.bootstrap import bootstrap_scores, bootstrap_test
-from qe.statistics.randomization import randomization_test
+from qe.statistics.resampling import bootstrap_scores, bootstrap_test, randomization_test
 
 Floats = NDArray[np.float64]
 SIMULATIONS, SEGMENTS, SAMPLES = 800, 100, 399

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from qe.statistics import Mae, Pair
-from qe.statistics.comparisons import Comparisons
-from qe.statistics.levels import Levels
+from qe.statistics.comparisons import Additive, Comparisons, Predictions
+from qe.statistics.draws import Levels
+from qe.statistics.family import Interval, ResamplingSettings, Test
 from qe.statistics.metric import METRICS
 from qe.statistics.result import Measure
-from qe.statistics.scored import Additive, Predictions
-from qe.statistics.settings import Interval, ResamplingSettings, Test
 
 GROUPS = np.repeat(np.arange(12), 5)
 

@@ -11,7 +11,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
-from qe.statistics.equivalence import tost
+from qe.statistics.ranks import tost
 from tests.factories import exit_code
 
 EFFORT = LabelScale("effort", 1, 5, True)
@@ -61,9 +61,11 @@ def test_few_documents_answer_none_of_the_three_questions(documents: int, test: 
         gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": 2.0}, groups=groups, test=test,  # type: ignore[arg-type]
     )  # fmt: skip
     (outcome,), (difference,) = report.equivalences, report.comparisons
+    told = "\n".join(notes(report))
     if documents < 6:
         assert np.isnan([outcome.p, outcome.p_corrected, outcome.p_noninferior, difference.p_corrected]).all()
         assert outcome.verdict == "cannot be decided" and "that takes 6 groups" in outcome.undecided
+        assert "equivalence within a margin cannot be decided" in told and "(equivalent" not in told
     else:
         assert outcome.verdict == "equivalent" and outcome.p <= 0.05
 
@@ -102,7 +104,10 @@ def test_verdicts(n: int, gap: float, margin: float, verdict: str) -> None:
     gold, systems = two_systems(n, seed=3, gap=gap)
     report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": margin})
     assert report.equivalences[0].verdict == verdict
-    assert f"MAE within {margin:g}" in "\n".join(notes(report))
+    told = "\n".join(notes(report))
+    assert f"MAE within {margin:g}" in told and verdict in told
+    if verdict == "equivalent":
+        assert f"(equivalent within {margin:g})" in told
 
 
 def test_copies_are_equivalent_and_what_is_undefined_is_undecided() -> None:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from qe.statistics.draws import bootstrap_counts
-from qe.statistics.levels import Levels
+from qe.statistics.draws import Levels, bootstrap_counts
 from tests.factories import refuses
 
 DOCUMENT, JUDGE = np.repeat(["a", "b", "c"], 4), np.tile([10, 20], 6)

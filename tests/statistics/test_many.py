@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from qe.statistics import Pearson, ResamplingSettings, TestResult, randomization_test
-from qe.statistics.comparisons import Comparisons
-from qe.statistics.correlations import heavy_tails, williams_test, zou_interval
+from qe.statistics.comparisons import Comparisons, Predictions
+from qe.statistics.draws import Levels
 from qe.statistics.family import CORRECTIONS, correct, experimentwise_error
-from qe.statistics.levels import Levels
+from qe.statistics.intervals import heavy_tails, williams_test, zou_interval
 from qe.statistics.metric import METRICS
 from qe.statistics.ranks import clusters
-from qe.statistics.scored import Predictions
-from qe.statistics.tukey import tukey_hsd, tukey_hsd_rescored
+from qe.statistics.resampling import tukey_hsd, tukey_hsd_rescored
 from tests.factories import refuses
 from tests.statistics.test_bootstrap import mean, scored
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from qe.statistics import DeltaAvg, Spearman
 from qe.statistics.draws import coin_rows, coin_sums, part_sums
-from qe.statistics.randomization import (
+from qe.statistics.resampling import (
     EXCHANGES,
     Exchange,
     randomization_test,

@@ -1,11 +1,14 @@
 """Rank intervals: what tests leave open, coverage, and what both verbs tell."""
 
+import json
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from qe.statistics import correct, rank_intervals
+from tests.factories import exit_code
 
 
 @pytest.mark.slow
@@ -53,3 +56,17 @@ def test_bootstrap_ranks_by_brute_force() -> None:
         worst = sorted(sum(other[i] >= own[i] for other in drawn.values()) for i in range(501))
         assert intervals[name].bootstrap == (best[12], worst[488])
         assert intervals[name].simultaneous == (1, 3)
+
+
+def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(4)
+    arguments = ["compare", "--metrics", "table:score_of=mean", "--ranks", "--quiet", "--samples", "2000"]
+    for name, mean in (("a", 50), ("b", 50), ("c", 60)):
+        values = rng.normal(mean, 5, 100)
+        (tmp_path / name).write_text("".join(f"{value}\n" for value in values))
+        arguments += ["--system", f"{name}={tmp_path / name}"]
+    exit_code(*arguments, "--json")
+    ranks = json.loads(capsys.readouterr().out)["ranks"]["table:score_of=mean"]
+    assert ranks["c"]["simultaneous"] == [1, 1] and ranks["a"]["simultaneous"] == [2, 3]
+    exit_code(*arguments)
+    assert "ranks by table:score_of=mean, simultaneous (bootstrap): a 2-3" in capsys.readouterr().out

@@ -11,8 +11,8 @@ import pytest
 
 from qe.data import by_length
 from qe.statistics import ResamplingSettings, randomization_test
-from qe.statistics.bootstrap import NAMES
 from qe.statistics.buckets import by_name
+from qe.statistics.resampling import BOOTSTRAPS
 from qe.systems import System, SystemsComparison, Texts
 from qe.systems.comparison import compare, with_buckets
 from qe.systems.comparison_files import marked, page
@@ -82,7 +82,7 @@ def test_the_test_is_that_of_the_comparison(test: Any) -> None:
     kinds = [by_length(lines["ref"], "reference", 2)]
     outcome = with_buckets(compared(lines, settings={"test": test}), kinds).buckets
     assert outcome is not None and {one.result.test for one in outcome.differences} == {
-        {"bootstrap": NAMES["centred"], "win-ratio": NAMES["win-ratio"]}[test]
+        {"bootstrap": BOOTSTRAPS["centred"], "win-ratio": BOOTSTRAPS["win-ratio"]}[test]
     }
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from features.storage.files import read_lines
 from qe.statistics import tukey_hsd
-from qe.statistics.randomization import randomization_tests
-from qe.statistics.settings import ResamplingSettings, Test
+from qe.statistics.family import ResamplingSettings, Test
+from qe.statistics.resampling import randomization_tests
 from qe.systems import System, SystemsComparison, Texts, compare, report
 from qe.systems.report import changes
 from qe.systems.text_metric import metric

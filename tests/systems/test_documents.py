@@ -10,7 +10,7 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.systems import Bleu, Texts
 from qe.systems.documents import (
     blocks,

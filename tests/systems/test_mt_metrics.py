@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from features.basics.errors import InputError
 from features.storage.files import read_lines
-from qe.statistics.equivalence import margins
+from qe.statistics.ranks import margins
 from qe.systems import Bleu, CharacterEditRate, Chrf, Length, Meteor, Nist, Table, Ter, TokenEditRate
 from qe.systems.text_metric import MT_METRICS, TextMetric, metric, metrics_for
 from qe.systems.texts import TOKENIZATIONS, Texts

@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from features.basics.errors import InputError
 from qe.systems import Bleu, System, Texts, compare
 from qe.systems.text_metric import metric
-from qe.systems.tokenizers import sacrebleu_tokenizer
+from qe.systems.texts import sacrebleu_tokenizer
 from tests.factories import refuses
 
 WORDS = ["a", "b", "The", "cat.", "é", "don't", "(1,000)", "x&amp;y", "東京都", "カタカナ。", "3-4", "Is's"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from qe.cli import main
-from qe.statistics.metrics.ranks import RankingAccuracy
+from qe.statistics.metrics.ranking import RankingAccuracy
 from qe.systems.documents import ranking_accuracy
 from tests.factories import Capsys, exit_code
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.statistics.randomization import randomization_tests
+from qe.statistics.resampling import randomization_tests
 from qe.statistics.result import Measure
 from tests.factories import Capsys, Monkeypatch, exit_code
 

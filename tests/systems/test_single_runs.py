@@ -9,7 +9,7 @@ import pytest
 
 from qe.statistics import ResamplingSettings, randomization_test
 from qe.systems import Bleu, Length, System, Texts, compare
-from qe.systems.single_runs import single_runs
+from qe.systems.power import single_runs
 from tests.factories import ran
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")

@@ -6,7 +6,7 @@ import pytest
 from sacrebleu.metrics import BLEU, TER
 
 from qe.systems.text_metric import metrics_for
-from qe.systems.tokenizers import doubt
+from qe.systems.texts import doubt
 from tests.factories import Capsys, Monkeypatch, exit_code, refuses
 
 RAW = ["The house is red.", 'He said "no", and left.', "It costs 3.50 dollars.", "Is it Ana's book?"]

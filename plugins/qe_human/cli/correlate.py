@@ -1,17 +1,19 @@
 """`qe correlate`: correlate metrics with people: intervals, tests, clusters."""
 
-import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qe.cli.shared.options import MAX_SAMPLES, Resamples, Seed
-from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.printing import emit, locked_output
+from qe.cli.shared.printing import track as log_run
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
-    from qe_human.correlation import Correlation
+    from qe.display.table import Table
+    from qe_human.human import Correlation
     from qe_human.metric_evaluation.report import MetaReport
 
 
@@ -91,7 +93,7 @@ def correlate(
     """
     from features.basics.assignments import named_file
     from features.basics.errors import InputError
-    from qe_human.metric_evaluation import reading
+    from qe_human.metric_evaluation import reading, report
     from qe_human.metric_evaluation.comparison import Settings
     from qe_human.metric_evaluation.report import meta_report
 
@@ -99,15 +101,10 @@ def correlate(
         raise InputError("only one of --json, --markdown and --latex can be printed")
     if output is not None or track:
         # A missing package is told before any work.
-        importlib.import_module("qe_human.metric_evaluation.report_files")
+        from qe_human.metric_evaluation.report_files import write_reports
     settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
     chosen = _correlations(correlations, seed)
-    inputs = [
-        human,
-        metrics_eval,
-        *(rankings or []),
-        *(named_file(text)[1] for text in metrics or ()),
-    ]
+    inputs = [human, metrics_eval, *(rankings or []), *(named_file(text)[1] for text in metrics or ())]
     with locked_output(output, "correlate", inputs), progress_bar(quiet or json) as progress:
         _check_sources(metrics, human, rankings, metrics_eval)
         reports, tables, errors = [], metrics or [], lower_is_better or []
@@ -126,17 +123,22 @@ def correlate(
                 meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
             )
         if output is not None:
-            from qe_human.metric_evaluation.report_files import write_reports
-
             write_reports(reports, output)
     if track:
-        _track(reports)
-    _print(reports, "json" if json else "markdown" if markdown else "latex" if latex else "", output)
+        figures = reports[0].figures()
+        if len(reports) > 1:
+            figures = {f"{one.name}.{key}": value for one in reports for key, value in one.figures().items()}
+        log_run("correlate", lambda folder: write_reports(reports, folder), reports[0].recipe, figures)
+    if latex or markdown:
+        print((report.latex if latex else report.markdown)(reports), end="")
+    else:
+        name = "correlate-pairs" if len(reports) > 1 else "correlate"
+        emit(name, report.reports_json(reports), json, *_parts(reports, output))
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
     from features.basics.assignments import configured
-    from qe_human.correlation import CORRELATIONS
+    from qe_human.human import CORRELATIONS
 
     every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))
     texts = list(dict.fromkeys(names or [*every[:1], "acc_eq:group=none", *every[1:]]))
@@ -161,36 +163,13 @@ def _check_sources(
         raise InputError("no scores of metrics", remedy="give --metrics")
 
 
-def _print(reports: "list[MetaReport]", form: str, output: Path | None) -> None:
-    from qe_human.metric_evaluation.report import latex, markdown, reports_json
+def _parts(reports: "list[MetaReport]", output: Path | None) -> "Iterator[Table | str]":
+    from qe_human.metric_evaluation.report import average_tables, metrics_table, overview
 
-    if form == "json":
-        print_json("correlate-pairs" if len(reports) > 1 else "correlate", reports_json(reports))
-    elif form:
-        print((latex if form == "latex" else markdown)(reports), end="")
-    else:
-        _print_tables(reports, output)
-
-
-def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
-    from qe.display.terminal import say, show
-    from qe_human.metric_evaluation.report import averages, averages_table, metrics_table, overview
-
-    if len(reports) > 1:
-        show(*(averages_table(name, found) for name, found in averages(reports).items()))
+    yield from average_tables(reports) if len(reports) > 1 else ()
     for report in reports:
-        shown = [overview(report)] if len(report.results) > 1 else []
-        show(*shown, *(metrics_table(report, result) for result in report.results.values()))
-        say(*(f"note: {note}" for note in report.notes))
+        yield from [overview(report)] if len(report.results) > 1 else ()
+        yield from (metrics_table(report, result) for result in report.results.values())
+        yield from (f"note: {note}" for note in report.notes)
     if output is not None:
-        say(f"tables and plots: {output}")
-
-
-def _track(reports: "list[MetaReport]") -> None:
-    from qe.cli.shared.printing import track
-    from qe_human.metric_evaluation.report_files import write_reports
-
-    figures = reports[0].figures()
-    if len(reports) > 1:
-        figures = {f"{one.name}.{key}": value for one in reports for key, value in one.figures().items()}
-    track("correlate", lambda folder: write_reports(reports, folder), reports[0].recipe, figures)
+        yield f"tables and plots: {output}"

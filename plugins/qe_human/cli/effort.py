@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli.shared.options import Samples, Seed
-from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.printing import emit, locked_output
+from qe.cli.shared.printing import track as log_run
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
-    from qe_human.effort.report import EffortReport
-    from qe_human.effort.texts import AnnotatedTexts
+    from qe_human.effort.sets import AnnotatedTexts
 
 
 def effort(
@@ -78,7 +78,7 @@ def effort(
     from qe.data.score_files import read_scores
     from qe.statistics.family import correct as check_correction
     from qe_human.effort.correlations import Draws
-    from qe_human.effort.report import analyse
+    from qe_human.effort.report import STRONGEST, analyse, correlations_table, sets_table, strongest_table
     from qe_human.effort.sets import Limits
 
     check_correction([], correct)
@@ -99,11 +99,16 @@ def effort(
 
             write_report(report, output, title, languages)
     if track:
-        _track(report, title, languages)
-    if json:
-        print_json("effort", report.to_json())
-    else:
-        _print(report, output)
+        from qe_human.effort.report_files import figures, write_report
+
+        log_run(
+            "effort", lambda folder: write_report(report, folder, title, languages), report.recipe,
+            figures(report),
+        )  # fmt: skip
+    by_class = (strongest_table(name, values, STRONGEST) for name, values in report.correlations.items())
+    lines = [f"note: {note}" for note in report.notes]
+    lines += [] if output is None else [f"page, tables and plots: {output / 'effort.html'}"]
+    emit("effort", report, json, sets_table(report), correlations_table(report), *by_class, *lines)
 
 
 def _texts(
@@ -121,7 +126,7 @@ def _texts(
     from qe.data.table_files import texts_of
     from qe.language.programs.taggers import tagger as make_tagger
     from qe.resources.cache import default_cache
-    from qe_human.effort.texts import is_conllu, read_conllu, tagged_texts
+    from qe_human.effort.sets import is_conllu, read_conllu, tagged_texts
 
     language, counterpart = language_code(language), counterpart and language_code(counterpart)
     if is_conllu(target) != is_conllu(post_edit):
@@ -146,18 +151,6 @@ def _texts(
     return (sides[0], sides[1]), f"{tagger} {by.fingerprint}"
 
 
-def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
-    from qe.cli.shared.printing import track
-    from qe_human.effort.report_files import figures, write_report
-
-    track(
-        "effort",
-        lambda folder: write_report(report, folder, title, languages),
-        report.recipe,
-        figures(report),
-    )
-
-
 def _source(path: Path | None, segments: int) -> list[str] | None:
     from features.basics.errors import InputError
     from qe.data.reading import Reading
@@ -169,14 +162,3 @@ def _source(path: Path | None, segments: int) -> list[str] | None:
     if len(lines) != segments:
         raise InputError(f"{len(lines)} sources, but {segments} translations", location=path)
     return lines
-
-
-def _print(report: "EffortReport", output: Path | None) -> None:
-    from qe.display.terminal import say, show
-    from qe_human.effort.effort_tables import STRONGEST, correlations_table, sets_table, strongest_table
-
-    show(sets_table(report), correlations_table(report))
-    show(*(strongest_table(name, values, STRONGEST) for name, values in report.correlations.items()))
-    say(*(f"note: {note}" for note in report.notes))
-    if output is not None:
-        say(f"page, tables and plots: {output / 'effort.html'}")

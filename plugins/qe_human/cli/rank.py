@@ -1,6 +1,5 @@
 """`qe rank`: rank MT systems by human judgements: rank ranges, significance."""
 
-import importlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli.shared.options import MAX_SAMPLES, Seed
-from qe.cli.shared.printing import locked_output, print_json
+from qe.cli.shared.printing import emit, locked_output
+from qe.cli.shared.printing import track as log_run
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from qe_human.judgements.collection import JudgedPair
-    from qe_human.judgements.ranking_report import RankingReport
     from qe_human.ranking_method import RankingMethod
 
 
@@ -70,14 +69,16 @@ def rank(
       -o, --output  Folder for reports, tables and plots.
     """
     from features.basics.errors import InputError
+    from qe_human.judgements import ranking_tables
     from qe_human.judgements.ranking_report import RankSettings, ranking_report
+    from qe_human.judgements.ranking_tables import figures, ranking_table, rankings_json
     from qe_human.judgements.reading import chosen_pairs, read_judgements
 
     if json + latex + markdown > 1:
         raise InputError("only one of --json, --latex and --markdown can be printed")
     if output is not None or track:
         # A missing package is told before any work.
-        importlib.import_module("qe_human.judgements.report_files")
+        from qe_human.judgements.report_files import write_reports
     made = _methods(methods, seed)
     settings = RankSettings(
         reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
@@ -91,12 +92,16 @@ def rank(
             progress("ranking", done, len(judged))
             reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
         if output is not None:
-            from qe_human.judgements.report_files import write_reports
-
             write_reports(reports, output)
     if track:
-        _track(reports)
-    _print(reports, "json" if json else "latex" if latex else "markdown" if markdown else "")
+        metrics = {key: value for report in reports for key, value in figures(report).items()}
+        log_run("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)
+    if latex or markdown:
+        write = ranking_tables.latex if latex else ranking_tables.markdown
+        print("\n".join(map(write, reports)), end="")
+        return
+    rankings = {report.name: rankings_json(report) for report in reports}
+    emit("rank", {"rankings": rankings}, json, *map(ranking_table, reports))
 
 
 def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
@@ -134,26 +139,3 @@ def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> 
     for name in names:
         if name not in known:
             raise unknown_name("constrained system", name, known)
-
-
-def _print(reports: "list[RankingReport]", form: str) -> None:
-    from qe.display.terminal import show
-    from qe_human.judgements import ranking_tables
-    from qe_human.judgements.ranking_tables import ranking_table, rankings_json
-
-    if form == "json":
-        print_json("rank", {"rankings": {report.name: rankings_json(report) for report in reports}})
-    elif form:
-        write = ranking_tables.latex if form == "latex" else ranking_tables.markdown
-        print("\n".join(write(report) for report in reports), end="")
-    else:
-        show(*map(ranking_table, reports))
-
-
-def _track(reports: "list[RankingReport]") -> None:
-    from qe.cli.shared.printing import track
-    from qe_human.judgements.ranking_tables import figures
-    from qe_human.judgements.report_files import write_reports
-
-    metrics = {key: value for report in reports for key, value in figures(report).items()}
-    track("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)

@@ -1,7 +1,7 @@
 """`qe terrorcat`: train, apply and check a metric of error classes, from rankings."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,28 +14,9 @@ from qe.display.numbers import number, percent
 if TYPE_CHECKING:
     from qe.language.programs.taggers import Tagger
     from qe_human.judgements.collection import Collection, JudgedPair
-    from qe_human.terrorcat.model import Frequencies
+    from qe_human.terrorcat import Frequencies
 
 app = Application()
-
-Rankings = Annotated[
-    list[Path],
-    typer.Option(metavar="FILE...", help="Human rankings, as `qe rank` reads them."),
-]
-Pair = Annotated[str | None, typer.Option(help="Language pair of the rankings: Czech-English.")]
-Tagged = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The model's tagger. (default: where it was in training)")
-]
-Model = Annotated[Path, typer.Option(help="Folder that `qe terrorcat train` made.")]
-HumanReference = Annotated[str, typer.Option(help="Name of the reference in the rankings.")]
-Outputs = Annotated[
-    list[str],
-    typer.Option(metavar="SYSTEM=FILE...", help="Translations of each system, one per line."),
-]
-Reference = Annotated[Path, typer.Option(help="Reference translations, line by line.")]
-Names = Annotated[
-    Path | None, typer.Option("--segments", help="Names of the segments. (default: line numbers from 1)")
-]
 
 
 @app.callback()
@@ -89,8 +70,8 @@ def train(
       -o, --output  Folder of the model.
     """
     from qe.config.overrides import override
-    from qe_human.terrorcat.model import ranked_pairs
-    from qe_human.terrorcat.model import train as train_model
+    from qe_human.terrorcat import ranked_pairs
+    from qe_human.terrorcat import train as train_model
 
     files, annotator = _systems(outputs), _tagger(tagger, target_language)
     parameters: dict[str, Any] = {}
@@ -162,15 +143,11 @@ def score(
 
     from features.storage.outputs import check_no_overlap
     from qe.data.labels import check_output, save_table
-    from qe_human.terrorcat.model import TerrorCat
+    from qe_human.terrorcat import TerrorCat
 
     check_output(output)
     files = _systems(outputs)
-    inputs = [
-        reference,
-        *([segments] if segments else []),
-        *files.values(),
-    ]
+    inputs = [reference, *([segments] if segments else []), *files.values()]
     check_no_overlap(output, inputs)
     trained = TerrorCat.load(model)
     annotator = _same_tagger(trained.about, tagger, trained.language)
@@ -231,8 +208,8 @@ def confusion(
       --human-reference  Name of the reference in the rankings.
     """
     from qe.display.terminal import show
-    from qe_human.terrorcat.model import TerrorCat, ranked_pairs
-    from qe_human.terrorcat.model import confusion as confusion_of
+    from qe_human.terrorcat import TerrorCat, ranked_pairs
+    from qe_human.terrorcat import confusion as confusion_of
 
     trained, files = TerrorCat.load(model), _systems(outputs)
     annotator = _same_tagger(trained.about, tagger, trained.language)
@@ -249,12 +226,9 @@ def confusion(
 
 def _judged(rankings: list[Path], pair: str | None) -> "tuple[Collection, JudgedPair]":
     from features.basics.errors import InputError
-    from qe_human.judgements.collection import Collection
-    from qe_human.judgements.reading import chosen_pairs, format_of
+    from qe_human.judgements.reading import chosen_pairs, collected
 
-    collection = Collection()
-    for path in rankings:
-        format_of(path).read(path, collection)
+    collection = collected(rankings)
     judged = collection.judged_pairs()
     if pair is None and len(judged) > 1:
         raise InputError("which language pair?", remedy=f"choose one with --pair: {', '.join(judged)}")
@@ -271,7 +245,7 @@ def _frequencies(
     progress: Any,
 ) -> "Frequencies":
     from features.storage.files import read_lines
-    from qe_human.terrorcat.model import error_frequencies, read_texts
+    from qe_human.terrorcat import error_frequencies, read_texts
 
     texts, lines = read_texts(files, reference)
     names = None if segments is None else list(read_lines(segments))

@@ -1,7 +1,9 @@
 """Correlations of metrics with human judgements."""
 
 NAMES = {
-    "systems": ("system_pearson", "system_spearman", "pairwise_accuracy", "soft_pairwise_accuracy"),
-    "moments": ("pearson", "spearman"),
+    "systems": (
+        *("pearson", "spearman", "system_pearson", "system_spearman", "pairwise_accuracy"),
+        "soft_pairwise_accuracy",
+    ),
     "pairs": ("kendall_wmt12", "acc_eq"),
 }

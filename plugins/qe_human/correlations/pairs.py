@@ -1,6 +1,7 @@
 """Agreement on pairs of translations that people compared, directly or by their scores: Kendall, acc_eq."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,8 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from qe_human.correlation import CORRELATIONS, Correlation, Level, Problem, Resampled
-from qe_human.human import Human
+from qe_human.human import CORRELATIONS, Correlation, Human, Level, Preferences, Problem, Resampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,12 @@ class Pairs:
 
 def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pairs:
     """All pairs of systems on each segment, ties too with `ties`; raises InputError if there are none."""
-    if human.scores is None and human.preferences is None:
+    if human.scores is not None:
+        segment, a, b, sign = _of_scores(human.scores, human.pairs, defined)
+    elif human.preferences is not None:
+        segment, a, b, sign = _of_rankings(human.preferences, defined)
+    else:
         raise InputError("needs human judgements of segments, but there are only system scores")
-    segment, a, b, sign = (
-        _of_scores(human, defined) if human.scores is not None else _of_rankings(human, defined)
-    )
     if not ties:
         decided = sign != 0
         segment, a, b, sign = segment[decided], a[decided], b[decided], sign[decided]
@@ -55,13 +56,12 @@ def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pa
     return Pairs(cells, first, second, sign.astype(np.int8), np.append(starts, len(segment)), groups)
 
 
-def _of_scores(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    scores = human.scores
-    if scores is None:
-        raise ValueError("no human scores")
+def _of_scores(
+    scores: FloatArray, pairs: Sequence[tuple[int, int]], defined: BoolArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     judged = defined & ~np.isnan(scores)
     parts = []
-    for a, b in human.pairs:
+    for a, b in pairs:
         rows = np.flatnonzero(judged[:, a] & judged[:, b])
         parts.append((rows, 0 * rows + a, 0 * rows + b, np.sign(scores[rows, a] - scores[rows, b])))
     none = np.empty(0, np.int64)
@@ -71,10 +71,7 @@ def _of_scores(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, In
     return segment, first, second, sign
 
 
-def _of_rankings(human: Human, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    judged = human.preferences
-    if judged is None:
-        raise ValueError("no rankings")
+def _of_rankings(judged: Preferences, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     both = defined[judged.segment, judged.first] & defined[judged.segment, judged.second]
     outcome = judged.outcome[both].astype(np.float64)
     return judged.segment[both], judged.first[both], judged.second[both], outcome

@@ -14,12 +14,12 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.edits.edit_labels import ALL, WORD_CLASSES
-from qe.display.files import plain
-from qe.statistics.bootstrap import bootstrap_rescored
+from qe.display.files import plain_fields
 from qe.statistics.draws import below, stream, word
 from qe.statistics.family import correct
 from qe.statistics.intervals import percentile_interval
-from qe.statistics.metrics.ranks import Spearman
+from qe.statistics.metrics.ranking import Spearman
+from qe.statistics.resampling import bootstrap_rescored
 from qe.statistics.result import CountArray, check_samples, p_value, rounding
 
 
@@ -39,7 +39,6 @@ def spearman_association(
     samples: int = 1000,
     permutations: int = 10_000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Association:
     """Spearman's correlation of x and y (n,), or the partial one with the ranks of `control` (n,) constant.
 
@@ -63,7 +62,7 @@ def spearman_association(
     null = np.empty(permutations)
     _shuffle_products(*_residuals(columns), seed, null)
     p = p_value(null, rho, "two-sided", exact=False, tolerance=rounding(null, rho))
-    return Association(rho, percentile_interval(drawn, confidence), p, n)
+    return Association(rho, percentile_interval(drawn), p, n)
 
 
 def _rho(columns: list[FloatArray], counts: CountArray) -> FloatArray:
@@ -113,12 +112,11 @@ class Correlation:
 
     def to_json(self) -> dict[str, Any]:
         one, lots = self.association, self.lots
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "word_class": self.word_class, "category": self.category, "rho": one.rho, "low": one.ci[0],
             "high": one.ci[1], "p": one.p, "p_corrected": self.p_corrected, "n": one.n,
             "lots": lots and {"mean": lots[0], "sd": lots[1]},
         })  # fmt: skip
-        return values
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The effort report: sets, distributions of edits, correlations, telling segments."""
+"""The effort report: edits, sets of segments, correlations; their tables."""
 
 import importlib.metadata
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,14 @@ from features.edits.edit_labels import (
 from features.edits.ter import ter
 from features.storage.files import digest
 from features.text.annotation import UNKNOWN
-from qe.display.files import plain
-from qe.display.numbers import number
-from qe.display.summary import summarised, table_by
-from qe.display.table import Table
+from qe.display.files import plain_fields
+from qe.display.numbers import NumberText, count, estimate, number, percent, starred
+from qe.display.summary import summarised
+from qe.display.table import Column, Table
+from qe.statistics.result import LEVEL
 from qe_human.effort.correlations import Correlation, Draws, correlations
 from qe_human.effort.sets import (
+    AnnotatedTexts,
     Limits,
     MarkedSegment,
     SetPair,
@@ -38,7 +40,6 @@ from qe_human.effort.sets import (
     marked_segment,
     most_telling,
 )
-from qe_human.effort.texts import AnnotatedTexts
 
 LOTS = 100  # other comparison sets that correlations are computed on
 WHOLE, EQUAL_TER = "all segments", "all segments, TER held constant"
@@ -86,18 +87,17 @@ class EffortReport:
         }
 
     def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "segments": len(self.effort),
             "sets": {name: self.describe(rows) for name, rows in self.sets.items()},
             "correlations": self.correlations, "notes": self.notes, "recipe": self.recipe,
         })  # fmt: skip
-        return values
 
     def describe(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         """Number of segments, tokens of post-edits, shares by word class and category of some segments."""
         shares = self.counts.sums(rows)
         classes = zip((*WORD_CLASSES, ALL), shares, strict=True)
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "segments": len(rows),
             "tokens": int(self.counts.post_edit[rows].sum()),
             "mean_ter": self.ter[rows].mean() if len(rows) else None,
@@ -107,11 +107,10 @@ class EffortReport:
             "shares": {name: dict(zip(CATEGORIES, row, strict=True)) for name, row in classes},
             "rows": rows + 1,
         })  # fmt: skip
-        return values
 
     def summary(self) -> Table:
         """The sets of segments whose scores do not fit their edits."""
-        return table_by("qe_human.effort.effort_tables.sets_table", self)
+        return sets_table(self)
 
 
 def edited(shares: FloatArray) -> FloatArray:
@@ -155,18 +154,21 @@ def analyse(
     if not np.isfinite(rates).any():
         raise InputError("all post-edits are empty", remedy="check the order of the files")
     pairs = four_sets(effort, rates, limits, draws.seed)
-    table = counts.table()
+    table, data = counts.table(), _Scored(sides, effort, rates, pairs, limits, draws)
     return EffortReport(
-        counts,
-        table,
-        effort,
-        rates,
-        pairs,
-        _correlations(table, effort, rates, pairs, limits, draws, progress),
-        _telling(labels, sides, effort, rates, pairs, source, telling),
-        _notes(sides, rates, pairs, limits),
-        {**_recipe(sides, effort, limits, draws), **(recipe or {})},
-    )
+        counts, table, effort, rates, pairs, _correlations(data, table, progress),
+        _telling(data, labels, source, telling), _notes(data), {**_recipe(data), **(recipe or {})},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    sides: tuple[AnnotatedTexts, AnnotatedTexts]
+    effort: FloatArray
+    rates: FloatArray
+    pairs: tuple[SetPair, SetPair]
+    limits: Limits
+    draws: Draws
 
 
 def _checked(target: AnnotatedTexts, post_edit: AnnotatedTexts, effort: FloatArray) -> FloatArray:
@@ -181,21 +183,14 @@ def _checked(target: AnnotatedTexts, post_edit: AnnotatedTexts, effort: FloatArr
     return scores
 
 
-def _correlations(
-    table: pd.DataFrame,
-    effort: FloatArray,
-    rates: FloatArray,
-    pairs: tuple[SetPair, SetPair],
-    limits: Limits,
-    draws: Draws,
-    progress: Progress,
-) -> dict[str, list[Correlation]]:
-    lots = [four_sets(effort, rates, limits, draws.seed + lot) for lot in range(1, LOTS + 1)]
+def _correlations(data: _Scored, table: pd.DataFrame, progress: Progress) -> dict[str, list[Correlation]]:
+    effort, rates, draws = data.effort, data.rates, data.draws
+    lots = [four_sets(effort, rates, data.limits, draws.seed + lot) for lot in range(1, LOTS + 1)]
     everything = np.arange(len(effort))
     populations = {
         WHOLE: (everything, None, []),
         EQUAL_TER: (everything, rates, []),
-        **{pair.name: (pair.rows, None, [lot[i].rows for lot in lots]) for i, pair in enumerate(pairs)},
+        **{pair.name: (pair.rows, None, [lot[i].rows for lot in lots]) for i, pair in enumerate(data.pairs)},
     }
     return {
         name: correlations(table, effort, rows, control, others, draws, progress, f"correlations: {name}")
@@ -204,25 +199,18 @@ def _correlations(
 
 
 def _telling(
-    labels: EditLabels,
-    sides: tuple[AnnotatedTexts, AnnotatedTexts],
-    effort: FloatArray,
-    rates: FloatArray,
-    pairs: tuple[SetPair, SetPair],
-    source: Sequence[str] | None,
-    count: int,
+    data: _Scored, labels: EditLabels, source: Sequence[str] | None, count: int
 ) -> dict[str, list[MarkedSegment]]:
-    discrepancy = discrepancies(effort, rates)
+    discrepancy = discrepancies(data.effort, data.rates)
 
     def marked(row: int) -> MarkedSegment:
         text = None if source is None else source[row]
-        return marked_segment(
-            row, labels, sides, float(effort[row]), float(rates[row]), float(discrepancy[row]), text
-        )
+        score, rate, gap = (float(values[row]) for values in (data.effort, data.rates, discrepancy))
+        return marked_segment(row, labels, data.sides, score, rate, gap, text)
 
     return {
         f"{pair.name}, {side} score": [marked(row) for row in most_telling(discrepancy, rows, count).tolist()]
-        for pair in pairs
+        for pair in data.pairs
         for side, rows in _sides(pair).items()
     }
 
@@ -231,15 +219,10 @@ def _sides(pair: SetPair) -> dict[str, NDArray[np.int64]]:
     return {"low": pair.low, "high": pair.high}
 
 
-def _notes(
-    sides: tuple[AnnotatedTexts, AnnotatedTexts],
-    rates: FloatArray,
-    pairs: tuple[SetPair, SetPair],
-    limits: Limits,
-) -> list[str]:
-    notes = []
+def _notes(data: _Scored) -> list[str]:
+    notes, rates = [], data.rates
     unknown, words = 0, 0
-    for side in sides:
+    for side in data.sides:
         known = np.array([name != UNKNOWN for name in side.classes.types], bool)[side.classes.ids]
         unknown, words = unknown + int((~known).sum()), words + len(known)
     if unknown:
@@ -249,9 +232,11 @@ def _notes(
         )
     if np.isnan(rates).any():
         notes.append(f"{int(np.isnan(rates).sum())} segments have an empty post-edit: TER is undefined there")
-    for pair in pairs:
+    for pair in data.pairs:
         if not len(pair.low):
-            notes.append(f"{pair.name}: no segment has {_wanted(pair, limits)}, or none the opposite score")
+            notes.append(
+                f"{pair.name}: no segment has {_wanted(pair, data.limits)}, or none the opposite score"
+            )
             continue
         notes.append(
             f"{pair.name}: {len(pair.low)} segments against {len(pair.high)} that differ in TER by at most"
@@ -269,16 +254,78 @@ def _wanted(pair: SetPair, limits: Limits) -> str:
     return f"a score of at least {limits.high_effort:g} and a TER of at least {limits.high_ter:g}"
 
 
-def _recipe(
-    sides: tuple[AnnotatedTexts, AnnotatedTexts], effort: FloatArray, limits: Limits, draws: Draws
-) -> dict[str, Any]:
-    texts = [layer.fingerprint for side in sides for layer in (side.words, side.lemmas, side.classes)]
+def _recipe(data: _Scored) -> dict[str, Any]:
+    texts = [layer.fingerprint for side in data.sides for layer in (side.words, side.lemmas, side.classes)]
     return {
-        "limits": asdict(limits),
-        **asdict(draws),
+        "limits": asdict(data.limits),
+        **asdict(data.draws),
         "confidence": 0.95,
         "lots": LOTS,
         "texts": digest(*texts),
-        "effort": digest(effort.tobytes()),
+        "effort": digest(data.effort.tobytes()),
         "versions": {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "simplemma")},
     }
+
+
+STRONGEST = 6  # correlations by word class that are shown of each population
+
+
+def category_title(name: str) -> str:
+    """The name of a category for people.
+
+    >>> category_title("distance_2_or_more"), category_title("pos_changed")
+    ('distance 2 or more', 'POS changed')
+    """
+    return name.replace("_", " ").replace("pos ", "POS ")
+
+
+def overall(report: EffortReport) -> list[tuple[Correlation, ...]]:
+    columns = [
+        [c for c in correlations if c.word_class == ALL] for correlations in report.correlations.values()
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def strongest(correlations: Sequence[Correlation], count: int) -> list[Correlation]:
+    known = [c for c in correlations if c.word_class != ALL and c.association.rho == c.association.rho]
+    return sorted(known, key=lambda c: -abs(c.association.rho))[:count]
+
+
+def sets_table(report: EffortReport) -> Table:
+    """The four sets; Koponen 2012, table 1."""
+    columns = [Column("set"), Column("segments"), Column("tokens", drop=3), Column("mean TER")]
+    columns += [Column("mean score"), Column("edited words", drop=1), Column("reordered words", drop=2)]
+    rows = [_set_cells(name, report.describe(rows)) for name, rows in report.sets.items()]
+    return Table(f"{count(len(report.effort))} segments", columns, rows)
+
+
+def _set_cells(name: str, description: Mapping[str, Any]) -> list[str]:
+    means = [number(description[key], 2) for key in ("mean_ter", "mean_effort")]
+    return [name, count(description["segments"]), count(description["tokens"]), *means,
+            percent(description["edited"]), percent(description["reordered"])]  # fmt: skip
+
+
+def correlations_table(report: EffortReport) -> Table:
+    """Correlations over all words, with intervals; Koponen 2012, tables 2 and 3."""
+    title = "Spearman with the score (higher: less effort), 95 % intervals"
+    rows = [[category_title(row[0].category), *map(correlation_cell, row)] for row in overall(report)]
+    columns = [Column("category"), *map(Column, report.correlations)]
+    return Table(
+        title,
+        columns,
+        rows,
+        [f"p corrected ({report.recipe['correction']}) over all categories and word classes"],
+    )
+
+
+def strongest_table(name: str, correlations: Sequence[Correlation], count: int) -> Table:
+    rows = [
+        (f"{c.word_class}, {category_title(c.category)}", correlation_cell(c))
+        for c in strongest(correlations, count)
+    ]
+    return Table(f"strongest by word class, {name}", [Column("words"), Column("Spearman")], rows)
+
+
+def correlation_cell(correlation: Correlation) -> NumberText:
+    found = correlation.association
+    return starred(estimate(found.rho, found.ci, 2), correlation.p_corrected, LEVEL)

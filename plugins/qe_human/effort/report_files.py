@@ -19,8 +19,15 @@ from qe.display.numbers import interval, number
 from qe.display.page import figures as embedded
 from qe.display.page import render
 from qe.statistics.result import LEVEL
-from qe_human.effort.effort_tables import category_title, correlations_table, sets_table, strongest_table
-from qe_human.effort.report import EffortReport, edited, reordered
+from qe_human.effort.report import (
+    EffortReport,
+    category_title,
+    correlations_table,
+    edited,
+    reordered,
+    sets_table,
+    strongest_table,
+)
 from qe_human.effort.sets import discrepancies
 
 STRONGEST_ON_PAGE = 12  # correlations by word class that are shown of each population

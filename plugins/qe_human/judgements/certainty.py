@@ -12,11 +12,11 @@ from scipy.special import bdtr
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
-from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.draws import bootstrap_counts
 from qe.statistics.family import correct
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.ranks import separated
+from qe.statistics.resampling import bootstrap_scores
 from qe.statistics.result import check_samples
 from qe_human.judgements.collection import Comparisons, tables
 from qe_human.ranking_method import RankingMethod
@@ -91,11 +91,7 @@ _BLOCK_BYTES = 1 << 25  # of counts that one thread holds
 
 
 def resampled_tables(
-    judged: Comparisons,
-    samples: int = 1000,
-    seed: int = 0,
-    progress: Progress = silent,
-    draw: Draw = "tasks",
+    judged: Comparisons, samples: int = 1000, seed: int = 0, progress: Progress = silent, draw: Draw = "tasks"
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Blocks of (b, k, k) wins and ties of tasks resampled with replacement, `samples` in all.
 

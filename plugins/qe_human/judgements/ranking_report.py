@@ -31,8 +31,15 @@ from qe_human.judgements.certainty import (
     tested_ranks,
     winners,
 )
-from qe_human.judgements.collection import JudgedPair
-from qe_human.judgements.pairwise import Circle, PairwiseCounts, Violation, circles, knots, violations
+from qe_human.judgements.collection import (
+    Circle,
+    JudgedPair,
+    PairwiseCounts,
+    Violation,
+    circles,
+    knots,
+    violations,
+)
 from qe_human.ranking_method import Ranking, RankingMethod, ScoreMethod
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from qe.display import files
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.numbers import UNDEFINED, NumberText, count, estimate, interval, number, percent
 from qe.display.table import UNBOUNDED, Column, Table
-from qe_human.judgements.certainty import Kappa, stars, stars_legend
-from qe_human.judgements.pairwise import Violation
+from qe_human.judgements.certainty import Agreement, Kappa, stars, stars_legend
+from qe_human.judgements.collection import Violation
 from qe_human.judgements.ranking_report import MethodResult, RankingReport
 
 
@@ -24,7 +24,7 @@ def all_tables(report: RankingReport) -> list[Table]:
     tables += violation_tables(report)
     tables.append(circle_table(report))
     if report.agreement is not None:
-        tables.append(agreement_table(report))
+        tables.append(agreement_table(report.name, report.agreement))
     return tables
 
 
@@ -156,14 +156,12 @@ def circle_table(report: RankingReport) -> Table:
     return Table(f"{report.name}: intransitive circles", [Column("circle"), Column("wins - losses")], rows)
 
 
-def agreement_table(report: RankingReport) -> Table:
+def agreement_table(name: str, agreement: Agreement) -> Table:
     """Kappa between and within judges, as in Table 3 of the findings."""
-    if report.agreement is None:
-        raise ValueError(f"{report.name} has no tasks to compute agreement from")
-    rows = tuple((name, *_kappa_cells(kappa)) for name, kappa in vars(report.agreement).items())
+    rows = tuple((judges, *_kappa_cells(kappa)) for judges, kappa in vars(agreement).items())
     columns = [Column("judges"), Column("pairs"), Column("P(A)"), Column("P(E)"), Column("kappa")]
     columns.append(Column("95 % interval", "interval"))
-    return Table(f"{report.name}: agreement of judges", columns, rows)
+    return Table(f"{name}: agreement of judges", columns, rows)
 
 
 def _kappa_cells(kappa: Kappa) -> list[NumberText]:
@@ -268,13 +266,12 @@ def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
 
 def rankings_json(report: RankingReport) -> dict[str, Any]:
     """Method -> its ranking (pairs of system and score or null, best first), violations, further results."""
-    values: dict[str, Any] = plain({name: _method(result) for name, result in report.methods.items()})
-    return values
+    return plain_fields({name: _method(result) for name, result in report.methods.items()})
 
 
 def report_json(report: RankingReport) -> dict[str, Any]:
     counts, power = report.counts, report.power
-    values: dict[str, Any] = plain({
+    return plain_fields({
         "pair": report.name,
         "systems": counts.systems,
         "judgements": counts.total,
@@ -300,7 +297,6 @@ def report_json(report: RankingReport) -> dict[str, Any]:
         "recipe": report.recipe,
         "notes": report.notes,
     })  # fmt: skip
-    return values
 
 
 def figures(report: RankingReport) -> dict[str, float]:

@@ -14,13 +14,18 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from qe.statistics.correlations import williams_test
-from qe.statistics.draws import bootstrap_counts, coin_rows, independent_seed, sample_blocks
+from qe.statistics.draws import (
+    Groups,
+    bootstrap_counts,
+    coin_rows,
+    group_index,
+    independent_seed,
+    sample_blocks,
+)
 from qe.statistics.family import Key, Pair, Rule, Table, borderline, copies_of, undecided
-from qe.statistics.intervals import percentile_interval
-from qe.statistics.levels import Groups, group_index
-from qe.statistics.randomization import Exchanged, randomization_test_rescored
+from qe.statistics.intervals import percentile_interval, williams_test
 from qe.statistics.ranks import clusters
+from qe.statistics.resampling import Exchanged, randomization_test_rescored
 from qe.statistics.result import (
     MOST_SAMPLES,
     TestResult,
@@ -32,8 +37,8 @@ from qe.statistics.result import (
     monte_carlo_error,
     with_units,
 )
-from qe_human.correlation import Correlation, Level, Problem
-from qe_human.metric_evaluation.scores import Evaluation, Metric
+from qe_human.human import Correlation, Level, Problem
+from qe_human.metric_evaluation.reading import Evaluation
 
 MIN_SYSTEMS = 7  # for exchanges of systems: fewer cannot give small p-values
 _CLEAR = 0.1  # above this p-value nothing more is asked
@@ -82,11 +87,7 @@ def rescored_null(
 
 Resample = Literal["both", "segments"]
 # What a difference is claimed for, by what changes sides.
-CLAIMS = {
-    "segment": "new segments",
-    "system": "new systems",
-    "score": "these systems and segments alone",
-}
+CLAIMS = {"segment": "new segments", "system": "new systems", "score": "these systems and segments alone"}
 PERMUTATION = "permutation of both inputs (Deutsch et al. 2021)"
 _ENOUGH = 100  # exchanges at least as extreme, after which a p-value needs no more
 _DEFINED = 0.95  # share of bootstrap samples that must have a correlation
@@ -132,12 +133,6 @@ class Settings:
             if unit not in CLAIMS:
                 raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
         Rule("metric", self.correct, self.level)
-
-    def for_few_systems(self) -> "Settings":
-        return replace(self, resample=self.resample or "segments", exchange=self.exchange or "segment")
-
-    def for_many_systems(self) -> "Settings":
-        return replace(self, resample=self.resample or "both")
 
     @property
     def exchanges(self) -> tuple[str, ...]:
@@ -295,16 +290,12 @@ def _candidates(
     if by_segment:
         problem = correlation.problem(human, defined)
         for metric in by_segment:
-            fits[metric.name] = _candidate(metric.name, problem, _values(metric, problem), True)
+            if metric.scores is not None:
+                values = metric.scores[tuple(problem.cells.T)]
+                fits[metric.name] = _candidate(metric.name, problem, values, True)
     if not fits:
         raise InputError("needs segment scores of the metrics, but they score systems only")
     return {m.name: fits[m.name] for m in metrics if m.name in fits}, candidates, notes
-
-
-def _values(metric: Metric, problem: Problem) -> FloatArray:
-    if metric.scores is None:
-        raise ValueError(f"{metric.name} has no segment scores")
-    return np.ascontiguousarray(metric.scores[problem.cells[:, 0], problem.cells[:, 1]])
 
 
 def _candidate(name: str, problem: Problem, values: FloatArray, from_segments: bool = False) -> _Candidate:

@@ -1,7 +1,7 @@
 """Report of `qe correlate`: its tables and files, and averages over language pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -11,15 +11,15 @@ from features.basics.errors import InputError
 from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display import files
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.numbers import NumberText, count, general, interval, number, p_value, percent, signed
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
 from qe.statistics.family import Pair
 from qe.statistics.result import TestResult
-from qe_human.correlation import DIGITS, Correlation, title_of
-from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, Settings, compare
-from qe_human.metric_evaluation.scores import Evaluation
+from qe_human.human import DIGITS, Correlation, title_of
+from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, Resample, Settings, compare
+from qe_human.metric_evaluation.reading import Evaluation
 
 _FEW_SYSTEMS = f"fewer than {MIN_SYSTEMS} systems: tests exchange segments; --correlations shows them"
 
@@ -46,11 +46,10 @@ class MetaReport:
     def to_json(self) -> dict[str, Any]:
         """All that the report holds; undefined numbers are null."""
         correlations = {name: _result_json(result) for name, result in self.results.items()}
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "name": self.name, **self.counts, "metrics": self.metrics, "correlations": correlations,
             "recipe": self.recipe, "notes": self.notes,
         })  # fmt: skip
-        return values
 
     def figures(self) -> dict[str, float]:
         """Correlations and the bounds of their intervals by dotted names, for tracking."""
@@ -87,7 +86,10 @@ def meta_report(
     notes = [*evaluation.notes, *_omitted(evaluation)]
     reasons: dict[str, list[str]] = {}
     few = 1 < evaluation.shared_systems < MIN_SYSTEMS
-    settings = settings.for_few_systems() if few else settings.for_many_systems()
+    usual: tuple[Resample, str | None] = ("segments", "segment") if few else ("both", None)
+    settings = replace(
+        settings, resample=settings.resample or usual[0], exchange=settings.exchange or usual[1]
+    )
     for name, correlation in correlations.items():
         if optional and few and results and correlation.level == "system":
             reasons.setdefault(_FEW_SYSTEMS, []).append(name)
@@ -192,10 +194,9 @@ class Average:
     wins_or_ties: float
 
     def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "mean": self.mean, "better": self.better, "at_least": self.wins_or_ties, "scores": self.scores,
         })  # fmt: skip
-        return values
 
 
 def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from qe.display import files
 from qe.display.drawing import BLUE, GREY, INK, VERMILLION, headline, new_figure, plain_axes, save
 from qe.display.numbers import p_value
-from qe_human.correlation import title_of
+from qe_human.human import title_of
 from qe_human.metric_evaluation.comparison import CorrelationResult
 from qe_human.metric_evaluation.report import MetaReport, average_tables, latex, markdown, reports_json
 
@@ -51,12 +51,7 @@ def correlations_plot(report: MetaReport) -> Figure:
     for axes in panels[len(results) :]:
         axes.set_visible(False)
     figure.suptitle(
-        f"{report.name}: metrics against people",
-        x=0.01,
-        ha="left",
-        fontsize=13,
-        fontweight="bold",
-        color=INK,
+        f"{report.name}: metrics against people", x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK
     )
     return figure
 

@@ -1,9 +1,9 @@
 """Ranking methods: pairwise judgements -> an order of systems."""
 
 NAMES = {
-    "counts": (
+    "methods": (
         *("bojar", "official", "wins_of_all", "expected_wins", "expected_net_wins", "soccer"),
         *("feedback_arc_set", "feedback_arc_set_net_wins", "most_probable"),
-    ),
-    "strengths": ("bradley_terry", "trueskill", "monte_carlo_playoffs"),
+        *("bradley_terry", "trueskill", "monte_carlo_playoffs"),
+    )
 }

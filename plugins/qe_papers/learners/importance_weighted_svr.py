@@ -15,7 +15,7 @@ from features.basics.hints import NotNegative, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe.learning.learners.svr import predicted
+from qe.learning.learners.similarity import predicted
 from qe_papers.learner import OwnLearner
 
 

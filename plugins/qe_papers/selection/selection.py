@@ -22,10 +22,9 @@ from qe.display.numbers import percent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.models.model import Model
-from qe.statistics.family import Pair
-from qe.statistics.levels import group_index
+from qe.statistics.draws import group_index
+from qe.statistics.family import Pair, ResamplingSettings
 from qe.statistics.result import check_enough, check_seed
-from qe.statistics.settings import ResamplingSettings
 from qe.systems.comparison import compare
 from qe.systems.documents import (
     DocumentReport,

@@ -11,8 +11,9 @@ from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import unknown_name
 from features.basics.hints import Count, Positive
 from qe.config.distributions import Choice, Distribution
+from qe.learning.learners.checks import training_data
 from qe.learning.selector import Selector
-from qe.learning.selectors.checks import correlations, training_data
+from qe.learning.selectors.columns import correlations
 
 Subset = tuple[int, ...]
 

@@ -11,8 +11,9 @@ from features.basics.errors import InputError
 from features.basics.hints import Share
 from qe.config.distributions import Distribution, FloatRange
 from qe.config.ranges import Folds
+from qe.learning.learners.checks import training_data
 from qe.learning.selector import SELECTORS, Selector
-from qe.learning.selectors.checks import SelectorConfig, correlations, never_empty, training_data
+from qe.learning.selectors.columns import SelectorConfig, correlations, never_empty
 from qe.learning.selectors.greedy import splits
 
 

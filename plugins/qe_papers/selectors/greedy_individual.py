@@ -11,9 +11,10 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from qe.config.distributions import Distribution, IntRange
 from qe.config.ranges import Folds, Inner
+from qe.learning.learners.checks import training_data
 from qe.learning.learners.ensembles import grid_points
 from qe.learning.selector import Selector
-from qe.learning.selectors.checks import LearnerConfig, MetricName, training_data
+from qe.learning.selectors.columns import LearnerConfig, MetricName
 from qe.learning.selectors.greedy import Judge, splits
 from qe.learning.selectors.paths import Parts, estimator_of, forward_path, predictions_of
 

@@ -15,9 +15,9 @@ from features.basics.hints import Count, NotNegative
 from features.basics.threads import cores
 from qe.config.distributions import Choice, Distribution
 from qe.config.ranges import Folds, Inner, Threads
+from qe.learning.learners.checks import training_data
 from qe.learning.selector import Selector
-from qe.learning.selectors.checks import LearnerConfig, training_data
-from qe.learning.selectors.columns import column_names, matching
+from qe.learning.selectors.columns import LearnerConfig, column_names, matching
 from qe.learning.selectors.greedy import Judge, splits
 from qe.learning.selectors.paths import estimator_of, held_out_predictions
 

@@ -17,10 +17,18 @@ from qe.display.numbers import fixed
 from qe.display.summary import summarised
 from qe_treebanks.annotator import Annotator, Batch, Files, Settings, indexed
 from qe_treebanks.annotators import _storage
-from qe_treebanks.annotators._brackets import ROOT, Node, read_trees, scores, transformed
-from qe_treebanks.annotators._chart_parser import ChartParser
-from qe_treebanks.annotators._grammar import Counts, counted, kind_name, plain_name
-from qe_treebanks.annotators._guide import VERSION, Guide
+from qe_treebanks.annotators._chart_parser import VERSION, ChartParser, Guide
+from qe_treebanks.annotators._grammar import (
+    ROOT,
+    Counts,
+    Node,
+    counted,
+    kind_name,
+    plain_name,
+    read_trees,
+    scores,
+    transformed,
+)
 
 
 @summarised

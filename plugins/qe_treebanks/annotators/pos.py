@@ -17,10 +17,10 @@ from qe.display.summary import summarised
 from qe.language.conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
 from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _storage
-from qe_treebanks.annotators._lemmas import Lemmas
 from qe_treebanks.annotators._word_models import (
     Candidates,
     ChoiceModel,
+    Lemmas,
     SequenceModel,
     Training,
     fit_choices,

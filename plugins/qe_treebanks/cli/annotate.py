@@ -57,7 +57,7 @@ def train(
     output:
       -o, --output  Folder of the language's annotators; made if not there.
     """
-    from qe_treebanks import annotator_folder as _folder
+    from qe_treebanks import annotator as _folder
     from qe_treebanks.annotator import parse_settings
 
     options = parse_settings(task, overrides or [])
@@ -107,13 +107,13 @@ def run(
     """
     from features.text.tokenizer import Tokenizer
     from qe.language.programs import taggers
-    from qe_treebanks import annotation_jobs
+    from qe_treebanks.annotator import annotate_file
 
     code = language or _language(annotator)
     by = taggers.tagger(annotator, code, other_language, texts_per_process=2000)
     tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
     with progress_bar(quiet) as progress:
-        done = annotation_jobs.annotate_file(input_, output, by, tokenizer, progress=progress)
+        done = annotate_file(input_, output, by, tokenizer, progress=progress)
     if json:
         print_json("annotate-run", {"output": str(output), **vars(done)})
     elif not quiet:
@@ -159,7 +159,7 @@ def project(
     from features.storage.outputs import check_output
     from qe.language.programs.taggers import tagger
     from qe.resources.corpora import corpus_of
-    from qe_treebanks.projection import project_entities
+    from qe_treebanks.treebanks import project_entities
 
     code = language or _language(annotator)
     check_output(output, [resources])
@@ -198,7 +198,7 @@ def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -
       --gold  Annotated file of the task's kind, not used in training; may be repeated.
     """
     from qe.display.terminal import show
-    from qe_treebanks.annotator_folder import AnnotatorFolder
+    from qe_treebanks.annotator import AnnotatorFolder
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
     if json:
@@ -233,7 +233,7 @@ def _cell(value: Any) -> str:
 
 def _language(annotator: str) -> str:
     from features.basics.errors import InputError
-    from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder
+    from qe_treebanks.annotator import MANIFEST, AnnotatorFolder
 
     if (Path(annotator) / MANIFEST).is_file():
         return AnnotatorFolder(Path(annotator)).language

@@ -4,8 +4,7 @@
 NAMES: dict[str, tuple[str, ...]] = {
     "checks": (),
     "linear": ("ridge", "lasso", "elastic_net", "polynomial", "logistic", "mean"),
-    "similarity": ("k_neighbours", "kernel_ridge"),
-    "svr": ("svr_linear", "svr_poly", "svr_rbf"),
+    "similarity": ("k_neighbours", "kernel_ridge", "svr_linear", "svr_poly", "svr_rbf"),
     "trees": ("random_forest", "extra_trees"),
     "ensembles": ("averaging", "seed_averaging", "tuned"),
 }

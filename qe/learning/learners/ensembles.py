@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, ClassVar, Self, cast
 
@@ -17,7 +18,7 @@ from features.basics.hints import Count, NotNegative, Seed
 from qe.config.ranges import Folds, Inner
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
-from qe.learning.learners.svr import predicted
+from qe.learning.learners.similarity import predicted
 from qe.learning.parameters import NameIn, StrategyIn
 from qe.statistics.metric import METRICS
 
@@ -92,6 +93,7 @@ class _Ensemble(Learner):
         return self.regressor(**{"seed": seed, **params})
 
 
+@dataclass(eq=False, repr=False)
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """(Weighted) mean of the members' predictions, as WMT12 UEdin and DCU-SYMC average.
 
@@ -100,15 +102,9 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     weights   one per member, not negative; None: equal
     """
 
-    def __init__(
-        self,
-        members: Annotated[Sequence[Member], MinLen(1)] | None = None,
-        weights: Sequence[NotNegative] | None = None,
-        seed: Seed = 0,
-    ) -> None:
-        self.members = members
-        self.weights = weights
-        self.seed = seed
+    members: Annotated[Sequence[Member], MinLen(1)] | None = None
+    weights: Sequence[NotNegative] | None = None
+    seed: Seed = 0
 
     def check_parameters(self) -> None:
         members = STRONG_AND_DIFFERENT if self.members is None else self.members
@@ -206,6 +202,7 @@ def grid_points(grid: Mapping[str, Sequence[Any]] | None) -> list[dict[str, Any]
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
+@dataclass(eq=False, repr=False)
 class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A learner with the grid point that performs best on held-out rows.
 
@@ -220,25 +217,14 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Wu and Zhao 2012 (SJTU at WMT12), sections 4.1 and 4.2: on the baseline's columns, 3/4 to 1/4.
     """
 
-    def __init__(
-        self,
-        member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None,
-        grid: Mapping[str, Sequence[Any]] | None = None,
-        columns: Count | None = None,
-        validation: Inner | None = None,
-        folds: Folds = 5,
-        metric: Annotated[str, NameIn(METRICS)] = "mae",
-        label_sign: float = 1.0,
-        seed: Seed = 0,
-    ) -> None:
-        self.member = member
-        self.grid = grid
-        self.columns = columns
-        self.validation = validation
-        self.folds = folds
-        self.metric = metric
-        self.label_sign = label_sign
-        self.seed = seed
+    member: Annotated[Mapping[str, Any], StrategyIn(LEARNERS)] | None = None
+    grid: Mapping[str, Sequence[Any]] | None = None
+    columns: Count | None = None
+    validation: Inner | None = None
+    folds: Folds = 5
+    metric: Annotated[str, NameIn(METRICS)] = "mae"
+    label_sign: float = 1.0
+    seed: Seed = 0
 
     def check_parameters(self) -> None:
         for name, values in (self.grid or {}).items():
@@ -250,7 +236,13 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self.check_parameters()
         X, y = training_data(self, X, y)
-        seen = self._search_columns(X)
+        if self.columns is not None and X.shape[1] < self.columns:
+            raise InputError(
+                f"the search needs {self.columns} columns, but there are {X.shape[1]}",
+                location="learner 'tuned'",
+                remedy="set `columns` to how many of the first columns the search sees",
+            )
+        seen = X[:, : self.columns]
         combinations = grid_points(self.grid)
         members = [make_members([{**self._member, **params}], self.seed)[0] for params in combinations]
         self.scores_ = [self._score(m, seen, y, sample_weight) for m in members] if len(members) > 1 else []
@@ -266,15 +258,6 @@ class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _member(self) -> dict[str, Any]:
         return dict(self.member or {"kind": "svr_rbf"})
-
-    def _search_columns(self, X: FloatArray) -> FloatArray:
-        if self.columns is not None and X.shape[1] < self.columns:
-            raise InputError(
-                f"the search needs {self.columns} columns, but there are {X.shape[1]}",
-                location="learner 'tuned'",
-                remedy="set `columns` to how many of the first columns the search sees",
-            )
-        return X[:, : self.columns]
 
     def _score(self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any) -> float:
         parts = self._parts(len(y))

@@ -1,6 +1,7 @@
 """M5' model trees."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numba
@@ -26,6 +27,7 @@ _SMALLEST_SPLIT = 4
 _CAUTION = 10.0  # error factor if a node has fewer segments than its model has parameters
 
 
+@dataclass(eq=False, repr=False)
 class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Model tree: binary splits on one feature, and a linear model in every leaf.
 
@@ -48,26 +50,22 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Quinlan 1992; Wang and Witten 1997; constants that the paper omits are those of Weka 3.9.
     """
 
-    def __init__(
-        self,
-        min_instances: Count = 4,
-        pruning: bool = True,
-        smoothing: bool = True,
-        regression_tree: bool = False,
-        pruning_factor: NotNegative = 2.0,
-        smoothing_constant: NotNegative = 15.0,
-    ) -> None:
-        self.min_instances = min_instances
-        self.pruning = pruning
-        self.smoothing = smoothing
-        self.regression_tree = regression_tree
-        self.pruning_factor = pruning_factor
-        self.smoothing_constant = smoothing_constant
+    min_instances: Count = 4
+    pruning: bool = True
+    smoothing: bool = True
+    regression_tree: bool = False
+    pruning_factor: NotNegative = 2.0
+    smoothing_constant: NotNegative = 15.0
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         self.label_deviation_ = float(y.std())
-        tree = self._grown(X, y)
+        columns = np.ascontiguousarray(X.T)
+        order = np.argsort(columns, axis=1, kind="stable")
+        least = _DEVIATION_FRACTION * self.label_deviation_
+        tie = _TIE * float(self.label_deviation_**0.4)
+        smallest = max(self.min_instances, _SMALLEST_SPLIT)
+        tree = _Tree(*_grow(columns, y - y.mean(), order, smallest, least, tie))
         options = self.regression_tree, self.pruning, float(self.pruning_factor), self.label_deviation_
         models = _Models(*_modelled(X, y, tree, *options))
         self._flatten(tree, models)
@@ -147,14 +145,6 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             if value != 0
         ]
         return " ".join([general(self.intercept_[node]), *terms])
-
-    def _grown(self, X: FloatArray, y: FloatArray) -> "_Tree":
-        columns = np.ascontiguousarray(X.T)
-        order = np.argsort(columns, axis=1, kind="stable")
-        least = _DEVIATION_FRACTION * self.label_deviation_
-        tie = _TIE * float(self.label_deviation_**0.4)
-        smallest = max(self.min_instances, _SMALLEST_SPLIT)
-        return _Tree(*_grow(columns, y - y.mean(), order, smallest, least, tie))
 
     def _flatten(self, tree: "_Tree", models: "_Models") -> None:
         there = np.zeros(len(tree.feature), np.bool_)

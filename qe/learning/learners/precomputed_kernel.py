@@ -1,6 +1,7 @@
 """SVR on sums of kernels over feature groups, or on a precomputed kernel."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 
+@dataclass(eq=False, repr=False)
 class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector regression on a weighted sum of kernels, one per group of columns.
 
@@ -31,17 +33,10 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     comparable. Source: WMT12 UU, Section 2.3 (sums of kernels).
     """
 
-    def __init__(
-        self,
-        groups: Sequence[Mapping[str, Any]] | None = None,
-        precomputed: bool = False,
-        C: Positive = 1.0,
-        epsilon: NotNegative = 0.2,
-    ) -> None:
-        self.groups = groups
-        self.precomputed = precomputed
-        self.C = C
-        self.epsilon = epsilon
+    groups: Sequence[Mapping[str, Any]] | None = None
+    precomputed: bool = False
+    C: Positive = 1.0
+    epsilon: NotNegative = 0.2
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -91,6 +91,7 @@ def _add_leaves(X: Any, links: Any, threshold: Any, values: Any, roots: Any, tot
                 total[i, c] += values[node, c]
 
 
+@dataclass(eq=False, repr=False)
 class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Random forest (`bootstrap`) or extremely randomised trees (`random_thresholds`).
 
@@ -98,31 +99,17 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     `roots_`, and `feature_importances_`.
     """
 
-    def __init__(
-        self,
-        random_thresholds: bool = False,
-        n_estimators: Count = 100,
-        max_features: Part | Count | Literal["sqrt", "log2"] | None = 0.33,
-        min_samples_leaf: Count | Annotated[float, Gt(0), Lt(1)] = 3,
-        max_depth: Count | None = None,
-        max_leaf_nodes: Annotated[int, Ge(2)] | None = None,
-        criterion: Literal["squared_error", "absolute_error", "friedman_mse", "poisson"] = "squared_error",
-        bootstrap: bool = True,
-        max_samples: Part | Count | None = None,
-        n_jobs: Threads = 1,
-        seed: Seed = 0,
-    ) -> None:
-        self.random_thresholds = random_thresholds
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.criterion = criterion
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.n_jobs = n_jobs
-        self.seed = seed
+    random_thresholds: bool = False
+    n_estimators: Count = 100
+    max_features: Part | Count | Literal["sqrt", "log2"] | None = 0.33
+    min_samples_leaf: Count | Annotated[float, Gt(0), Lt(1)] = 3
+    max_depth: Count | None = None
+    max_leaf_nodes: Annotated[int, Ge(2)] | None = None
+    criterion: Literal["squared_error", "absolute_error", "friedman_mse", "poisson"] = "squared_error"
+    bootstrap: bool = True
+    max_samples: Part | Count | None = None
+    n_jobs: Threads = 1
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)

@@ -1,6 +1,7 @@
 """Mean of the features, calibrated to the label scale."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -48,6 +49,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.labels_[0] + slope * (scores - self.scores_[0]))
 
 
+@dataclass(eq=False, repr=False)
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Arithmetic mean of the features; labels only set the scale (without labels: mean 0, deviation 1).
 
@@ -61,17 +63,10 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.
     """
 
-    def __init__(
-        self,
-        negative: Sequence[str | int] = (),
-        label_sign: float = 1.0,
-        calibration: Literal["linear", "isotonic"] = "linear",
-        standardise: bool = True,
-    ) -> None:
-        self.negative = negative
-        self.label_sign = label_sign
-        self.calibration = calibration
-        self.standardise = standardise
+    negative: Sequence[str | int] = ()
+    label_sign: float = 1.0
+    calibration: Literal["linear", "isotonic"] = "linear"
+    standardise: bool = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,6 @@
 """Feature selectors."""
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "checks": (),
     "paths": (),
     "columns": ("none", "correlation", "family", "groups", "pca"),
     "greedy": ("forward", "backward_elimination", "cost_aware"),

@@ -1,8 +1,8 @@
-"""Selectors by names and values of columns: patterns, groups, correlated columns, principal components."""
+"""Selectors that look at each column: none, correlation, family, groups, principal components."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,27 @@ from features.basics.errors import InputError
 from features.basics.hints import Positive
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.config.ranges import Part
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import NameIn, StrategyIn
 from qe.learning.selector import SELECTORS, NothingSelected, Selector
+from qe.statistics.metric import METRICS
+
+
+def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
+    """|Pearson's r| (k,) of each column with y; 0 if either is constant."""
+    varies = (np.ptp(X, axis=0) > 0) & (np.ptp(y) > 0)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    norm = np.sqrt((centred**2).sum(axis=0) * (target @ target))
+    return np.where(varies, np.abs(centred.T @ target), 0.0) / np.where(varies & (norm > 0), norm, 1.0)
+
+
+def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
+    return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
+
+
+MetricName = Annotated[str, NameIn(METRICS)]
+LearnerConfig = Annotated[Mapping[str, Any], StrategyIn(LEARNERS)]
+SelectorConfig = Annotated[Mapping[str, Any], StrategyIn(SELECTORS)]
 
 
 def column_names(selector: Any) -> list[str]:
@@ -61,9 +81,6 @@ class CorrelationPruning(Selector):
         self.support_ = uncorrelated(validate_data(self, X, dtype=np.float64), self.threshold)
         return self
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        return np.asarray(self.support_)
-
 
 def uncorrelated(X: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
     """Mask (k,) of the columns of X (n, k) that stay."""
@@ -106,9 +123,6 @@ class Family(Selector):
             raise NothingSelected(f"no feature is left after dropping {list(self.drop)}")
         return self
 
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)
-
 
 @SELECTORS.register("groups")
 class Groups(Selector):
@@ -149,9 +163,6 @@ class Groups(Selector):
         if not self.support_.any():
             raise NothingSelected("no feature is left: every group is switched off")
         return self
-
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)
 
 
 @SELECTORS.register("pca")

@@ -13,9 +13,9 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, NotNegative
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.config.ranges import Folds, Inner, Part
+from qe.learning.learners.checks import training_data
 from qe.learning.selector import SELECTORS, Selector
-from qe.learning.selectors.checks import LearnerConfig, MetricName, training_data
-from qe.learning.selectors.columns import uncorrelated
+from qe.learning.selectors.columns import LearnerConfig, MetricName, uncorrelated
 from qe.learning.selectors.paths import backward_path, forward_path
 from qe.statistics.metric import METRICS, Metric
 
@@ -66,30 +66,23 @@ class Judge:
         return float(self.scores(predictions[:, None])[0])
 
 
+@dataclass(eq=False, repr=False)
 class HeldOutSelector(Selector):
     """Base class of selectors by held-out error; parameters as in ForwardSelection."""
 
-    def __init__(
-        self,
-        metric: str,
-        folds: int,
-        one_split: bool,
-        learner: Mapping[str, Any] | None,
-        label_sign: float,
-        validation: float | None = None,
-    ) -> None:
-        self.metric = metric
-        self.folds = folds
-        self.one_split = one_split
-        self.learner = learner
-        self.label_sign = label_sign
-        self.validation = validation
+    metric: MetricName = "mae"
+    folds: Folds = 5
+    one_split: bool = False
+    learner: LearnerConfig | None = None
+    label_sign: float = 1.0
+    validation: Inner | None = None
 
     def _splits(self, n: int) -> list[tuple[IntArray, IntArray]]:
         return splits(n, self.folds, self.one_split, self.validation)
 
 
 @SELECTORS.register("forward")
+@dataclass(eq=False, repr=False)
 class ForwardSelection(HeldOutSelector):
     """Adds the feature that improves the metric most, until none does or `max_features` is reached.
 
@@ -116,18 +109,7 @@ class ForwardSelection(HeldOutSelector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"max_features": IntRange(3, 60, log=True)}
 
-    def __init__(
-        self,
-        max_features: Count | None = None,
-        metric: MetricName = "mae",
-        folds: Folds = 5,
-        one_split: bool = False,
-        learner: LearnerConfig | None = None,
-        label_sign: float = 1.0,
-        validation: Inner | None = None,
-    ) -> None:
-        self.max_features = max_features
-        super().__init__(metric, folds, one_split, learner, label_sign, validation)
+    max_features: Count | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
@@ -155,6 +137,7 @@ class ForwardSelection(HeldOutSelector):
 
 
 @SELECTORS.register("backward_elimination")
+@dataclass(eq=False, repr=False)
 class BackwardElimination(HeldOutSelector):
     """Drops the feature whose absence improves the metric most, as long as it improves.
 
@@ -180,18 +163,8 @@ class BackwardElimination(HeldOutSelector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.8, 0.999)}
 
-    def __init__(
-        self,
-        threshold: Part = 0.999,
-        metric: MetricName = "mae",
-        folds: Folds = 5,
-        one_split: bool = True,
-        learner: LearnerConfig | None = None,
-        label_sign: float = 1.0,
-        validation: Inner | None = None,
-    ) -> None:
-        self.threshold = threshold
-        super().__init__(metric, folds, one_split, learner, label_sign, validation)
+    threshold: Part = 0.999
+    one_split: bool = True
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
@@ -214,11 +187,9 @@ class BackwardElimination(HeldOutSelector):
         self.support_[self.path_] = False
         return self
 
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)
-
 
 @SELECTORS.register("cost_aware")
+@dataclass(eq=False, repr=False)
 class CostAware(Selector):
     """Forward selection by gain per cost; selects the cheapest set close to the best.
 
@@ -248,25 +219,14 @@ class CostAware(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"tolerance": FloatRange(1e-4, 0.02, log=True)}
 
-    def __init__(
-        self,
-        costs: Mapping[str, NotNegative] | None = None,
-        default_cost: NotNegative = 1.0,
-        budget: NotNegative | None = None,
-        tolerance: NotNegative = 0.002,
-        max_features: Count | None = 60,
-        metric: MetricName = "mae",
-        folds: Folds = 5,
-        label_sign: float = 1.0,
-    ) -> None:
-        self.costs = costs
-        self.default_cost = default_cost
-        self.budget = budget
-        self.tolerance = tolerance
-        self.max_features = max_features
-        self.metric = metric
-        self.folds = folds
-        self.label_sign = label_sign
+    costs: Mapping[str, NotNegative] | None = None
+    default_cost: NotNegative = 1.0
+    budget: NotNegative | None = None
+    tolerance: NotNegative = 0.002
+    max_features: Count | None = 60
+    metric: MetricName = "mae"
+    folds: Folds = 5
+    label_sign: float = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
@@ -279,9 +239,6 @@ class CostAware(Selector):
         near = self.front_[:, 1] >= self.front_[:, 1].max() - self.tolerance
         self.support_ = self.front_subsets_[int(near.argmax())]
         return self
-
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)
 
     def _families(self, k: int) -> tuple[NDArray[np.int64], FloatArray]:
         if self.costs is None:

@@ -3,5 +3,5 @@
 NAMES = {
     "errors": ("mae", "rmse", "large_error", "small_error", "accuracy", "binary_accuracy"),
     "classes": ("mcc", "f1", "auc"),
-    "ranks": ("spearman", "ranking_accuracy"),
+    "ranking": ("delta_avg", "spearman", "pearson", "kendall", "ranking_accuracy"),
 }

@@ -8,7 +8,7 @@ import numpy as np
 from features.basics.array_types import BoolArray, FloatArray
 from qe.statistics.draws import CountArray
 from qe.statistics.metric import METRICS, AdditiveMetric, RankedMetric, finite_pair
-from qe.statistics.metrics.ranks import tie_groups
+from qe.statistics.metrics.ranking import tie_groups
 
 _MIDDLE = 0.5
 
@@ -107,7 +107,6 @@ class Auc(RankedMetric):
     title = "AUC"
     help = "chance that the better class is predicted higher"
     kind = "classes"
-    higher_is_better = True
 
     def resample(self, gold: FloatArray, predicted: FloatArray, counts: CountArray) -> FloatArray:
         bad, _ = worse(gold, np.zeros_like(gold))

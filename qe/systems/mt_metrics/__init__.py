@@ -2,6 +2,6 @@
 
 NAMES = {
     "ngrams": ("bleu", "nist", "chrf", "length"),
-    "edits": ("ter", "token_edit_rate", "character_edit_rate"),
+    "edits": ("ter", "token_edit_rate", "character_edit_rate", "meteor"),
     "table": ("table",),
 }

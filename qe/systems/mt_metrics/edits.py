@@ -1,19 +1,22 @@
-"""Edit rates: TER, token and character edit rate."""
+"""Metrics of edits: TER, edit rates of tokens and characters, METEOR."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.edits import meteor
+from features.edits.meteor import ALPHA, BETA, FUNCTION_WORDS, GAMMA, Words
 from features.edits.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
 from features.text.languages import without_blanks
-from features.text.tokens import Tokens, ratio
-from qe.systems.text_metric import MT_METRICS, TextMetric
-from qe.systems.texts import Texts, Tokenization
-from qe.systems.tokenizers import usual_tokenization
+from features.text.stems import senses_of, stemmed
+from features.text.tokens import Tokens
+from qe.systems.text_metric import MT_METRICS, Rate, TextMetric
+from qe.systems.texts import Texts, Tokenization, usual_tokenization
 
 
 def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:
@@ -34,7 +37,7 @@ SACREBLEU_CANDIDATES = 1000
 
 @MT_METRICS.register("ter")
 @dataclass(frozen=True)
-class Ter(TextMetric):
+class Ter(Rate):
     """Edits per 100 reference words, as tercom 0.8.0.
 
     Its statistics are the edits to the reference that needs fewest, and the mean reference length. NaN if the
@@ -127,13 +130,10 @@ class Ter(TextMetric):
         lengths = np.mean([column.lengths for column in tokens[1:]], axis=0)
         return np.stack([np.min(edits, axis=0), lengths], axis=1).astype(np.float64)
 
-    def aggregate(self, sums: FloatArray) -> FloatArray:
-        return 100 * ratio(sums[..., 0], sums[..., 1])
-
 
 @MT_METRICS.register("token_edit_rate")
 @dataclass(frozen=True)
-class TokenEditRate(TextMetric):
+class TokenEditRate(Rate):
     """Insertions, deletions and substitutions per 100 reference words; NaN if the references are empty.
 
     statistics   edits to the reference that needs fewest, mean reference length
@@ -157,13 +157,10 @@ class TokenEditRate(TextMetric):
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
         return least_edits([[column.words(i) for i in range(len(column))] for column in tokens])
 
-    def aggregate(self, sums: FloatArray) -> FloatArray:
-        return 100 * ratio(sums[..., 0], sums[..., 1])
-
 
 @MT_METRICS.register("character_edit_rate")
 @dataclass(frozen=True)
-class CharacterEditRate(TextMetric):
+class CharacterEditRate(Rate):
     """Character edits per 100 reference characters; NaN if the references are empty.
 
     statistics   edits to the reference that needs fewest, mean reference length
@@ -186,5 +183,80 @@ class CharacterEditRate(TextMetric):
         text = (" " if self.white_space else "").join(line.split())
         return text.lower() if self.lowercase else text
 
+
+Functional = dict[str, bool]
+
+
+@MT_METRICS.register("meteor")
+@dataclass(frozen=True)
+class Meteor(TextMetric):
+    """Weighted F of words and stems, times a penalty for chunks; x 100.
+
+    statistics   weights of matched and of all words of the hypothesis, the same of the reference, chunks,
+                 matches, words of both; against the reference with the best score
+
+    Words match if they are equal or their stems are; there are no paraphrases, and no synonyms unless
+    `synonyms` is set, so that scores are lower than METEOR's own. Function words are those that are more than
+    1 in 1,000 words of the references, which resampling keeps fixed. NaN if the references are empty.
+
+    Source: Denkowski and Lavie 2011; see features/edits/meteor.py.
+
+    Attributes
+    ----------
+    alpha, beta, gamma : float
+        As version 1.3 has them for English (task `rank`).
+    language : str
+        Of the stemmer (Snowball); a language without one is stemmed by its first five letters.
+    synonyms : bool
+        Synonyms of WordNet match, too (Debian's `wordnet-base`); English alone.
+
+    Examples
+    --------
+    >>> round(Meteor().score(["the parks"], [["the park"]]), 1)  # P .7, R .8, one chunk
+    78.3
+    """
+
+    title: ClassVar[str] = "METEOR"
+    higher_is_better: ClassVar[bool | None] = True
+    tokenize: Tokenization = "13a"
+    language: str = "en"
+    alpha: float = ALPHA
+    beta: float = BETA
+    gamma: float = GAMMA
+    synonyms: bool = False
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        return {"tokenize": usual_tokenization(language), "language": language}
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        tokens = [text.tokens(self.tokenize, True, self.language) for text in (hypotheses, *references)]
+        functional = _functional(tokens[1:])
+        own, *others = ([*self._words(side, functional)] for side in tokens)
+        found = [[meteor.statistics(*pair) for pair in zip(own, side, strict=True)] for side in others]
+        every = np.array(found, np.float64)  # (references, n, 8)
+        best = np.argmax(np.nan_to_num(self.aggregate(every), nan=-1.0), axis=0)
+        return np.asarray(every[best, np.arange(len(own))])
+
     def aggregate(self, sums: FloatArray) -> FloatArray:
-        return 100 * ratio(sums[..., 0], sums[..., 1])
+        scores = meteor.score_of(sums, self.alpha, self.beta, self.gamma)
+        return np.where(sums[..., 7] > 0, 100 * scores, np.nan)
+
+    def _words(self, tokens: Tokens, functional: Functional) -> Iterator[Words]:
+        stems = stemmed(tokens, self.language)
+        senses = senses_of(tokens.types, self.language) if self.synonyms else None
+        for i in range(len(tokens)):
+            words = tokens.words(i)
+            ids = tokens.ids[tokens.offsets[i] : tokens.offsets[i + 1]].tolist()
+            own = senses and [senses[k] for k in ids]
+            yield Words(words, stems.words(i), [functional.get(word, False) for word in words], own)
+
+
+def _functional(references: Sequence[Tokens]) -> Functional:
+    counts: dict[str, int] = {}
+    for side in references:
+        of_side: NDArray[np.int64] = np.bincount(side.ids, minlength=len(side.types))
+        for word, count in zip(side.types, of_side.tolist(), strict=True):
+            counts[word] = counts.get(word, 0) + count
+    least = FUNCTION_WORDS * sum(counts.values())
+    return {word: count > least for word, count in counts.items()}

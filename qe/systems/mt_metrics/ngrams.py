@@ -24,9 +24,8 @@ from features.edits.ter import common_ids
 from features.text.languages import without_blanks
 from features.text.tokens import Tokens, ratio
 from qe.display.numbers import fixed
-from qe.systems.text_metric import MT_METRICS, TextMetric
-from qe.systems.texts import Texts, Tokenization
-from qe.systems.tokenizers import usual_tokenization
+from qe.systems.text_metric import MT_METRICS, Rate, TextMetric
+from qe.systems.texts import Texts, Tokenization, usual_tokenization
 
 
 def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray[np.int64]:
@@ -271,7 +270,7 @@ def _separate_punctuation(line: str) -> list[str]:
 
 @MT_METRICS.register("length")
 @dataclass(frozen=True)
-class Length(TextMetric):
+class Length(Rate):
     """Hypothesis words per 100 words of the closest reference in length; neither direction is better.
 
     statistics   hypothesis length, reference length; NaN if the references are empty
@@ -293,6 +292,3 @@ class Length(TextMetric):
         return np.stack([tokens[0].lengths, closest_lengths(tokens[0], tokens[1:])], axis=1).astype(
             np.float64
         )
-
-    def aggregate(self, sums: FloatArray) -> FloatArray:
-        return 100 * ratio(sums[..., 0], sums[..., 1])

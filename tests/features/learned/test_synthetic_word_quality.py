@@ -1,5 +1,6 @@
 """Word-level quality from parallel text alone: what is held out, what is learned of it, on Europarl."""
 
+import gzip
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from features.core.bundle import Bundle, build, resource_parameters
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
-from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, split_pairs
+from features.word_level.columns import concatenated
 from features.word_level.knowledge import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
-from features.word_level.tokens import TokenResources, TokenTable
+from features.word_level.tokens import TokenMemory, TokenResources, TokenTable, remembered
 from features.word_quality import WordQuality
 from tests.factories import EN_ES, Find, TempPaths, refuses
 
@@ -29,7 +30,10 @@ texts = st.text("abc", min_size=4, max_size=8).map(" ".join)
 
 
 def lines(folder: Path, size: int) -> list[tuple[str, str]]:
-    columns = [read_lines(folder / f"corpus.{language}.gz") for language in ("en", "es")]
+    columns = []
+    for language in ("en", "es"):
+        with gzip.open(folder / f"corpus.{language}.gz", "rt", encoding="utf-8") as stream:
+            columns.append([line.rstrip("\n") for line in stream])
     return list(islice(((s, t) for s, t in zip(*columns, strict=True) if s and t), size))
 
 
@@ -162,3 +166,38 @@ def test_word_quality_sees_its_log_odds(bundle: Bundle, tried: tuple[Segments, l
     assert np.isnan(other.words[first, -2]).all()
     inside = np.setdiff1d(np.arange(len(words)), first)
     np.testing.assert_array_equal(other.words[inside, -2], other.words[inside - 1, -3])
+
+
+def test_synthetic_examples_beside_predictions(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
+    """What each says is what it says alone: examples do not see predictions, nor the other way round."""
+    few = tried[0].take(range(40))
+    pretrained, predicted, both, network = (
+        remembered(make_extractor(from_variant(name), bundle), few, frozenset())  # type: ignore[arg-type]
+        for name in (
+            "word_quality:knowledge=pretrained",
+            "word_quality:knowledge=predictor",
+            "word_quality:knowledge=pretrained+predictor",
+            "word_network:knowledge=predictor+pretrained",
+        )
+    )
+    assert network is both
+    for names, columns, alone in (
+        (both.word_names, both.words, [(t.word_names, t.words) for t in (pretrained, predicted)]),
+        (both.gap_names, both.gaps, [(t.gap_names, t.gaps) for t in (pretrained, predicted)]),
+    ):
+        assert set(names) == {name for some, _ in alone for name in some}
+        for some, values in alone:
+            np.testing.assert_array_equal(columns[:, [names.index(name) for name in some]], values)
+
+
+def test_tables_of_several_segments_are_joined(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
+    whole = table_of(bundle, tried[0].take(range(12)))
+    parts = [table_of(bundle, tried[0].take(range(a, b))) for a, b in ((0, 5), (5, 6), (6, 12))]
+    together = concatenated(parts)
+    assert np.array_equal(together.offsets, whole.offsets)
+    np.testing.assert_array_equal(together.words, whole.words)
+    np.testing.assert_array_equal(together.gaps, whole.gaps)
+    remembered = TokenMemory()
+    remembered.table(tried[0].take(range(5)), frozenset(), lambda some: table_of(bundle, some))
+    again = remembered.table(tried[0].take(range(12)), frozenset(), lambda some: table_of(bundle, some))
+    np.testing.assert_array_equal(again.words, whole.words)

@@ -1,5 +1,6 @@
 """Machine and human text of the same sentences, and what is built of both, on Europarl."""
 
+import gzip
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,6 @@ from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.stop_words import StopWords
-from features.storage.files import read_lines
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens
@@ -43,8 +43,11 @@ def chain(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def corpus(shared_data: Find) -> ParallelCorpus:
-    folder = shared_data("alignment/en-es/cse256")
-    columns = [list(read_lines(folder / f"corpus.{language}.gz")) for language in ("en", "es")]
+    columns = []
+    for language in ("en", "es"):
+        path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            columns.append([line.rstrip("\n") for line in stream])
     pairs = islice(((s, t) for s, t in zip(*columns, strict=True) if s and t), PAIRS)
     return ParallelCorpus.from_lines(pairs, *EN_ES)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qe.language.programs import apertium
-from qe.language.programs.apertium import look_up, unseen
+from qe.language.programs.apertium import look_up, pipeline, unseen
 
 WARNING = (
     "Error: A new ambiguity class was found. \nRetraining is necessary.\nWord '{}'.\nNew class: {{A,B}}\n"
@@ -34,6 +34,40 @@ def test_every_text_comes_out_as_it_does_alone(texts: list[str]) -> None:
     for rows, output in unseen(texts, learning):
         by_name |= zip(rows, output.split("\n"), strict=True)
     assert [by_name[i] for i in range(len(texts))] == [learning([text])[0] for text in texts]
+
+
+def test_a_mode_is_taken_apart_at_its_tagger(tmp_path: Path) -> None:
+    (tmp_path / "modes").mkdir()
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is None
+    mode = tmp_path / "modes" / "a-b.mode"
+    mode.write_text("lt-proc 'x y' | cg-proc z | lt-proc $1 w")
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is None
+    mode.write_text("lt-proc 'x y' | apertium-tagger -g $2 'a b.prob' | lt-proc z | lt-proc $1 w\n")
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is not None and outcome.tagger == "a b.prob" and outcome.later_stages == ("after0",)
+        folder = Path(outcome.folder)
+        assert (folder / "modes" / "before.mode").read_text() == "lt-proc 'x y' "
+        assert (folder / "modes" / "after0.mode").read_text() == "lt-proc z | lt-proc $1 w"
+    assert not folder.exists()
+
+
+def test_a_mode_is_taken_apart_at_its_dictionaries(tmp_path: Path) -> None:
+    (tmp_path / "modes").mkdir()
+    dictionaries = "p | t -n 'q' | lt-proc -b 'a b' | r | lt-proc $1 'g' | lt-proc -p 'h'"
+    (tmp_path / "modes" / "a-b.mode").write_text(
+        f"lt-proc 'm' | apertium-tagger -g $2 'n' | {dictionaries}\n"
+    )
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is not None
+        translations, forms = ("lt-proc", "-b", "a b"), ("lt-proc", "-n", "g")
+        assert outcome.later_stages == ("after0", translations, "after2", forms, "after4")
+        modes = [
+            (Path(outcome.folder) / "modes" / f"{stage}.mode").read_text()
+            for stage in outcome.later_stages[::2]
+        ]
+    assert modes == ["p | t -n 'q'", "r", "lt-proc -p 'h'"]
 
 
 def test_units_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVR
 
-from qe.learning.learners.svr import predicted
+from qe.learning.learners.similarity import predicted
 
 RNG = np.random.default_rng(0)
 

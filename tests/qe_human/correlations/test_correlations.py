@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from features.basics.assignments import configured
-from qe_human.correlation import CORRELATIONS
 from qe_human.correlations.pairs import best_threshold, calibrated_on_all_pairs
-from qe_human.human import Human, Preferences
-from qe_human.rankings.counts import ExpectedWins
+from qe_human.human import CORRELATIONS, Human, Preferences
+from qe_human.rankings.methods import ExpectedWins
 from tests.factories import refuses
 
 NAN = float("nan")

@@ -12,7 +12,7 @@ from features.text.stems import base_form_tokens
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
-from qe_human.effort.texts import AnnotatedTexts
+from qe_human.effort.sets import AnnotatedTexts
 from tests.factories import Find
 
 Annotated = Callable[[Sequence[str]], AnnotatedTexts]

@@ -142,8 +142,13 @@ def test_command_line_refuses(files: list[object], tmp_path: Path) -> None:
     (tmp_path / "effort").write_text("2\n5\n4\n5\n")
     (tmp_path / "source").write_text("one\n")
     assert "1 sources, but 4 translations" in run(*files, "--source", tmp_path / "source").err
+    assert "low <= high must hold" in run(*files, "--low-effort", 5).err
+    assert "unknown correction 'x'" in run(*files, "--correct", "x").err
     (tmp_path / "mt.conllu").write_text("1\tLa\tel\n")
     assert "CoNLL-U has 10 columns" in run(*files).err
+    for identity, form, said in (("1", "", "a word without form"), ("١", "La", "is no id of a word")):
+        (tmp_path / "mt.conllu").write_text(f"{identity}\t{form}" + "\t_" * 8 + "\n")
+        assert said in run(*files).err
     assert not (tmp_path / "out").exists()
 
 

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from qe_human.judgements.certainty import sign_tests, stars
-from qe_human.judgements.collection import JudgedPair
+from qe_human.judgements.collection import JudgedPair, PairwiseCounts
 from qe_human.judgements.reading import read_judgements
+from qe_human.ranking_method import RANKINGS
 from tests.factories import Find
 
 PRINTED = Path(__file__).with_name("head_to_head_2012.txt")
@@ -50,3 +52,24 @@ def test_all_cells_and_marks(judged: dict[str, JudgedPair]) -> None:
                 assert stars(p[row, column]) == OTHER_WAY_ROUND[mark], (pair, row, column)
                 cells, marks = cells + 1, marks + bool(mark)
     assert cells == 1298 and marks == 802
+
+
+def log_probability(order: list[int], counts: PairwiseCounts) -> float:
+    """Sum over pairs of ln W / (W + L), from the winner's side in this order."""
+    above, below = np.triu_indices(len(order), 1)
+    first, second = np.array(order)[above], np.array(order)[below]
+    won, lost = counts.wins[first, second], counts.wins[second, first]
+    return float(np.log(won / (won + lost)).sum())
+
+
+def test_the_most_probable_order_is_as_probable_as_any_other_method_s(judged: dict[str, JudgedPair]) -> None:
+    for pair in judged.values():
+        counts = pair.counts.drop("_ref")
+        wins, ties = counts.wins.astype(np.float64), counts.ties.astype(np.float64)
+
+        def probability(name: str, counts: PairwiseCounts = counts, both: tuple = (wins, ties)) -> float:  # type: ignore[type-arg]
+            return log_probability(list(RANKINGS.get(name)().ranking(*both).order), counts)
+
+        best = probability("most_probable")
+        for name in ("feedback_arc_set", "bojar", "expected_wins", "bradley_terry"):
+            assert best >= probability(name) - 1e-9

@@ -23,10 +23,9 @@ from qe_human.judgements.certainty import (
     stars,
     winners,
 )
-from qe_human.judgements.collection import Comparisons, comparisons
-from qe_human.judgements.pairwise import PairwiseCounts, circles, knots
+from qe_human.judgements.collection import Comparisons, PairwiseCounts, circles, comparisons, knots
 from qe_human.judgements.ranking_report import method_correlations
-from qe_human.rankings.counts import ExpectedWins, FeedbackArcSet
+from qe_human.rankings.methods import ExpectedWins, FeedbackArcSet
 from tests.factories import refuses
 
 

@@ -11,8 +11,7 @@ from features.basics.errors import InputError
 from qe.display.files import folder_name
 from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.judgements.certainty import resampled_tables
-from qe_human.judgements.collection import JudgedPair, comparisons
-from qe_human.judgements.pairwise import PairwiseCounts
+from qe_human.judgements.collection import JudgedPair, PairwiseCounts, comparisons
 from qe_human.judgements.ranking_report import RankingReport, RankSettings, ranking_report
 from qe_human.judgements.ranking_tables import (
     latex,

@@ -182,15 +182,22 @@ def test_bad_rows_of_wmt_csv(tmp_path: Path, change: object, message: str) -> No
 @pytest.mark.parametrize(
     "lines, message",
     [
+        ([""], "is empty"),
         (["a,b"], "begins like no known file of judgements.*srclang"),
         ([HEADER.replace("judgeId", "judge")], "no column 'judgeId'"),
         ([HEADER.replace("system2Id", "second")], "no column 'system2Id'|fewer than two"),
         ([HEADER], "no judgements"),
+        (["source_language,target_language,segment,judge,system,rank", "a,b,1,j,,1"], ":2: a system without"),
         (["source_language,target_language,segment,judge,system,rank", "a,b,1,j,s,9"], ":2: the rank is '9'"),
+        (
+            ["source_language,target_language,segment,judge,system,rank", "a,b,1,j,s"],
+            ":2: expected 6 columns",
+        ),
         (["system_a,system_b,wins,ties,losses", "a,b,1,2,-3"], ":2: the count is '-3'"),
         (["system_a,system_b,wins,ties,losses", "a,a,1,2,3"], ":2: 'a' is compared with itself"),
         (["a b 1 2 3", "a b 1 2 3"], ":2: 'a' and 'b' appear twice in this order"),
         (["a b 1 2 3", "b a 1 2 3"], r":2: 'b' and 'a' have counts \(1, 2, 3\), but \(1, 2, 3\) in the"),
+        (["a b 1 2 3", "a b 1 2"], ":2: expected 5 columns"),
     ],
 )
 def test_bad_files(tmp_path: Path, lines: list[str], message: str) -> None:

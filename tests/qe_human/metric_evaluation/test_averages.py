@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qe_human.correlation import CORRELATIONS
+from qe_human.human import CORRELATIONS
 from qe_human.metric_evaluation.comparison import Settings
 from qe_human.metric_evaluation.reading import from_rankings
 from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json

@@ -8,11 +8,9 @@ import pytest
 from scipy import stats
 
 from features.basics.assignments import configured
-from qe_human.correlation import CORRELATIONS
-from qe_human.human import Human
+from qe_human.human import CORRELATIONS, Human
 from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
-from qe_human.metric_evaluation.reading import from_metrics_eval
-from qe_human.metric_evaluation.scores import Evaluation, Metric
+from qe_human.metric_evaluation.reading import Evaluation, Metric, from_metrics_eval
 from tests.factories import Find, refuses
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,13 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.score_tables import ScoreTable
-from qe_human.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
-from qe_human.metric_evaluation.scores import human_of, made_metrics
+from qe_human.metric_evaluation.reading import (
+    from_metrics_eval,
+    from_rankings,
+    from_tables,
+    human_of,
+    made_metrics,
+)
 from tests.factories import refuses
 
 NAN = float("nan")
@@ -113,6 +118,7 @@ def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
     [
         ("system\tsegment\tbleu\na\t1\tx1\n", "hold no column of numbers"),
         ("system\tsegment\tbleu\na\t1\t5\na\t1\t6\n", r"m.tsv:3: 'a 1' has two rows \(the first is"),
+        ("system\tsegment\tbleu\n\t1\t5\n", "m.tsv:2: a score without a system"),
         ("engine\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
         ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation with a human score"),
     ],
@@ -124,9 +130,12 @@ def test_bad_tables(people: Path, tmp_path: Path, table: str, message: str) -> N
 def test_bad_columns(people: Path, tmp_path: Path) -> None:
     metrics = [str(write(tmp_path / "m.tsv", "system\tsegment\tbleu\ta\na\t1\t5\tx\n"))]
     refuses(r"m.tsv:2: the score is not a number \('x'\)", from_tables, people, None, metrics, ["a"], [])
-    refuses(r"--columns: unknown column 'blue'", from_tables, people, None, metrics, ["bleu", "blue"], [])
+    with pytest.raises(InputError, match=r"--columns: unknown column 'blue'; known: .*did you mean 'bleu'"):
+        from_tables(people, None, metrics, ["bleu", "blue"], [])
     refuses(r"--lower-is-better: unknown metric 'ter'", from_tables, people, None, metrics, None, ["ter"])
-    refuses(r"'bleu' of 'a 1' has been read from another", from_tables, people, None, metrics * 2, None, [])
+    with pytest.raises(InputError, match=r"'bleu' of 'a 1' has been read from another file"):
+        from_tables(people, None, metrics * 2, None, [])
+    refuses(r"no column 'scores' of scores", from_tables, people, "scores", metrics, None, [])
 
 
 RANKED = "source_language,target_language,segment,judge,system,rank\n" + "".join(
@@ -149,8 +158,10 @@ def test_rankings_become_preferences(tmp_path: Path) -> None:
     assert told == [(0, 0, 1, -1), (0, 0, 1, 1), (1, 0, 1, 1), (1, 0, 2, 1), (1, 1, 2, 0)]
     # a beats b in 2 of 3 and c in 1 of 1 decided judgements
     assert made.human.of_systems()[0] == pytest.approx((2 / 3 + 1) / 2)
-    more = ([str(scores)], None, [])
-    refuses("unknown ranking method with", from_rankings, [ranked], None, *more, "most_probable", "_ref")
+    with pytest.raises(InputError, match=r"--ranking-method: unknown ranking method with scores"):
+        from_rankings([ranked], None, [str(scores)], None, [], "most_probable", "_ref")
+    with pytest.raises(InputError, match=r"no judgements of 'Czech-French'"):
+        from_rankings([ranked], "Czech-French", [str(scores)], None, [], "expected_wins", "_ref")
 
 
 @pytest.fixture
@@ -183,6 +194,10 @@ def test_folders_of_mt_metrics_eval(folder: Path) -> None:
     assert (bleu.name, qe.name) == ("BLEU-refA", "QE-src")
     assert same(bleu.scores, [[3, 1], [4, 2], [5, 0]]) and same(bleu.systems, [4.4, 1.1])
     assert same(qe.systems, [1, 0])  # means of all segments, as it has no file of system scores
+    assert made.notes[1:3] == (
+        "scores of systems: sys.score files, not means of the judged segments",
+        "'QE-src' has no sys.score file: its scores of systems are means of all segments",
+    )
     assert "references are no systems here: refA" in made.notes
     kept = from_metrics_eval(folder, "en-de", "mqm", ["QE"], [], references=True)
     assert kept.human.systems == ("good", "bad", "refA") and [m.name for m in kept.metrics] == ["QE-src"]
@@ -198,12 +213,15 @@ def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
     ]
     for arguments, message in cases:
         refuses(message, from_metrics_eval, *arguments)
-    for content, message in (
-        ("good 3\ngood 4\n", ": 'good' has 2 scores, not 3"),
-        ("good 3\ngood\n", ":2: "),
-    ):
-        write(folder / "metric-scores/en-de/BLEU-refA.seg.score", content)
-        refuses(f"BLEU-refA.seg.score{message}", from_metrics_eval, folder, None, None, None, [])
+    path = folder / "metric-scores/en-de/BLEU-refA.seg.score"
+    path.write_text("good 3\ngood 4\n")
+    with pytest.raises(InputError, match=r"BLEU-refA.seg.score: 'good' has 2 scores, not 3"):
+        from_metrics_eval(folder, None, None, None, [])
+    path.write_text("good 3\ngood\n")
+    with pytest.raises(InputError, match=r"BLEU-refA.seg.score:2: expected a system and a score, found 1"):
+        from_metrics_eval(folder, None, None, None, [])
+    (folder / "sources/en-de.txt").unlink()
+    refuses("no such file of sources", from_metrics_eval, folder, None, None, None, [])
 
 
 def test_names_that_join_with_nothing_are_told() -> None:
@@ -212,6 +230,10 @@ def test_names_that_join_with_nothing_are_told() -> None:
     written = {("A", f"{i:02}" if i < 10 else str(i)): float(i) for i in range(60)}
     metric = ScoreTable("m", written)
     _, notes = made_metrics([metric], human_of(judged, [metric]), ())
-    assert len(notes) == 1 and "no score for 10 of 60 judged" in notes[0]
+    assert notes == [
+        "'m' has no score for 10 of 60 judged translations, and 10 scores of segments that nobody judged, "
+        "such as '00': segments are joined by their exact names; '00' differs from a judged "
+        "one only in zeros before it"
+    ]
     more = ScoreTable("m", {**judged.segments, ("A", "z"): 1.0})
     assert made_metrics([more], human_of(judged, [more]), ())[1] == []

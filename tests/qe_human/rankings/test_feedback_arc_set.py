@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.feedback_arcs import circles_in_order, cost_of, least_cost_order, least_cost_ranks
-from qe_human.rankings.counts import FeedbackArcSet, FeedbackArcSetNetWins, MostProbable
+from qe_human.rankings.methods import FeedbackArcSet, FeedbackArcSetNetWins, MostProbable
 from tests.factories import refuses
 
 Counts = NDArray[np.float64]

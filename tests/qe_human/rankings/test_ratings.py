@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qe_human.rankings.strengths import BradleyTerry, MonteCarloPlayoffs, TrueSkill
+from qe_human.rankings.methods import BradleyTerry, MonteCarloPlayoffs, TrueSkill
 
 WINS = np.array([[0, 7, 3, 5], [2, 0, 4, 1], [6, 3, 0, 8], [0, 2, 5, 0]], np.float64)
 TIES = np.array([[0, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 0], [0, 1, 0, 0]], np.float64)

@@ -1,6 +1,7 @@
 """TerrorCat: the paper's Figure 1, its Table 1 as far as the data go, and judges with known tastes."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from qe_human.judgements.collection import Collection
 from qe_human.judgements.reading import format_of, read_judgements
-from qe_human.terrorcat.model import (
+from qe_human.terrorcat import (
     BY_WORD_CLASS,
     DECISIONS,
     FREQUENCIES,
@@ -194,6 +195,20 @@ def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: 
          "--samples", 50]).out)  # fmt: skip
     tau = {name: one["score"] for name, one in content["correlations"]["kendall_wmt12"]["metrics"].items()}
     assert tau["terrorcat"] > 0.6 and tau["terrorcat"] > tau["wsumer"] + 0.1
+
+
+@pytest.mark.slow
+def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder, outputs = story
+    base = ["terrorcat", "train", "--rankings", folder / "train.csv", "--reference", folder / "ref.en",
+            "--target-language", "en", "-o", tmp_path / "m"]  # fmt: skip
+    for more, message in (
+        (["--outputs", outputs[0]], "fewer than two systems"),
+        (["--outputs", f"x={folder}/s0.en", f"y={folder}/s1.en"], "0 ranked pairs have translations"),
+        (["--outputs", *outputs, "--learner", "svr_tree_kernels"], "takes no plain features"),
+    ):
+        assert re.search(re.escape(message), run([*base, *more], 2).err)
+    assert not (tmp_path / "m" / "terrorcat.json").exists()
 
 
 class ByEnding:

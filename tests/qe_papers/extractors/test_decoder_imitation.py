@@ -21,7 +21,6 @@ from features.resources.tuple_lm import TupleLM
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.decoder_imitation import DecoderImitation
-from tests import factories
 
 Phrase = tuple[str, ...]
 Pairs = dict[tuple[Phrase, Phrase], float]
@@ -199,9 +198,10 @@ def imitation() -> DecoderImitation:
 
 
 def columns(*pairs: tuple[str, str]) -> dict[str, list[float]]:
-    batch = Segments(*(tuple(side) for side in zip(*pairs, strict=True)))
-    found = factories.table(imitation(), batch, "decoder_imitation_")
-    return {name: column.tolist() for name, column in found.items()}
+    extractor = imitation()
+    values = extractor.extract(Segments(*(tuple(side) for side in zip(*pairs, strict=True))))
+    names = [name.removeprefix("decoder_imitation_") for name in extractor.names]
+    return dict(zip(names, values.T.tolist(), strict=True))
 
 
 @pytest.mark.slow

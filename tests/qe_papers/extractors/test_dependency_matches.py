@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features import ParallelCorpus
+from features import ParallelCorpus, Segments
 from features.resources.lexicon import Lexicon
 from qe_papers.extractors.dependency_matches import DependencyMatches
 from tests.factories import ENGLISH, SPANISH, row
-from tests.features.parsed import both_sides
+from tests.features.parsed import block, forms
 
 PAIRS = [("loves", "ama"), ("loves", "quiere"), ("john", "john"), ("bread", "pan")] * 20
 SOURCE = "John/PROPN/_/2/nsubj loves/VERB/_/0/root bread/NOUN/_/2/obj"
@@ -24,7 +24,9 @@ def extractor() -> DependencyMatches:
 
 
 def values(extractor: DependencyMatches, target: str) -> dict[str, float]:
-    return row(extractor, both_sides(SOURCE, target))
+    columns = {"source": [forms(SOURCE)], "target": [forms(target)],
+               "annotation_source": [block(SOURCE)], "annotation_target": [block(target)]}  # fmt: skip
+    return row(extractor, Segments.from_columns(columns, ENGLISH, SPANISH))
 
 
 @pytest.mark.parametrize("verb", ["ama", "quiere"])

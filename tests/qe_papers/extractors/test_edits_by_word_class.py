@@ -8,7 +8,6 @@ import pytest
 from features import Segments, Tokenizer
 from features.text.annotation import block_of
 from qe_papers.extractors.edits_by_word_class import EditsByWordClass
-from tests import factories
 
 WHITESPACE = Tokenizer("es", "whitespace")
 
@@ -33,7 +32,9 @@ def segments(*rows: tuple[str, str]) -> Segments:
 
 
 def row(target: str, second: str) -> dict[str, float]:
-    return factories.row(EditsByWordClass(), segments((target, second)), prefix="edits_")
+    extractor = EditsByWordClass()
+    values = extractor.extract(segments((target, second)))[0]
+    return {name.removeprefix("edits_"): v for name, v in zip(extractor.names, values, strict=True)}
 
 
 def test_by_hand() -> None:

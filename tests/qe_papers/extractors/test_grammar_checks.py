@@ -6,7 +6,7 @@ from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
 from tests.factories import SPANISH, row
-from tests.features.parsed import block, both_sides, forms, translations
+from tests.features.parsed import block, forms, translations
 
 MASC, FEM = "Gender=Masc,Number=Sing", "Gender=Fem,Number=Sing"
 MASCS, FEMS = "Gender=Masc,Number=Plur", "Gender=Fem,Number=Plur"
@@ -75,7 +75,10 @@ def test_a_language_without_rules_is_one_message() -> None:
 
 def test_both_sides_and_characters_of_every_rule() -> None:
     source, target = "a/DET hour/NOUN that/PRON is/AUX is/AUX", "la/DET/Number=Sing casas/NOUN/Number=Plur"
-    values = row(GrammarChecks("both", characters=True), both_sides(source, target))
+    columns = {"source": [forms(source)], "target": [forms(target)],
+               "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
+    segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
+    values = row(GrammarChecks("both", characters=True), segments)
     assert values["check_a_an_source"] == values["check_word_repeat_source"] == 1
     assert values["check_a_an"] == 0
     assert values["check_det_nom_sing"] == 1 and values["check_det_nom_sing_source"] == 0

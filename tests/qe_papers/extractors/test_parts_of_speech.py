@@ -7,7 +7,6 @@ import pytest
 from features.core.segments import Segments
 from features.text.annotation import block_of
 from qe_papers.extractors.parts_of_speech import UPOS, PartsOfSpeech
-from tests import factories
 from tests.factories import EN_ES
 
 
@@ -28,7 +27,8 @@ def segments(*pairs: tuple[str, str]) -> Segments:
 
 
 def row(source: str, target: str) -> dict[str, float]:
-    return factories.row(PartsOfSpeech(), segments((source, target)))
+    extractor = PartsOfSpeech()
+    return dict(zip(extractor.names, extractor.extract(segments((source, target)))[0].tolist(), strict=True))
 
 
 def test_counts_shares_differences_and_ratios() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.svm import SVR
 
-from features import Segments
+from features import ParallelCorpus, Segments
+from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
@@ -21,7 +22,7 @@ from qe_papers.extractors.phrase_templates import (
     unmatched,
 )
 from qe_papers.resources.phrase_words import PhraseWords
-from qe_papers.resources.source_splits import SourceSplits, split_places
+from qe_papers.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
 from tests.factories import PLAIN, refuses
 
 # source, target, back-translation, post-edit, reference, score
@@ -111,6 +112,18 @@ def test_counts_by_hand() -> None:
     assert row["edited"] == 3 and row["edited_anchors"] == 1
     # `of` does not come back: dog of house.
     assert row["inverted"] == 3 and row["inverted_anchors"] == 1
+
+
+@pytest.mark.slow
+def test_phrases_that_are_like_a_pattern_count_with_it() -> None:
+    """A phrase counts once, however many patterns of a segment it is like, and in every template of these."""
+    before, after = (counts_of(fitted(expanded), 3) for expanded in (False, True))
+    assert {name for name in TEMPLATES if before[name] != after[name]} == {"target_bad"}
+    assert after["target_bad"] == before["target_bad"] + 1
+    before, after = (counts_of(fitted(expanded), 1) for expanded in (False, True))
+    assert {name for name in TEMPLATES if before[name] != after[name]} == {
+        "reference", "target_good", "source_good",
+    }  # fmt: skip
 
 
 def test_a_phrase_of_the_table_counts_where_a_segment_has_it() -> None:
@@ -203,3 +216,23 @@ def test_split_bigrams_by_hand() -> None:
     source = Tokens.from_lists([["a", "b", "c", "d", "e"], ["a", "c"], ["b"]])
     links = Links.from_pharaoh(["0-1 1-2 1-3 2-5 4-0", "0-4 1-2", "0-0"])
     assert split_places(source, links).tolist() == [False, True, False, False, False, True, False, False]
+
+
+@pytest.mark.slow
+def test_the_resource_keeps_what_its_aligner_splits() -> None:
+    lines = [("a b c", "A B C"), ("a b", "A B"), ("b c", "B C"), ("a", "A"), ("b", "B"), ("c", "C")] * 20
+    corpus = ParallelCorpus.from_lines([*lines, ("a b", "B C A")], PLAIN, PLAIN)
+    aligner = AlignerBuilder().build(corpus)
+    made = SourceSplitsBuilder(aligner=aligner).build(corpus)
+    expected = {
+        (corpus.source.words(i)[k], corpus.source.words(i)[k + 1])
+        for i in range(len(corpus))
+        for k in range(len(corpus.source.words(i)) - 1)
+        if split_places(corpus.source.take(np.array([i])), aligner.align(
+            corpus.source.take(np.array([i])), corpus.target.take(np.array([i]))))[k]
+    }  # fmt: skip
+    tokens = Tokens.from_lists([["a", "b", "c", "a"], ["B", "c"]])
+    places = made.split(tokens).tolist()
+    pairs = [("a", "b"), ("b", "c"), ("c", "a"), None, ("b", "c"), None]
+    assert places == [pair in expected for pair in pairs]
+    assert len(made) == len(expected)

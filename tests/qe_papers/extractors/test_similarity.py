@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.basics.errors import InputError
+from features.core.segments import Segments
 from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
-from tests.factories import refuses, row, segments
+from tests.factories import PLAIN, refuses
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 PENALTY = 0.5
@@ -27,7 +28,13 @@ def extractor(**parameters: Any) -> Similarity:
 
 
 def values(text: Sequence[str], **parameters: Any) -> dict[str, float]:
-    return row(extractor(**parameters), segments("x", " ".join(text)), prefix="similarity_target_")
+    outcome = extractor(**parameters)
+    row = outcome.extract(Segments(("x",), (" ".join(text),), PLAIN, PLAIN))[0]
+    return {
+        name.removeprefix("similarity_target_"): value
+        for name, value in zip(outcome.names, row, strict=True)
+        if name.startswith("similarity_target_")
+    }
 
 
 def ngrams(words: Sequence[str], order: int, boundaries: bool) -> list[Ngram]:

@@ -13,7 +13,7 @@ from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import Similarity
 from qe_papers.extractors.skip_grams import SkipGrams
 from qe_papers.resources.ngram_documents import NgramDocuments
-from tests.factories import PLAIN, refuses, row
+from tests.factories import PLAIN, refuses
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 DOCUMENTS = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4)
@@ -26,8 +26,13 @@ def extractor(**parameters: Any) -> SkipGrams:
 
 
 def values(text: Sequence[str], **parameters: Any) -> dict[str, float]:
-    batch = Segments(("a c x", "x"), ("b", " ".join(text)), PLAIN, PLAIN)
-    return row(extractor(**parameters), batch, 1, "skip_grams_target_")
+    made = extractor(**parameters)
+    row = made.extract(Segments(("a c x", "x"), ("b", " ".join(text)), PLAIN, PLAIN))[1]
+    return {
+        name.removeprefix("skip_grams_target_"): value
+        for name, value in zip(made.names, row, strict=True)
+        if name.startswith("skip_grams_target_")
+    }
 
 
 def padded(words: Sequence[str], marks: int) -> list[str]:

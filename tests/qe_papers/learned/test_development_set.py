@@ -1,5 +1,6 @@
 """A part of the corpus that a decoder translates which was built without it, on Europarl."""
 
+import gzip
 from itertools import islice
 
 import numpy as np
@@ -13,7 +14,6 @@ from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.phrase_table import PhraseTable
-from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_confidence import SMOOTHINGS
@@ -27,8 +27,11 @@ CONFIGS = [{"kind": kind, "corpus": "development"} for kind in ("example_precisi
 
 @pytest.fixture(scope="module")
 def corpus(shared_data: Find) -> ParallelCorpus:
-    folder = shared_data("alignment/en-es/cse256")
-    columns = [list(read_lines(folder / f"corpus.{language}.gz")) for language in ("en", "es")]
+    columns = []
+    for language in ("en", "es"):
+        path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            columns.append([line.rstrip("\n") for line in stream])
     return ParallelCorpus.from_lines(islice(zip(*columns, strict=True), PAIRS), *EN_ES)
 
 

@@ -319,7 +319,9 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     for arguments, message in (
         ([*base, "--system", "b"], "--system: expected NAME=FILE, but got 'b'"),
         (two, "--references and --features are needed"),
+        ([*learn, "--features", str(tmp_path / "bad.yaml")], "`features` must be a list"),
         ([*learn, "--features", "baseline17"], "needs the resource"),
+        ([*learn, "--features", "surface", "--method", "rank"], "did you mean 'ranking'"),
         ([*learn, "--features", "surface", "--new-system", "a=b"], "go with --new-source"),
         ([*two, "--model", str(tmp_path)], "give --output"),
         ([*learn, "--model", str(tmp_path)], "chooses without --references"),

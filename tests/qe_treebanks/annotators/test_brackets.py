@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qe_treebanks.annotators._brackets import Node, category, read_trees, scores
+from qe_treebanks.annotators._grammar import Node, category, read_trees, scores
 from tests.factories import refuses
 
 PENN = """

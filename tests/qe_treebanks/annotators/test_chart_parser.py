@@ -8,12 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from qe_treebanks.annotators._brackets import ROOT, Node
-from qe_treebanks.annotators._chart_parser import SPREAD, ChartParser, Level, exhaustive
+from qe_treebanks.annotators._chart_parser import (
+    SPREAD,
+    ChartParser,
+    Level,
+    exhaustive,
+    grouped,
+    possible,
+    restricted,
+)
 from qe_treebanks.annotators._cky import NEVER, inside, outside, span
-from qe_treebanks.annotators._grammar import Counts, counted, plain_name
-from qe_treebanks.annotators._lexicon import Lexicon
-from qe_treebanks.annotators._pruning import grouped, possible, restricted
+from qe_treebanks.annotators._grammar import ROOT, Counts, Lexicon, Node, counted, plain_name
 
 RANDOM = np.random.default_rng(5)
 

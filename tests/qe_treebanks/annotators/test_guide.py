@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from features.text.tokens import Tokens
-from qe_treebanks.annotators._brackets import ROOT, Node
-from qe_treebanks.annotators._chart_parser import ChartParser
-from qe_treebanks.annotators._grammar import counted
-from qe_treebanks.annotators._guide import Guide
+from qe_treebanks.annotators._chart_parser import ChartParser, Guide
+from qe_treebanks.annotators._grammar import ROOT, Node, counted
 from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
 from qe_treebanks.hashed_features import templates, texts_of, word_cells
 

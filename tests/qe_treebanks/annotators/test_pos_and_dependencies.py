@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from features.text.annotation import heads, layer_tokens
 from features.text.tokens import Tokens
 from qe.language.conllu import read_conllu, versions
-from qe_treebanks.annotator_folder import AnnotatorFolder, train
-from qe_treebanks.annotators._lemmas import Lemmas
+from qe_treebanks.annotator import AnnotatorFolder, train
 from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle, projective
-from qe_treebanks.annotators._word_models import _viterbi
+from qe_treebanks.annotators._word_models import Lemmas, _viterbi
 from qe_treebanks.annotators.dependencies import Dependencies
 from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import sentences, write_conllu

@@ -11,7 +11,7 @@ from features.text.annotation import spans
 from features.text.links import Links
 from features.text.tokens import Tokens
 from qe_treebanks.annotators.entities import read_entities
-from qe_treebanks.projection import Projected, projected, write_projected
+from qe_treebanks.treebanks import Projected, projected, write_projected
 from tests.factories import refuses
 
 

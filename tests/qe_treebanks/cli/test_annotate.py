@@ -41,8 +41,8 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
     from features.text.tokenizer import Tokenizer
-    from qe_treebanks import annotation_jobs
-    from qe_treebanks.annotator_folder import AnnotatorFolder
+    from qe_treebanks import annotator as annotation_jobs
+    from qe_treebanks.annotator import AnnotatorFolder
 
     (tmp_path / "in").write_text("la luna .\n" * 25)
     folder, out = AnnotatorFolder(annotators), tmp_path / "out"
@@ -89,9 +89,13 @@ def test_mistakes_are_one_message(annotators: Path, tmp_path: Path) -> None:
     for arguments, message in (
         ([*train, tmp_path / "no"], "no such file; give CoNLL-U"),
         ([*train, tmp_path / "no", "--set", "epoch=3"], "known: epochs, seed; did you mean 'epochs'?"),
+        ([*train, tmp_path / "no", "--set", "epochs=x"], "must be a whole number"),
         (["annotate", "evaluate", "--annotator", annotators, "--task", "entities", "--gold", tmp_path / "no"],
          "no annotator of 'entities' here"),
         (["annotate", "run", "--annotator", "x:y", "--input", "a", "-o", tmp_path / "b"], "add --language"),
+        (["annotate", "run", "--annotator", "treetagger", "--language", "es", "--input", "a",
+          "-o", tmp_path / "b"],
+         "unknown annotator 'treetagger'; known: apertium"),
     ):  # fmt: skip
         done = qe(*arguments)
         assert done.code == 2 and message in done.err and done.err.count("\n") == 1

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, roc_auc
 
 from qe.statistics import Accuracy, BinaryAccuracy, Kendall, Mae, Pearson, Rmse, Spearman
 from qe.statistics.metric import METRICS, AdditiveMetric, Metric, RankedMetric
-from qe.statistics.metrics.delta_avg import DeltaAvg, delta_avg_by_n
+from qe.statistics.metrics.ranking import DeltaAvg, delta_avg_by_n
 from tests.factories import refuses
 
 Floats = NDArray[np.float64]

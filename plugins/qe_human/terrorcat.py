@@ -1,4 +1,4 @@
-"""The pairwise classifier: error frequencies, ranked pairs, training, scores, confusion with people."""
+"""TerrorCat: which of two translations is better, learned from rankings by the classes of their errors."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from features.text.stems import base_forms
 from features.text.tokens import Tokens, ratio
 from qe.data.labels import RATES, from_post_edits
 from qe.data.reading import Reading
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.numbers import percent
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
@@ -34,7 +34,7 @@ from qe.language.programs.taggers import Tagger
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe_human.effort.texts import AnnotatedTexts, tagged_texts
+from qe_human.effort.sets import AnnotatedTexts, tagged_texts
 from qe_human.judgements.collection import CodeArray, JudgedPair
 
 FREQUENCIES = (*RATES, *(f"b{name}" for name in RATES))
@@ -395,11 +395,10 @@ class Confusion:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = plain({
+        return plain_fields({
             "labels": LABELS, "decisions": DECISIONS, "counts": self.counts, "precision": self.precision,
             "recall": self.recall,
         })  # fmt: skip
-        return values
 
 
 def confusion(

@@ -1,1 +1,0 @@
-"""TerrorCat: compares translations in pairs by error classes, trained on human rankings."""
