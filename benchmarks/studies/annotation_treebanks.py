@@ -27,8 +27,8 @@ from pathlib import Path
 
 from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
-from qe_treebanks import annotator as _folder
-from qe_treebanks.annotator import AnnotatorFolder
+from qe_treebanks import annotator_folder as _folder
+from qe_treebanks.annotator_folder import AnnotatorFolder
 from qe_treebanks.annotators._grammar import read_trees
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

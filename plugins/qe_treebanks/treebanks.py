@@ -21,7 +21,7 @@ from features.text.tokens import Tokens
 from qe.config.experiment import Experiment, TreebankSection
 from qe.language.programs.taggers import ADDED, Tagger, annotated, for_corpora, tagger
 from qe.resources.corpora import corpus_of
-from qe_treebanks.annotator import ANNOTATORS, MANIFEST, read_manifest, train
+from qe_treebanks.annotator_folder import ANNOTATORS, MANIFEST, read_manifest, train
 
 Link = tuple[int, int]
 HELD_OUT: Final = 25  # one sentence in so many is held out

@@ -28,8 +28,8 @@ from qe.tracking.logged_models import model_directory
 from qe.training.plan import Space
 from qe.training.run_state import JOURNAL, RunState
 from qe.training.study import earlier_trials, journal
-from qe_treebanks.annotator import MANIFEST as ANNOTATORS
-from qe_treebanks.annotator import AnnotatorFolder, train
+from qe_treebanks.annotator_folder import MANIFEST as ANNOTATORS
+from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys

@@ -11,7 +11,7 @@ from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.resources.aligner import Aligner
-from qe_treebanks import annotator as _folder
+from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotators.entities import read_entities
 from qe_treebanks.treebanks import Projected, annotators_for, project_entities, projection_mistakes
 from tests.factories import qe, refuses

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
-from qe_treebanks.annotator import AnnotatorFolder, train
+from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.treebanks import annotators_for, treebank_mistakes
 from tests.qe_treebanks.annotators.made import experiment, write_conllu, write_entities
 

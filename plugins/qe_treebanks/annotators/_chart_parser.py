@@ -15,7 +15,7 @@ from features.basics.array_types import UNCOUNTED
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from features.text.tokens import Tokens
-from qe_treebanks.annotator import indexed
+from qe_treebanks.annotator_folder import indexed
 from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._cky import (
     NEVER,

@@ -15,7 +15,7 @@ from features.storage.files import sha256
 from features.text.tokens import Tokens
 from qe.display.numbers import fixed
 from qe.display.summary import summarised
-from qe_treebanks.annotator import Annotator, Batch, Files, Settings, indexed
+from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, indexed
 from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._chart_parser import VERSION, ChartParser, Guide
 from qe_treebanks.annotators._grammar import (

@@ -25,7 +25,7 @@ from qe.language.conllu import (
     universal_deprel,
     versions,
 )
-from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
+from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _relations, _storage, _transitions
 from qe_treebanks.annotators._transitions import ACTIONS, Words, projective
 from qe_treebanks.annotators._word_models import Candidates, Training

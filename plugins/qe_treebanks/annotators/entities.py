@@ -16,7 +16,7 @@ from features.text.annotation import OUTSIDE, Layer, layer_tokens, spans
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
 from qe.language.conllu import FORM, MISC, read_conllu
-from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
+from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
 from qe_treebanks.hashed_features import templates

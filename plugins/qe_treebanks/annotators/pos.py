@@ -15,7 +15,7 @@ from features.text.annotation import NOTHING, Layer
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
 from qe.language.conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
-from qe_treebanks.annotator import Annotator, Batch, Files, Settings, annotated, indexed
+from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._word_models import (
     Candidates,

@@ -57,8 +57,8 @@ def train(
     output:
       -o, --output  Folder of the language's annotators; made if not there.
     """
-    from qe_treebanks import annotator as _folder
-    from qe_treebanks.annotator import parse_settings
+    from qe_treebanks import annotator_folder as _folder
+    from qe_treebanks.annotator_folder import parse_settings
 
     options = parse_settings(task, overrides or [])
     with progress_bar(quiet) as progress:
@@ -107,7 +107,7 @@ def run(
     """
     from features.text.tokenizer import Tokenizer
     from qe.language.programs import taggers
-    from qe_treebanks.annotator import annotate_file
+    from qe_treebanks.annotator_folder import annotate_file
 
     code = language or _language(annotator)
     by = taggers.tagger(annotator, code, other_language, texts_per_process=2000)
@@ -198,7 +198,7 @@ def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -
       --gold  Annotated file of the task's kind, not used in training; may be repeated.
     """
     from qe.display.terminal import show
-    from qe_treebanks.annotator import AnnotatorFolder
+    from qe_treebanks.annotator_folder import AnnotatorFolder
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
     if json:
@@ -233,7 +233,7 @@ def _cell(value: Any) -> str:
 
 def _language(annotator: str) -> str:
     from features.basics.errors import InputError
-    from qe_treebanks.annotator import MANIFEST, AnnotatorFolder
+    from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder
 
     if (Path(annotator) / MANIFEST).is_file():
         return AnnotatorFolder(Path(annotator)).language

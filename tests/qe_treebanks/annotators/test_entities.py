@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from features.text.tokens import Tokens
-from qe_treebanks.annotator import AnnotatorFolder, Batch, train
+from qe_treebanks.annotator_folder import AnnotatorFolder, Batch, train
 from qe_treebanks.annotators.entities import read_entities, scores
 from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_entities

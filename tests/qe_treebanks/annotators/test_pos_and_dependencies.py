@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from features.text.annotation import heads, layer_tokens
 from features.text.tokens import Tokens
 from qe.language.conllu import read_conllu, versions
-from qe_treebanks.annotator import AnnotatorFolder, train
+from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle, projective
 from qe_treebanks.annotators._word_models import Lemmas, _viterbi
 from qe_treebanks.annotators.dependencies import Dependencies

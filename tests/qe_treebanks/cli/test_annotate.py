@@ -41,8 +41,8 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
     from features.text.tokenizer import Tokenizer
-    from qe_treebanks import annotator as annotation_jobs
-    from qe_treebanks.annotator import AnnotatorFolder
+    from qe_treebanks import annotator_folder as annotation_jobs
+    from qe_treebanks.annotator_folder import AnnotatorFolder
 
     (tmp_path / "in").write_text("la luna .\n" * 25)
     folder, out = AnnotatorFolder(annotators), tmp_path / "out"
