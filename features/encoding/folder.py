@@ -99,6 +99,10 @@ class EncoderSettings:
     layers: tuple[int, ...] = ()
 
 
+# By files, settings and threads: families of one experiment, and copies in one model, share what is loaded.
+_LOADED: WeakValueDictionary[tuple[str, int, int], GuardedEncoder] = WeakValueDictionary()
+
+
 @dataclass(frozen=True)
 class EncoderFolder:
     """A folder with `tokenizer.json`, and `model.onnx` or `model.safetensors`."""
@@ -161,7 +165,7 @@ class EncoderFolder:
                 raise Damaged(f"it has no prompt '{default or 'query'}' that is text")
             return prompt
 
-    def load(self, settings: EncoderSettings) -> TextEncoder:
+    def load(self, settings: EncoderSettings) -> GuardedEncoder:
         """Loads the encoder; raises InputError for absent, damaged or outside files, and missing packages."""
         weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
         self.files()
@@ -176,12 +180,14 @@ class EncoderFolder:
         nothing: whoever reads others of them finds the same results. Raises InputError as `load`.
         """
         layers = self._all_layers(settings)
-        encoder = self.load(replace(settings, layers=layers))
-        form = settings.pooling, settings.longest, layers
-        places = tuple(map(layers.index, settings.layers))
-        return CachedEncoder(
-            encoder, TextStore.of_user(digest(sorted(self.checksums().items()), form)), places
+        content = digest(
+            sorted(self.checksums().items()), (settings.pooling, settings.longest, layers)
         )
+        key = content, settings.threads, settings.batch
+        encoder = _LOADED.get(key)
+        if encoder is None:
+            encoder = _LOADED[key] = self.load(replace(settings, layers=layers))
+        return CachedEncoder(encoder, TextStore.of_user(content), tuple(map(layers.index, settings.layers)))
 
     def _all_layers(self, settings: EncoderSettings) -> tuple[int, ...]:
         """The inner layers, unless the encoder gives vectors of texts itself, or its layers are not known."""

@@ -316,9 +316,12 @@ def _session(weights: Path, threads: int, inner: tuple[str, ...]) -> Any:
         if inner:
             options.add_session_config_entry(_BESIDE, str(weights.parent))
         content = with_outputs(weights, inner) if inner else str(weights)
-        return runtime.InferenceSession(
+        session = runtime.InferenceSession(
             content, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOW
         )
+    session.disable_fallback()  # there is no other provider, for which it keeps the model's bytes
+    vars(session)["_model_bytes"] = None
+    return session
 
 
 def _quantizes(weights: Path) -> bool:

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
@@ -108,7 +107,9 @@ def narrow(gold: FloatArray, predictions: Mapping[str, FloatArray]) -> list[str]
 def rank_correlation(gold: FloatArray, predicted: FloatArray) -> float:
     if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
         return float("nan")
-    x, y = (stats.rankdata(side) for side in (gold, predicted))
+    from scipy.stats import rankdata  # slow to load
+
+    x, y = (rankdata(side) for side in (gold, predicted))
     return float(np.corrcoef(x, y)[0, 1])
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
 from scipy.special import ndtri
 
 from features.basics.array_types import FloatArray
@@ -200,11 +199,13 @@ def pilot_error(scored: Additive | Predictions, levels: Levels) -> tuple[float, 
     n - 1 for normal values, fewer with heavy tails: 2 n / (kurtosis - 1), by the variance of a sample
     variance. A planner that takes the variance for known promises too much. Source: Browne 1995.
     """
+    from scipy.stats import kurtosis  # slow to load
+
     engine, (metric,) = Comparisons(scored, levels, ResamplingSettings(samples=0)), scored.metrics
     (influence,) = engine.jackknife_differences(("own", "other", metric))
     n = len(influence)
-    kurtosis = float(stats.kurtosis(influence, fisher=False, bias=True)) if np.ptp(influence) > 0 else 3.0
-    freedom = float(np.clip(2 * n / max(kurtosis - 1, 1e-9), 1.0, n - 1.0))
+    heaviness = float(kurtosis(influence, fisher=False, bias=True)) if np.ptp(influence) > 0 else 3.0
+    freedom = float(np.clip(2 * n / max(heaviness - 1, 1e-9), 1.0, n - 1.0))
     return float(np.sqrt((n - 1) ** 2 / n * np.var(influence))), freedom
 
 
@@ -304,7 +305,7 @@ class Pilot(ABC):
 
     def expected(self, size: int) -> float:
         """The gain that test sets of that many units detect, by the normal distribution."""
-        reach = stats.norm.isf(self.settings.threshold / 2) + ndtri(self.settings.power)
+        reach = -ndtri(self.settings.threshold / 2) + ndtri(self.settings.power)
         return float(reach * self.error * np.sqrt(self.units / size))
 
 
@@ -380,6 +381,8 @@ class _Pilot(Pilot):
         )
 
     def _centred_share(self, gain: float, draws: Sequence[Draw]) -> float:
+        from scipy.optimize import brentq  # slow to load
+
         others = [self.metric.score(self.gold[d.rows], self.baseline[d.rows]) for d in draws]
 
         def lack(share: float) -> float:
@@ -391,7 +394,7 @@ class _Pilot(Pilot):
             low, high = (self.share_for(gain + side * reach * self.error) for side in (-1, 1))
             low, high = (_WORST if np.isnan(low) else low), (1.0 if np.isnan(high) else high)
             if lack(low) < 0 <= lack(high):
-                return float(optimize.brentq(lack, low, high, xtol=_PRECISION))
+                return float(brentq(lack, low, high, xtol=_PRECISION))
         return float("nan")
 
     def _gain_found(self, moved: FloatArray, draw: Draw) -> float:
@@ -450,7 +453,9 @@ def _crossing(places: Sequence[float], shares: Sequence[float], power: float) ->
         return float("nan")
     near = (y >= _NEAR[0]) & (y <= _NEAR[1])
     if near.sum() >= 2 and y[near].min() < power < y[near].max():
-        weights = stats.norm.pdf(ndtri(y[near])) ** 2 / (y[near] * (1 - y[near]))
+        from scipy.stats import norm  # slow to load
+
+        weights = norm.pdf(ndtri(y[near])) ** 2 / (y[near] * (1 - y[near]))
         slope, constant = np.polyfit(x[near], ndtri(y[near]), 1, w=np.sqrt(weights))
         if slope > 0:
             return float((ndtri(power) - constant) / slope)

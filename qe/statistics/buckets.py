@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import fdtrc
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
@@ -340,7 +340,7 @@ def welch_p(means: FloatArray, variances: FloatArray, sizes: NDArray[Any]) -> fl
     between = float(weights @ (means - shares @ means) ** 2) / (count - 1)
     lack = float(np.sum((1 - shares) ** 2 / (sizes - 1)))
     statistic = between / (1 + 2 * (count - 2) / (count**2 - 1) * lack)
-    return float(stats.f.sf(statistic, count - 1, (count**2 - 1) / (3 * lack)))
+    return float(fdtrc(count - 1, (count**2 - 1) / (3 * lack), statistic))
 
 
 def hotelling_p(means: FloatArray, covariance: FloatArray, units: int) -> float:
@@ -355,5 +355,5 @@ def hotelling_p(means: FloatArray, covariance: FloatArray, units: int) -> float:
     moved = steps @ means
     squared = float(moved @ np.linalg.solve(inner, moved))
     return float(
-        stats.f.sf(squared * (units - contrasts) / ((units - 1) * contrasts), contrasts, units - contrasts)
+        fdtrc(contrasts, units - contrasts, squared * (units - contrasts) / ((units - 1) * contrasts))
     )

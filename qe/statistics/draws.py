@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import pdtr
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
@@ -75,7 +75,7 @@ def bootstrap_counts(rows: int, seed: int, first: int, last: int) -> CountArray:
     """
     counts = np.zeros((last - first, rows), np.int32)
     mean = 1.0 - _SPREAD / np.sqrt(max(rows, _MIN_POISSON_ROWS))
-    cuts = np.minimum(np.round(stats.poisson.cdf(np.arange(_CUTS), mean) * 2.0**32), 2.0**32)
+    cuts = np.minimum(np.round(pdtr(np.arange(_CUTS), mean) * 2.0**32), 2.0**32)
     _bootstrap_counts(cuts.astype(np.uint64), seed, first, counts)
     return counts
 
@@ -99,7 +99,8 @@ def coin_sums(differences: FloatArray, samples: int, seed: int) -> FloatArray:
     """(samples, k): per shuffle, the sum of the rows of (n, k) differences that are swapped."""
     blocks = sample_blocks(samples, 8 * len(differences))
     return np.concatenate([
-        coin_rows(len(differences), seed, first, last).T @ differences for first, last in blocks
+        np.ascontiguousarray(coin_rows(len(differences), seed, first, last).T) @ differences
+        for first, last in blocks
     ])  # fmt: skip
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-from scipy import stats
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
@@ -55,7 +54,7 @@ def jackknife_interval(
     if not all(np.isfinite(scores).all() for scores in moved):  # the scale ends here, such as r = 1
         moved, back = [np.array([score]), *jackknife], _LINKS["identity"][1]
     error = np.sqrt(sum(_jackknife_variance(scores) for scores in moved[1:]))
-    reach = float(stats.t.isf((1.0 - confidence) / 2.0, min(map(len, jackknife)) - 1) * error)
+    reach = float(-stdtrit(min(map(len, jackknife)) - 1, (1.0 - confidence) / 2.0) * error)
     low, high = back(moved[0] + np.array([-reach, reach]))
     return float(low), float(high)
 
@@ -136,7 +135,7 @@ def exceeds(difference: float, jackknife: Sequence[FloatArray], bound: float, mi
     error = float(np.sqrt(sum(map(_jackknife_variance, jackknife))))
     if not error > 1e-12 * max(abs(difference), abs(bound)):
         return min_p if difference > bound else 1.0
-    return float(stats.t.sf((difference - bound) / error, min(map(len, jackknife)) - 1))
+    return float(stdtr(min(map(len, jackknife)) - 1, -(difference - bound) / error))
 
 
 # Excess kurtosis from which Williams' test is far off its level (studies/significance_calibration.py).
@@ -188,8 +187,8 @@ def _williams_p(system: float, baseline: float, between: float, n: int, tail: Ta
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.float64(system - baseline) * np.sqrt((n - 1) * (1 + between)) / np.sqrt(spread)
     if tail == "two-sided":
-        return float(2 * stats.t.sf(abs(t), n - 3))
-    return float(stats.t.sf(t if tail == "greater" else -t, n - 3))
+        return float(2 * stdtr(n - 3, -abs(t)))
+    return float(stdtr(n - 3, -t if tail == "greater" else t))
 
 
 def zou_interval(
@@ -220,7 +219,7 @@ def zou_interval(
 
 
 def _fisher_interval(correlation: float, n: int, confidence: float) -> tuple[float, float]:
-    reach = stats.norm.ppf((1 + confidence) / 2) / np.sqrt(n - 3)
+    reach = ndtri((1 + confidence) / 2) / np.sqrt(n - 3)
     with np.errstate(divide="ignore"):
         middle = np.arctanh(correlation)
     return float(np.tanh(middle - reach)), float(np.tanh(middle + reach))
@@ -230,6 +229,8 @@ def heavy_tails(values: FloatArray) -> float:
     """Excess kurtosis of (n,) values if it is above 2 and three normal standard errors, else 0."""
     if len(values) < 4 or np.ptp(values) == 0:
         return 0.0
+    from scipy.stats import kurtosis  # slow to load
+
     deviations = power_of_two_scaled(values - values.mean())[0]
-    excess = float(stats.kurtosis(deviations))
+    excess = float(kurtosis(deviations))
     return excess if excess > max(_HEAVY, _STANDARD_ERRORS * np.sqrt(24 / len(values))) else 0.0
