@@ -176,13 +176,6 @@ class PairMemory:
             [vectors_of[second] for _, second in asked],
             [matches[pair] if pair in matches else self._matches[pair] for pair in rows],
         )
-        self._remember(vectors, matches)
-        return result
-
-    def _prompted(self, pair: Pair) -> tuple[Prompted, Prompted]:
-        return (self.prompts[0], pair[0]), (self.prompts[1], pair[1])
-
-    def _remember(self, vectors: dict[Prompted, Floats | None], matches: dict[Pair, Match]) -> None:
         size = sum(0 if vector is None else vector.size for vector in vectors.values())
         size += len(NO_MATCH) * len(matches)
         if self._numbers + size > _LIMIT:
@@ -193,6 +186,10 @@ class PairMemory:
             self._vectors.update(vectors)
             self._matches.update(matches)
             self._numbers += size
+        return result
+
+    def _prompted(self, pair: Pair) -> tuple[Prompted, Prompted]:
+        return (self.prompts[0], pair[0]), (self.prompts[1], pair[1])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"prompts": self.prompts, "_vectors": {}, "_matches": {}, "_numbers": 0}

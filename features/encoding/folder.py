@@ -3,11 +3,10 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -180,9 +179,7 @@ class EncoderFolder:
         nothing: whoever reads others of them finds the same results. Raises InputError as `load`.
         """
         layers = self._all_layers(settings)
-        content = digest(
-            sorted(self.checksums().items()), (settings.pooling, settings.longest, layers)
-        )
+        content = digest(sorted(self.checksums().items()), (settings.pooling, settings.longest, layers))
         key = content, settings.threads, settings.batch
         encoder = _LOADED.get(key)
         if encoder is None:
@@ -224,20 +221,17 @@ class EncoderFolder:
         if not (self.path / POOLING).is_file():
             return None
         content = read_json("how the encoder pools", self.path / POOLING, REMEDY)
-        return _pooling_of(content, self.path / POOLING)
-
-
-def _pooling_of(content: Mapping[str, Any], location: Path) -> Pooling:
-    modes = {name for name, on in content.items() if name.startswith("pooling_mode_") and on is True}
-    if modes == {"pooling_mode_cls_token"}:
-        return "cls"
-    if modes == {"pooling_mode_mean_tokens"}:
-        return "mean"
-    raise InputError(
-        f"the encoder pools its tokens by {json.dumps(sorted(modes))}, which is not known",
-        location=location,
-        remedy="name `pooling: mean` or `pooling: cls`",
-    )
+        location = self.path / POOLING
+        modes = {name for name, on in content.items() if name.startswith("pooling_mode_") and on is True}
+        if modes == {"pooling_mode_cls_token"}:
+            return "cls"
+        if modes == {"pooling_mode_mean_tokens"}:
+            return "mean"
+        raise InputError(
+            f"the encoder pools its tokens by {json.dumps(sorted(modes))}, which is not known",
+            location=location,
+            remedy="name `pooling: mean` or `pooling: cls`",
+        )
 
 
 _CHUNK: Final = 1024  # texts whose subwords are held at a time

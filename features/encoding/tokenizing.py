@@ -93,15 +93,12 @@ def _of_normalizer(rule: Mapping[str, Any]) -> float:
         literal = len(pattern.get("String", ""))  # a regular expression may match between any two characters
         return max(1.0, content / literal) if literal else content + 1
     if rule["type"] == "Precompiled":
-        return _longest(base64.b64decode(rule["precompiled_charsmap"]))
+        charsmap = base64.b64decode(rule["precompiled_charsmap"])
+        size = int.from_bytes(charsmap[:4], "little")
+        return max(
+            (len(text.decode("utf-8", "replace")) for text in charsmap[4 + size :].split(b"\0")), default=1
+        )
     return _NORMALIZERS.get(rule["type"], _UNMEASURED + 1)
-
-
-def _longest(charsmap: bytes) -> int:
-    size = int.from_bytes(charsmap[:4], "little")
-    return max(
-        (len(text.decode("utf-8", "replace")) for text in charsmap[4 + size :].split(b"\0")), default=1
-    )
 
 
 def _of_processor(rule: Mapping[str, Any]) -> int:

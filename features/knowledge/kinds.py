@@ -417,15 +417,12 @@ def _cosines(states: _States) -> Columns:
     for by in (-1, 1):
         columns[f"encoder_best_{by:+d}"] = shifted(best, states.offsets, by)
         columns[f"encoder_partner_{by:+d}"] = shifted(partner, states.offsets, by)
-    columns["encoder_text_best"] = spread(_text_mean(best, states.offsets), states.offsets)
+    segment = row_index(states.offsets)
+    defined = np.isfinite(best)
+    counts = np.bincount(segment[defined], minlength=len(states.offsets) - 1)
+    sums = np.bincount(segment[defined], weights=best[defined], minlength=len(states.offsets) - 1)
+    text_mean = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    columns["encoder_text_best"] = spread(text_mean, states.offsets)
     columns["encoder_text_free"] = spread(free, states.offsets)
     columns["encoder_contrast"] = best - columns["encoder_text_best"]
     return columns
-
-
-def _text_mean(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    segment = row_index(offsets)
-    defined = np.isfinite(values)
-    counts = np.bincount(segment[defined], minlength=len(offsets) - 1)
-    sums = np.bincount(segment[defined], weights=values[defined], minlength=len(offsets) - 1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

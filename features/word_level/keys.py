@@ -244,7 +244,13 @@ def annotation_keys(
         sides = {side: hashes(_layer(segments, side, layer)) for side in _COLUMN if _COLUMN[side] in use}
         words |= {f"{layer}_{name}": keys for name, keys in _of_words(sides, segments, links, layer).items()}
         if "target" in sides:
-            gap_keys = _of_gaps(sides["target"], segments.target_tokens.offsets)
+            keys_of_words = sides["target"]
+            offsets = segments.target_tokens.offsets
+            left, right = gap_sides(keys_of_words, offsets, NOTHING)
+            before, _ = gap_sides(neighbour_keys(keys_of_words, offsets, -1), offsets, NOTHING)
+            _, after = gap_sides(neighbour_keys(keys_of_words, offsets, 1), offsets, NOTHING)
+            both = paired(left, right)
+            gap_keys = {"both": both, "before_both": paired(before, both), "both_after": paired(both, after)}
             gaps |= {f"{layer}_{name}": keys for name, keys in gap_keys.items()}
     return words, gaps
 
@@ -294,11 +300,3 @@ def _of_words(sides: dict[str, Keys], segments: Segments, links: TokenLinks, lay
                 paired(neighbour_keys(keys_of_words, target, -1), neighbour_keys(keys_of_words, target, 1)),
             )
     return keys
-
-
-def _of_gaps(keys_of_words: Keys, offsets: Longs) -> dict[str, Keys]:
-    left, right = gap_sides(keys_of_words, offsets, NOTHING)
-    before, _ = gap_sides(neighbour_keys(keys_of_words, offsets, -1), offsets, NOTHING)
-    _, after = gap_sides(neighbour_keys(keys_of_words, offsets, 1), offsets, NOTHING)
-    both = paired(left, right)
-    return {"both": both, "before_both": paired(before, both), "both_after": paired(both, after)}

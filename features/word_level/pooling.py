@@ -373,7 +373,9 @@ class Beginnings:
         outcomes  (n, m) of the task, the last of them the rate of BAD words and gaps; the others begin as it,
                   times their correlation with it
         """
-        along = _correlations(outcomes)
+        products = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
+        products[-1] = 1.0
+        along = np.asarray(products, np.float64)
         return tuple(self._widened(network, names, width, along) for network in self.networks)
 
     def _widened(
@@ -404,9 +406,3 @@ def standardised(values: FloatArray) -> Matrix:
     deviation = float(np.nanstd(values))
     scaled = (values - np.nanmean(values)) / (deviation if deviation > 0 else 1.0)
     return np.nan_to_num(scaled).astype(np.float32)
-
-
-def _correlations(outcomes: NDArray[np.float32]) -> FloatArray:
-    products = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
-    products[-1] = 1.0
-    return np.asarray(products, np.float64)

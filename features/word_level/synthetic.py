@@ -58,10 +58,23 @@ def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progres
 def _of_pairs(
     pairs: ParallelCorpus, resources: TokenResources
 ) -> tuple[TokenTable, TokenLabels, SyntheticExamples]:
-    segments = _translated(pairs, resources)
+    languages = pairs.source_tokenizer.language, pairs.target_tokenizer.language
+    tokenizers = [Tokenizer(language, "whitespace", normalise=False) for language in languages]
+    source = _texts(pairs.source)
+    tokens = tokenizers[0].tokens(source)
+    decoded = decode(tokens, resources.phrase_table, resources.target_lm).tokens
+    segments = Segments.from_columns({"source": source, "target": _texts(decoded)}, *tokenizers)
     bad = post_edit_labels(segments.target_tokens.lower(), pairs.target.lower())
     table = describe(segments, resources, frozenset(), decoder=False)
-    return table, bad, _source_examples(segments, table, bad, resources)
+    links = aligned_links(segments, resources.aligner)
+    described = describe_sources(segments, links, table, resources)
+    names = shared_columns(described.names)
+    flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
+    rate = error_rate(bad, table.offsets)
+    source_examples = SyntheticExamples(
+        names, selected_columns(described.columns, described.names, names), flags, described.offsets, rate
+    )
+    return table, bad, source_examples
 
 
 def selected_columns(
@@ -84,28 +97,6 @@ def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if _CLASS not in name)
-
-
-def _source_examples(
-    segments: Segments, table: TokenTable, bad: TokenLabels, resources: TokenResources
-) -> SyntheticExamples:
-    links = aligned_links(segments, resources.aligner)
-    described = describe_sources(segments, links, table, resources)
-    names = shared_columns(described.names)
-    flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
-    rate = error_rate(bad, table.offsets)
-    return SyntheticExamples(
-        names, selected_columns(described.columns, described.names, names), flags, described.offsets, rate
-    )
-
-
-def _translated(pairs: ParallelCorpus, resources: TokenResources) -> Segments:
-    languages = pairs.source_tokenizer.language, pairs.target_tokenizer.language
-    tokenizers = [Tokenizer(language, "whitespace", normalise=False) for language in languages]
-    source = _texts(pairs.source)
-    tokens = tokenizers[0].tokens(source)
-    decoded = decode(tokens, resources.phrase_table, resources.target_lm).tokens
-    return Segments.from_columns({"source": source, "target": _texts(decoded)}, *tokenizers)
 
 
 def _texts(tokens: Tokens) -> list[str]:

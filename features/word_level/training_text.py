@@ -60,7 +60,10 @@ class ContextCounts:
     @classmethod
     def fit(cls, contexts: Keys, words: Keys, part: Parts) -> "ContextCounts":
         events, first, index = np.unique(paired(contexts, words), return_index=True, return_inverse=True)
-        occurrences = _outside(index, part, len(events))
+        size = len(events)
+        inside = np.bincount(index * PARTS + part, minlength=size * PARTS).reshape(size, PARTS)
+        total = inside.sum(axis=1, keepdims=True)
+        occurrences = np.hstack([total, total - inside]).astype(np.int32)
         distinct, of_event = np.unique(contexts[first], return_inverse=True)
         order = np.argsort(of_event, kind="stable")
         starts = np.searchsorted(of_event[order], np.arange(len(distinct)))
@@ -113,12 +116,6 @@ def part_of(segment: Parts, n: int) -> Parts:
     return np.asarray(segment * PARTS // max(n, 1), np.int64)
 
 
-def _outside(index: Parts, part: Parts, size: int) -> Counts:
-    inside = np.bincount(index * PARTS + part, minlength=size * PARTS).reshape(size, PARTS)
-    total = inside.sum(axis=1, keepdims=True)
-    return np.hstack([total, total - inside]).astype(np.int32)
-
-
 _COLUMNS: Final = ("times", "share", "margin")
 _FOLDER: Final = "text"
 
@@ -164,8 +161,21 @@ def with_text(table: TokenTable, text: TrainingText, *, is_training: bool) -> To
     n = len(table.offsets) - 1
     part = part_of(row_index(table.offsets), n) if is_training else None
     gap_part = part_of(row_index(table.gap_offsets), n) if is_training else None
-    words = _word_columns(table, text, part)
-    gaps = _gap_columns(table, text, gap_part)
+    words: Columns = {}
+    for name, keys in contexts(table.word_keys, table.offsets).items():
+        values = text.counts[name].columns(keys, table.word_keys["word"], part)
+        words |= {f"text_{name}_{what}": values[:, k] for k, what in enumerate(_COLUMNS)}
+    left, right = gap_sides(table.word_keys["word"], table.offsets, NOTHING)
+    beside_each_other = text.counts["before"].columns(left, right, gap_part)
+    apart = text.counts["around"].columns(paired(left, right), left, gap_part)
+    gaps = {
+        "text_adjacent": beside_each_other[:, 1],
+        "text_adjacent_margin": beside_each_other[:, 2],
+        "text_left": beside_each_other[:, 0],
+        "text_apart": apart[:, 0],
+        "text_between": apart[:, 2],
+        "text_apart_or_adjacent": apart[:, 0] - beside_each_other[:, 1] * beside_each_other[:, 0],
+    }
     return table.with_columns(words, gaps)
 
 
@@ -200,28 +210,6 @@ def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:
         **neighbours(word, word, aligned, target.offsets),
         "source_before": paired(key_at(neighbour_keys(original, source.offsets, -1), best), aligned),
         "source_after": paired(aligned, key_at(neighbour_keys(original, source.offsets, 1), best)),
-    }
-
-
-def _word_columns(table: TokenTable, text: TrainingText, part: Parts | None) -> Columns:
-    columns: Columns = {}
-    for name, keys in contexts(table.word_keys, table.offsets).items():
-        values = text.counts[name].columns(keys, table.word_keys["word"], part)
-        columns |= {f"text_{name}_{what}": values[:, k] for k, what in enumerate(_COLUMNS)}
-    return columns
-
-
-def _gap_columns(table: TokenTable, text: TrainingText, part: Parts | None) -> Columns:
-    left, right = gap_sides(table.word_keys["word"], table.offsets, NOTHING)
-    beside_each_other = text.counts["before"].columns(left, right, part)
-    apart = text.counts["around"].columns(paired(left, right), left, part)
-    return {
-        "text_adjacent": beside_each_other[:, 1],
-        "text_adjacent_margin": beside_each_other[:, 2],
-        "text_left": beside_each_other[:, 0],
-        "text_apart": apart[:, 0],
-        "text_between": apart[:, 2],
-        "text_apart_or_adjacent": apart[:, 0] - beside_each_other[:, 1] * beside_each_other[:, 0],
     }
 
 
