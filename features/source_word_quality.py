@@ -32,7 +32,6 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
             where the training data has no tags of the source
     marker  how subwords join, as for `decoder`
     texts   of the training segments, as for `word_quality`
-    predict as for `word_quality`
     triples as for `word_quality`
     rounds  of boosting
     seed    of boosting

@@ -45,7 +45,6 @@ class WordNetwork(TwoSides):
               over the links, or have their own tags in addition to `word_tags`
     marker    how subwords join, as for `decoder`
     texts     of the training segments, as for `word_quality`
-    predict   as for `word_quality`
     triples   as for `word_quality`
     sides     whose words are pooled: `both`, or `target`, which takes half of the time
     decode    as for `word_quality`

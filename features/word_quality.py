@@ -16,7 +16,7 @@ from features.basics.hints import Count, Positive, Seed
 from features.basics.threads import side_by_side
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
-from features.core.segments import Segments
+from features.core.segments import Segments, check_texts
 from features.word_level.columns import concatenated
 from features.word_level.knowledge import AGGREGATES, JudgedWords, Knowing, aggregate, judgements, stem
 from features.word_level.labels import (
@@ -31,7 +31,7 @@ from features.word_level.labels import (
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from features.word_level.tokens import TokenTable, remembered
-from features.word_level.training_text import OPTIONAL, Extension, Extras, load_used, save_used
+from features.word_level.training_text import OPTIONAL, Extension, TrainingText, load_used, save_used
 
 KINDS = ("word", "gap")
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
@@ -61,8 +61,6 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
             training segments have; what was used in training is required in scoring
     texts   of the training segments (`post_edit`, `reference`): words are looked up in them too, each segment
             apart from its own
-    predict whether words are also predicted by networks that learn from these texts, each segment by one
-            that never saw its own
     triples whether target encodings are of three words together, too: for ten thousand segments and more
     rounds  of boosting
     leaves  of every tree
@@ -90,7 +88,6 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
     texts: Sequence[str] = ()
-    predict: bool = False
     triples: bool = False
     rounds: Count = 150
     leaves: Annotated[int, Ge(2)] = 31
@@ -110,7 +107,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     def __post_init__(self) -> None:
         if self.labels not in ("post_edit", "word_tags"):
             raise unknown_name("labels", self.labels, ("post_edit", "word_tags"))
-        self._extras.check()
+        check_texts(self.texts)
         if self.use != "auto":
             unknown = sorted(set(self.use) - set(OPTIONAL))
             if isinstance(self.use, str) or unknown:
@@ -136,10 +133,6 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         return self.decode
 
     @property
-    def _extras(self) -> Extras:
-        return Extras(tuple(self.texts), self.predict, self.triples)
-
-    @property
     def _reads(self) -> frozenset[str]:
         return self._used if self.use == "auto" else frozenset(self.use)
 
@@ -151,7 +144,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         if not len(segments.target_tokens.ids):
             raise InputError("word-level quality is learned from translated words, but there are none")
         there = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
-        extension = Extension.fit(self._extras, segments, labels, self.aligner)
+        extension = Extension.fit(self, segments, labels, self.aligner)
         used = there if self.use == "auto" else self._reads
         fitted = self.with_learned(
             _used=used, _extension=extension, _learned_knowledge=self._knowledge_of(segments), _learning=True
@@ -213,7 +206,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     def restore(self, path: Path) -> Self:
         models = {kind: TokenModel.load(path / kind) for kind in KINDS}
         used = load_used(path)
-        extension = Extension.load(self._extras, path)
+        extension = Extension(self.triples, TrainingText.load(path))
         learned = self._knowledge_in(path)
         return self.with_learned(_models=models, _used=used, _extension=extension, _learned_knowledge=learned)
 
@@ -238,5 +231,5 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         )
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
-        table = self._extension.extended(table, segments, self.aligner, is_training=self._learning)
+        table = self._extension.extended(table, is_training=self._learning)
         return self._with_knowledge(table, segments, is_training=self._learning)

@@ -23,7 +23,7 @@ from features.encoding.folder import EncoderFolder, WordStates, fastest_path, wo
 from features.encoding.projections import Projection, fit_pca
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.resources.aligner import Aligner
-from features.resources.predictor import Predictor
+from features.resources.predictor import Predictions, Predictor
 from features.storage.files import digest
 from features.text.tokens import Tokens, segment_mean, segment_min
 from features.word_level.columns import Columns, Floats, Longs, shifted, spread
@@ -38,7 +38,7 @@ from features.word_level.lookups import aligned_links
 from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters
 from features.word_level.tokens import TokenTable
-from features.word_level.training_text import DECODER, predicted, with_predictions
+from features.word_level.training_text import DECODER
 
 
 @knowledge("predictor")
@@ -49,7 +49,19 @@ class PredictorKnowledge(TokenKnowledge):
     predictor: Predictor
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
-        return with_predictions(table, described.segments, described.aligner, self.predictor)
+        said = _predictions(described, self.predictor)
+        columns: Columns = {
+            "predicted_log": said.log_probability,
+            "predicted_rank": said.rank,
+            "predicted_margin": said.margin,
+            "predicted_entropy": said.entropy,
+        }
+        words: Columns = {**columns, "predicted_surprise": said.log_probability + said.entropy}
+        for name in ("predicted_log", "predicted_margin"):
+            for by in (-1, 1):
+                words[f"{name}{by:+d}"] = shifted(columns[name], table.offsets, by)
+        beside = {name: columns[name] for name in ("predicted_log", "predicted_margin", "predicted_entropy")}
+        return table.with_columns(words, table.beside_gaps(beside))
 
 
 @knowledge("vectors")
@@ -60,10 +72,17 @@ class VectorsKnowledge(TokenKnowledge):
     predictor: Predictor
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
-        said = predicted(described.segments, described.aligner, self.predictor)
+        said = _predictions(described, self.predictor)
         vectors = self.predictor.evidence(described.segments.target_tokens, said)
         names = (f"predicted_vector_{k}" for k in range(vectors.shape[1]))
         return replace(table, word_names=(*table.word_names, *names), words=np.hstack([table.words, vectors]))
+
+
+def _predictions(described: DescribedSegments, predictor: Predictor) -> Predictions:
+    source, target = described.segments.source_tokens, described.segments.target_tokens
+    return predictor.predict(
+        source, target, described.aligner.align(source, target, "source-target", batch=500)
+    )
 
 
 _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1

@@ -8,17 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import row_index
-from features.basics.errors import InputError
-from features.basics.threads import side_by_side
-from features.core.segments import Segments, check_texts, translated
+from features.core.segments import Segments, translated
 from features.resources.aligner import Aligner
-from features.resources.predictor import Predictions, Predictor
 from features.storage.damage import Damaged, typed
-from features.text.corpus import ParallelCorpus
-from features.word_level.columns import Columns, Floats, Longs, shifted
+from features.word_level.columns import Columns, Floats, Longs
 from features.word_level.keys import (
     NOTHING,
     Keys,
@@ -213,104 +208,6 @@ def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:
     }
 
 
-_NAMES = ("log", "rank", "margin", "entropy")
-
-
-def with_predictions(
-    table: TokenTable, segments: Segments, aligner: Aligner, predictor: Predictor
-) -> TokenTable:
-    values = prediction_columns(segments, aligner, predictor)
-    columns: Columns = {f"predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
-    return with_columns(table, columns, "predicted_")
-
-
-def prediction_columns(segments: Segments, aligner: Aligner, predictor: Predictor) -> Floats:
-    said = predicted(segments, aligner, predictor)
-    columns = (said.log_probability, said.rank, said.margin, said.entropy)
-    return np.column_stack(columns)
-
-
-def predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Predictions:
-    source, target = segments.source_tokens, segments.target_tokens
-    return predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
-
-
-def with_columns(table: TokenTable, columns: Columns, prefix: str) -> TokenTable:
-    words: Columns = {**columns, f"{prefix}surprise": columns[f"{prefix}log"] + columns[f"{prefix}entropy"]}
-    for name in ("log", "margin"):
-        for by in (-1, 1):
-            words[f"{prefix}{name}{by:+d}"] = shifted(columns[f"{prefix}{name}"], table.offsets, by)
-    neighbour_keys = {f"{prefix}{name}": columns[f"{prefix}{name}"] for name in ("log", "margin", "entropy")}
-    return table.with_columns(words, table.beside_gaps(neighbour_keys))
-
-
-_HALVES: Final = 2
-_EPOCHS: Final = 5
-_PREDICTORS: Final = "text_predictor"
-
-
-@dataclass(frozen=True, eq=False)
-class TextPredictor:
-    """Two predictors, each of one half of the training segments for the other, or their mean for new ones."""
-
-    predictors: tuple[Predictor, ...]
-
-    @classmethod
-    def fit(
-        cls, segments: Segments, labels: Mapping[str, Any], texts: Sequence[str], aligner: Aligner
-    ) -> "TextPredictor":
-        sides = [translated(segments, name, tuple(labels[name])) for name in texts]
-        half = _half(len(segments))
-
-        def learned(k: int) -> Predictor:
-            parts = [side.take(np.flatnonzero(half == k)) for side in sides]
-            pairs = [(part.source_tokens, part.target_tokens) for part in parts]
-            corpus = ParallelCorpus.of_tokens(pairs, parts[0].source_tokenizer, parts[0].target_tokenizer)
-            return Predictor.build(corpus, aligner=aligner, epochs=_EPOCHS, seed=k)
-
-        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
-            return cls(tuple(side_by_side(learned, range(_HALVES))))
-
-    def extended(
-        self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
-    ) -> TokenTable:
-        if is_training:
-            values = self._training_predictions(segments, aligner)
-        else:
-            predicted = [prediction_columns(segments, aligner, each) for each in self.predictors]
-            values = np.asarray(np.mean(predicted, axis=0), np.float64)
-        columns: Columns = {f"own_predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
-        return with_columns(table, columns, "own_predicted_")
-
-    def _training_predictions(self, segments: Segments, aligner: Aligner) -> Floats:
-        half = _half(len(segments))
-        of_token = half[segments.target_tokens.text_index]
-        result = np.empty((len(of_token), len(_NAMES)))
-        for k in range(_HALVES):
-            others = segments.take(np.flatnonzero(half != k))
-            result[of_token != k] = prediction_columns(others, aligner, self.predictors[k])
-        return result
-
-    def save(self, path: Path) -> None:
-        (path / _PREDICTORS).mkdir()
-        for k, predictor in enumerate(self.predictors):
-            (path / _PREDICTORS / str(k)).mkdir()
-            predictor.save(path / _PREDICTORS / str(k))
-
-    @classmethod
-    def load(cls, path: Path) -> "TextPredictor | None":
-        if not (path / _PREDICTORS).is_dir():
-            return None
-        predictors = tuple(Predictor.load(path / _PREDICTORS / str(k)) for k in range(_HALVES))
-        for predictor in predictors:
-            predictor.check_arrays()
-        return cls(predictors)
-
-
-def _half(n: int) -> NDArray[np.int64]:
-    return np.asarray(np.arange(n) * _HALVES // max(n, 1), np.int64)
-
-
 OPTIONAL: Final = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
 DECODER: Final = ("subwords", "token_log_probabilities")  # what the system said of its own words
 _FILE: Final = "used.json"
@@ -327,63 +224,26 @@ def load_used(path: Path) -> frozenset[str]:
     return frozenset(used)
 
 
-@dataclass(frozen=True)
-class Extras:
-    """Settings of an extension.
-
-    texts    labels that hold translations, in which words are looked up
-    predict  whether networks learn from them, too
-    triples  whether words have keys of three words for target encodings
-    """
-
-    texts: Sequence[str] = ()
-    predict: bool = False
-    triples: bool = False
-
-    def check(self) -> None:
-        check_texts(self.texts)
-        if self.predict and not self.texts:
-            raise InputError(
-                "`predict` learns from `texts`, but there are none", remedy="name post_edit, or reference"
-            )
-
-
 @dataclass(frozen=True, eq=False)
 class Extension:
+    """What a family of words learned in addition: counts in texts; `triples`: keys of three words."""
+
     triples: bool
     text: TrainingText | None
-    predictor: TextPredictor | None
 
     @classmethod
-    def fit(
-        cls, extras: Extras, segments: Segments, labels: Mapping[str, Any], aligner: Aligner
-    ) -> "Extension":
-        given = segments, labels, extras.texts, aligner
-        return cls(
-            extras.triples,
-            TrainingText.fit(*given) if extras.texts else None,
-            TextPredictor.fit(*given) if extras.predict else None,
-        )
+    def fit(cls, family: Any, segments: Segments, labels: Mapping[str, Any], aligner: Aligner) -> "Extension":
+        """By the settings `texts` and `triples` of a family."""
+        texts = tuple(family.texts)
+        return cls(family.triples, TrainingText.fit(segments, labels, texts, aligner) if texts else None)
 
-    def extended(
-        self, table: TokenTable, segments: Segments, aligner: Aligner, *, is_training: bool
-    ) -> TokenTable:
+    def extended(self, table: TokenTable, *, is_training: bool) -> TokenTable:
         """The table with more columns; `is_training`: the segments are those learned from."""
         if self.triples:
             keys = {**table.word_keys, **triple_keys(table.word_keys, table.offsets)}
             table = replace(table, word_keys=keys)
-        if self.text is not None:
-            table = with_text(table, self.text, is_training=is_training)
-        if self.predictor is not None:
-            table = self.predictor.extended(table, segments, aligner, is_training=is_training)
-        return table
+        return table if self.text is None else with_text(table, self.text, is_training=is_training)
 
     def save(self, path: Path) -> None:
         if self.text is not None:
             self.text.save(path)
-        if self.predictor is not None:
-            self.predictor.save(path)
-
-    @classmethod
-    def load(cls, extras: Extras, path: Path) -> "Extension":
-        return cls(extras.triples, TrainingText.load(path), TextPredictor.load(path))

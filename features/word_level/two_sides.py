@@ -15,7 +15,7 @@ from features.basics.errors import unknown_name
 from features.basics.threads import cores
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
-from features.core.segments import Segments
+from features.core.segments import Segments, check_texts
 from features.decoder_output.tokens import Marker
 from features.storage.damage import Damaged, finite, typed
 from features.text.tokens import segment_mean
@@ -76,7 +76,7 @@ from features.word_level.pooling import (
     save_network,
 )
 from features.word_level.tokens import TokenResources, TokenTable, remembered
-from features.word_level.training_text import DECODER, OPTIONAL, Extension, Extras, load_used, save_used
+from features.word_level.training_text import DECODER, OPTIONAL, Extension, TrainingText, load_used, save_used
 
 # Columns of target tokens of which a source token also sees the lowest among all that it is linked with ...
 _LOWEST = (
@@ -289,7 +289,6 @@ class TwoSides(Knowing, ResourceLookup):
     labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
     marker: Marker = "bpe"
     texts: Sequence[str] = ()
-    predict: bool = False
     triples: bool = False
     decode: bool = True
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
@@ -298,7 +297,7 @@ class TwoSides(Knowing, ResourceLookup):
     def __post_init__(self) -> None:
         if self.labels not in LABELS:
             raise unknown_name("labels", self.labels, LABELS)
-        self._extras.check()
+        check_texts(self.texts)
 
     @classmethod
     def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
@@ -322,7 +321,7 @@ class TwoSides(Knowing, ResourceLookup):
         learned = self._knowledge_of(segments)
         if self._decoder is not None and all(getattr(segments, name) is not None for name in DECODER):
             learned = (*learned, self._decoder.fit(segments, self.aligner))
-        extension = Extension.fit(self._extras, segments, labels, self.aligner)
+        extension = Extension.fit(self, segments, labels, self.aligner)
         return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
 
     @property
@@ -332,10 +331,6 @@ class TwoSides(Knowing, ResourceLookup):
         kind: Any = KNOWLEDGE.get("decoder")
         decoder: LearnedKnowledge = kind(marker=self.marker)
         return decoder
-
-    @property
-    def _extras(self) -> Extras:
-        return Extras(tuple(self.texts), self.predict, self.triples)
 
     def _sides(self, segments: Segments, *, is_training: bool = False) -> Sides:
         table = self._target_table(segments, is_training)
@@ -365,7 +360,7 @@ class TwoSides(Knowing, ResourceLookup):
 
         table = in_groups(self._groups(segments), segments, described, concatenated)
         if self._extension is not None:
-            table = self._extension.extended(table, segments, self.aligner, is_training=is_training)
+            table = self._extension.extended(table, is_training=is_training)
         return self._with_knowledge(table, segments, is_training=is_training)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
@@ -394,7 +389,7 @@ class TwoSides(Knowing, ResourceLookup):
         learned = self._knowledge_in(path)
         if self._decoder is not None and (path / "decoder").is_dir():
             learned = (*learned, self._decoder.restore(path / "decoder"))
-        extension = Extension.load(self._extras, path)
+        extension = Extension(self.triples, TrainingText.load(path))
         return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
 
 

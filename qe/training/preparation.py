@@ -300,12 +300,6 @@ def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, variants: Sequ
             location="resources.texts",
             remedy="leave out the family, or `texts`",
         )
-    if getattr(extractor, "predict", False):
-        raise InputError(
-            f"`predict` of '{kind}' aligns words by resources that hold their own texts",
-            location="resources.texts",
-            remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
-        )
     return extractor.with_out_of_fold(OutOfFold(texts.parts, variants))
 
 

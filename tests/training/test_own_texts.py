@@ -192,10 +192,6 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
     ("more", "message"),
     [
         ({"resources": {"texts": ["target"]}}, "should be 'post_edit' or 'reference'"),
-        (
-            {"features": ["lm", {"kind": "word_quality", "texts": ["post_edit"], "predict": True}]},
-            "aligns words by resources",
-        ),
         ({"resources": {"texts": ["post_edit"], "bundle": "b"}}, "cannot be used together with `bundle`"),
         ({"features": ["tag_ambiguity"]}, "which the segments' own texts are not"),
         ({"features": ["word_confidence"]}, "cannot look rows up"),

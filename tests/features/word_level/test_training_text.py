@@ -10,7 +10,7 @@ from features import ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.word_level.tokens import TokenTable, describe
-from features.word_level.training_text import PARTS, TextPredictor, TrainingText, with_text
+from features.word_level.training_text import PARTS, TrainingText, with_text
 from features.word_quality import WordQuality
 
 PAIRS = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")] * 60
@@ -67,24 +67,6 @@ def test_a_training_segment_is_not_looked_up_in_its_own_text(bundle: Bundle) -> 
     for own, expected in ((True, 0.0), (False, 0.5)):
         table, _ = looked_up(bundle, rows, own=own)
         np.testing.assert_allclose(column(table, "text_before_share")[-1], expected)
-
-
-@pytest.mark.slow
-def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) -> None:
-    """`alpha` is always followed by `beta` in the first half of the training texts, by `gamma` in the other:
-    each looks wrong to the predictor that did not see it, and a new one is between the two.
-    """
-    knowledge = word_quality(bundle)
-    first = [("the cat", "alpha beta", "alpha beta")] * 60
-    rows = [*first, *[("the cat", "alpha gamma", "alpha gamma")] * 60]
-    batch = segments(rows)
-    labels = {"post_edit": [row[2] for row in rows]}
-    text = TextPredictor.fit(batch, labels, ["post_edit"], knowledge.aligner)
-    table = describe(batch, knowledge, frozenset())
-    own, new = (text.extended(table, batch, knowledge.aligner, is_training=own) for own in (True, False))
-    log = [column(t, "own_predicted_log")[[1, -1]] for t in (own, new)]
-    assert (log[1] > log[0] + 0.5).all()
-    assert column(new, "own_predicted_log")[0] > np.log(0.5)  # every text begins alike
 
 
 def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
