@@ -44,7 +44,7 @@ LOADED = (
     "mlflow.pyfunc",
     "qe.resources.recipe",
     "qe.cli.resources",
-    "qe.cli.score",
+    "qe.cli.production",
     "qe.cli.train",
     "qe.production.promotion",
     "qe.scoring.jobs",

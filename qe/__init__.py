@@ -37,14 +37,14 @@ from features.basics.exports import exports  # noqa: E402
 
 if TYPE_CHECKING:
     from features.basics.errors import InputError as InputError
-    from qe.api.comparison import compare as compare
+    from qe.api.evaluation import compare as compare
     from qe.api.evaluation import evaluate as evaluate
-    from qe.api.experiments import check_experiment as check_experiment
-    from qe.api.experiments import load_experiment as load_experiment
     from qe.api.models import LoadedModel as LoadedModel
     from qe.api.models import load_model as load_model
-    from qe.api.progress import progress_bars as progress_bars
+    from qe.api.training import check_experiment as check_experiment
     from qe.api.training import learning_curve as learning_curve
+    from qe.api.training import load_experiment as load_experiment
+    from qe.api.training import progress_bars as progress_bars
     from qe.api.training import train as train
     from qe.api.training import train_without_labels as train_without_labels
     from qe.api.transformer import FeatureExtractor as FeatureExtractor

@@ -22,15 +22,15 @@ from qe.data.score_files import is_submission, ranks_of
 from qe.data.sgm import is_sgm
 from qe.data.split import LabelScale
 from qe.display.numbers import estimate, fixed, probability, span, starred
-from qe.language.programs.taggers import is_program
+from qe.language.taggers import is_program
 from qe.learning.learners.checks import contiguous_folds
 from qe.learning.selectors.columns import uncorrelated
 from qe.models.artifact import decode
 from qe.models.taxonomies.groups import Prediction
 from qe.models.training_rows import Learned
-from qe.production.server.answers import escaped
 from qe.production.server.app import check_proxies
-from qe.production.server.metrics import bounds
+from qe.production.server.monitoring import bounds
+from qe.production.server.protocol import escaped
 from qe.resources.cache import rows_of_own_corpus
 from qe.resources.settings import parsed
 from qe.scoring.checks import is_similar, language_probabilities

@@ -60,7 +60,7 @@ class Clock:
 
 
 def with_second_translations(split: Split) -> Split:
-    from qe.language.programs.engines.apertium import Apertium
+    from qe.language.engines.apertium import Apertium
 
     there, back = Apertium("en", "es"), Apertium("es", "en")
     segments = replace(

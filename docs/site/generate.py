@@ -18,7 +18,7 @@ from qe.cli._help import panels_of, usage_words
 from qe.cli._verbs import GROUPS, commands, purpose, verbs
 from qe.data.format import page as format_page
 from qe.getting_started.catalogue import features as catalogue
-from qe.getting_started.catalogue.costs import FeatureCosts
+from qe.getting_started.catalogue.features import FeatureCosts
 
 ROOT = Path(__file__).resolve().parents[2]
 _PLOTS = {

@@ -1,6 +1,5 @@
 """This project's distribution and extras, and plugins: packages found by entry points."""
 
-import importlib.metadata
 import importlib.util
 import re
 import sys
@@ -127,11 +126,9 @@ def check_versions(recorded: Mapping[str, str], names: Iterable[str], location: 
             raise InputError(f"does not name the version of {home} that it needs", location=location)
         found = _installed(home, f"pip install {home}=={wanted}", location).version
         if found != wanted:
-            raise InputError(
-                f"was trained with {home} {wanted}, but {found} is installed",
-                location=location,
-                remedy=f"pip install {home}=={wanted}, or train it again",
-            )
+            problem = f"was trained with {home} {wanted}, but {found} is installed"
+            remedy = f"pip install {home}=={wanted}, or train it again"
+            raise InputError(problem, location=location, remedy=remedy)
 
 
 def _installed(home: str, remedy: str = "", location: object = None) -> "Distribution":
@@ -140,33 +137,37 @@ def _installed(home: str, remedy: str = "", location: object = None) -> "Distrib
     try:
         return distribution(home)
     except (PackageNotFoundError, ValueError):  # a name that none can have is a ValueError
-        raise InputError(
-            f"needs the distribution '{home}', which is not installed",
-            location=location,
-            remedy=remedy or f"pip install {home or 'it'}",
-        ) from None
+        problem = f"needs the distribution '{home}', which is not installed"
+        remedy = remedy or f"pip install {home or 'it'}"
+        raise InputError(problem, location=location, remedy=remedy) from None
 
 
 DISTRIBUTION = "mtqe"
 
 
 def version() -> str:
-    return importlib.metadata.version(DISTRIBUTION)
+    from importlib import metadata
+
+    return metadata.version(DISTRIBUTION)
 
 
 def versions(*packages: str) -> dict[str, str]:
     """Package -> installed version; packages that are not installed are left out."""
+    from importlib import metadata
+
     installed = {}
     for package in packages:
         try:
-            installed[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
+            installed[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
             continue
     return installed
 
 
 def installed() -> dict[str, str]:
-    found = ((each.metadata["Name"], each.version) for each in importlib.metadata.distributions())
+    from importlib.metadata import distributions
+
+    found = ((each.metadata["Name"], each.version) for each in distributions())
     return dict(sorted((name, version) for name, version in found if name))
 
 
@@ -181,8 +182,10 @@ def install(extra: str) -> str:
 
 def missing(module: str) -> InputError:
     """The error for a module that cannot be imported: which extra brings it."""
+    from importlib.metadata import requires
+
     package = module.partition(".")[0]
-    extra = extra_with(package, importlib.metadata.requires(DISTRIBUTION) or ())
+    extra = extra_with(package, requires(DISTRIBUTION) or ())
     remedy = f"pip install {package}" if extra is None else install(extra)
     return InputError(f"this needs the package {package}, which is not installed", remedy=remedy)
 

@@ -30,7 +30,7 @@ from qe.display.files import plain_fields
 from qe.display.numbers import percent
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
-from qe.language.programs.taggers import Tagger
+from qe.language.taggers import Tagger
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline

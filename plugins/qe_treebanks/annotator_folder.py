@@ -26,7 +26,7 @@ from features.text.annotation import NOTHING, Layer
 from features.text.languages import language_code
 from features.text.tokenizer import Tokenizer, batches
 from features.text.tokens import Tokens
-from qe.language.programs.taggers import Tagger
+from qe.language.taggers import Tagger
 from qe_treebanks.hashed_features import Hashes, attributes
 
 Files = Sequence[Path]

@@ -19,7 +19,7 @@ from features.text.corpus import ParallelCorpus, Side
 from features.text.links import Links
 from features.text.tokens import Tokens
 from qe.config.experiment import Experiment, TreebankSection
-from qe.language.programs.taggers import ADDED, Tagger, annotated, for_corpora, tagger
+from qe.language.taggers import ADDED, Tagger, annotated, for_corpora, tagger
 from qe.resources.corpora import corpus_of
 from qe_treebanks.annotator_folder import ANNOTATORS, MANIFEST, read_manifest, train
 
@@ -143,7 +143,7 @@ def annotators_for(
     progress: Progress = silent,
     aligned: Aligned | None = None,
 ) -> dict[str, str]:
-    """Side -> annotator trained from its treebanks, in the form for `qe.language.programs.taggers.tagger`.
+    """Side -> annotator trained from its treebanks, in the form for `qe.language.taggers.tagger`.
 
     Raises InputError, with file and line, for an unusable treebank.
     """

@@ -1,4 +1,4 @@
-"""Evaluation from Python: gold labels and predictions in, a report out."""
+"""Evaluation and comparison from Python."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,15 @@ from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.frames import AnyTable, as_pandas
 from qe.data.headers import higher_is_better as direction_of
 from qe.evaluation.evaluate import DEFAULT_METRICS, Report, Test
-from qe.evaluation.evaluate import evaluate as run
+from qe.evaluation.evaluate import evaluate as run_evaluation
 from qe.statistics.buckets import Buckets
 from qe.statistics.draws import Groups
-from qe.statistics.family import Scope
+from qe.statistics.family import ResamplingSettings, Scope
+from qe.systems.comparison import compare as run_comparison
+from qe.systems.comparison import with_buckets
+from qe.systems.results import System, SystemsComparison
+from qe.systems.text_metric import metrics_for
+from qe.systems.texts import Texts
 
 
 @checked
@@ -98,10 +103,8 @@ def evaluate(
     if not isinstance(predictions, Mapping) and hasattr(predictions, "__arrow_c_stream__"):
         predictions = as_pandas(predictions)
     if not hasattr(predictions, "items"):
-        raise InputError(
-            f"predictions must be given by name, but got {quoted(predictions)}",
-            remedy='such as {"ridge": [...], "trees": [...]}',
-        )
+        problem = f"predictions must be given by name, but got {quoted(predictions)}"
+        raise InputError(problem, remedy='such as {"ridge": [...], "trees": [...]}')
     labels = _numbers(gold, "the gold labels")
     columns = {str(name): _numbers(values, f"'{name}'") for name, values in predictions.items()}
     if not np.isfinite(labels).all():
@@ -109,7 +112,7 @@ def evaluate(
         raise InputError(f"the label of row {row} is {labels[row]}", remedy="leave out rows without labels")
     name = str(getattr(gold, "name", None) or "label")
     scale = LabelScale(name, low, high, direction_of(name, higher_is_better, DIRECTION))
-    return run(
+    return run_evaluation(
         labels, columns, scale, metrics=metrics, baselines=baselines, samples=samples, seed=seed, test=test,
         correction=correction, family=family, groups=groups, rankings=rankings, margins=margins,
         buckets=buckets, progress=progress,
@@ -124,3 +127,80 @@ def _numbers(values: Any, subject: str) -> FloatArray:
     if array.ndim != 1:
         raise InputError(f"{subject} must be one number per segment, but got shape {array.shape}")
     return array
+
+
+@checked
+def compare(
+    systems: Mapping[str, Sequence[str] | Sequence[Sequence[str]]],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    *,
+    metrics: Sequence[str] = ("bleu", "chrf", "ter"),
+    baseline: str | None = None,
+    groups: Sequence[str] | None = None,
+    buckets: Sequence[Buckets] = (),
+    tokenize: str | None = None,
+    language: str | None = None,
+    **settings: Any,
+) -> SystemsComparison:
+    """Scores MT systems against references, and tests each against the baseline.
+
+    Parameters
+    ----------
+    systems : mapping of str to sequence of str, or to several such sequences
+        n translations of each system, or several runs (optimizer replications) of n translations each.
+    references : sequence of str of length n, or several such sequences
+        Reference translations.
+    metrics : sequence of str, default=('bleu', 'chrf', 'ter')
+        Names of files in qe/systems/mt_metrics, with options such as `chrf:word_order=2`.
+    baseline : str, default=None
+        The system that the others are compared with. None: the first.
+    groups : sequence of shape (n,), default=None
+        Document of each segment: documents are exchanged and drawn whole.
+    buckets : sequence of Buckets, default=()
+        Ways to part the segments (`qe.data.by_length`): systems are compared within each bucket, too.
+    tokenize : str, default=None
+        One of `qe.systems.texts.TOKENIZATIONS`; `none` for text whose tokens stand between blanks. None: as
+        sacreBLEU for the language (TER: tokens between blanks).
+    language : str, default=None
+        Language of the texts. None: one with blanks between words.
+    **settings
+        Fields of `qe.systems.ResamplingSettings`: samples, seed, correct, ...
+
+    Returns
+    -------
+    SystemsComparison
+        Scores, their instability over runs, and p-values.
+
+    Raises
+    ------
+    qe.InputError
+        For columns that differ in length, references that are empty, and unknown names.
+
+    Examples
+    --------
+    >>> texts = ["the door is red", "a cat sleeps here"]
+    >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=19).scores["ours"]["bleu"].instability.mean
+    100.0
+    """
+    columns = [Texts.from_lines(c, f"reference {i}") for i, c in enumerate(_columns(references), start=1)]
+    made = [
+        System(
+            name, tuple(Texts.from_lines(run, f"{name} {i}") for i, run in enumerate(_columns(runs), start=1))
+        )
+        for name, runs in systems.items()
+    ]
+    comparison = run_comparison(
+        made,
+        columns,
+        metrics_for(metrics, tokenize, language, [line for column in columns for line in column.lines]),
+        baseline=baseline,
+        settings=ResamplingSettings(**settings),
+        groups=None if groups is None else list(groups),
+    )
+    return with_buckets(comparison, buckets, settings.get("samples")) if buckets else comparison
+
+
+def _columns(texts: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
+    if texts and isinstance(texts[0], str):
+        return [[str(text) for text in texts]]
+    return [list(column) for column in texts]

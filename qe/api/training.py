@@ -1,4 +1,4 @@
-"""Training from Python, with labels or without."""
+"""Experiments and training from Python, with labels or without; progress bars."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +11,7 @@ from features.basics.hints import checked
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
-from qe.api.experiments import load_experiment
-from qe.config.experiment import Experiment
+from qe.config.experiment import IN_MEMORY, Experiment, from_mapping, load, on_extended
 from qe.data.dataset import Dataset
 from qe.data.frames import AnyTable, as_pandas, cells_of
 from qe.data.table_rows import needed_texts
@@ -20,10 +19,85 @@ from qe.resources.cache import default_cache
 from qe.training.ablation import LearningCurve
 from qe.training.ablation import learning_curve as curve
 from qe.training.check import check
+from qe.training.plan import Plan
 from qe.training.train import Outcome
 from qe.training.train import train as run
 from qe.training.without_labels import DECODER, Unlabelled, unlabelled_experiment
 from qe.training.without_labels import train_without_labels as made
+
+# What stands for a dataset that `qe.train` is given as an object.
+_IN_MEMORY = {"format": IN_MEMORY, "path": "."}
+
+
+@checked
+def load_experiment(
+    source: str | Path | Mapping[str, Any],
+    *,
+    data_root: str | Path | None = None,
+    overrides: Sequence[str] = (),
+) -> Experiment:
+    """Returns the experiment that a YAML file, or a mapping with the keys of one, describes.
+
+    Parameters
+    ----------
+    source : str, Path or mapping
+        A file; or a mapping, which needs no `dataset` if `qe.train` gets the data, and whose `extends` names
+        a file in the working directory.
+    data_root : str or Path, default=None
+        Folder where relative paths begin. None: the file's folder, or the working directory for a mapping.
+    overrides : sequence of str, default=()
+        Settings to change, as `key.key=value`; the value is read as YAML.
+
+    Returns
+    -------
+    Experiment
+        All settings, with absolute paths.
+
+    Raises
+    ------
+    qe.InputError
+        For a key that is unknown and a value of a wrong type; the message names the key.
+
+    Examples
+    --------
+    >>> load_experiment({"name": "small", "features": ["surface"], "learner": {"kind": "ridge"}}).name
+    'small'
+    """
+    root = None if data_root is None else Path(data_root)
+    if isinstance(source, Mapping):
+        content, files = on_extended(source, Path.cwd(), root)
+        content = {"dataset": _IN_MEMORY, **content}
+        return from_mapping(content, root or Path.cwd(), overrides=overrides, files=files)
+    return load(Path(source), data_root=root, overrides=overrides)
+
+
+@checked
+def check_experiment(experiment: Experiment) -> Plan:
+    """Returns what `qe.train` would run. Nothing is read.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What `qe.load_experiment` returns.
+
+    Returns
+    -------
+    Plan
+        `print` shows it, `to_json()` gives its values.
+
+    Raises
+    ------
+    qe.InputError
+        With everything that is wrong with the experiment, a line each: names, parameters, their types and
+        ranges, files that are absent. `qe.train` asks the same first.
+
+    Examples
+    --------
+    >>> check_experiment(load_experiment({"name": "x", "features": ["lm"], "learner": {"kind": "ridge"}}))
+    Traceback (most recent call last):
+    features.basics.errors.InputError: experiment 'x': resources: the features need source_lm5, ...
+    """
+    return check(experiment)
 
 
 @checked
@@ -136,10 +210,8 @@ def _with_data(experiment: Experiment | Mapping[str, Any], dataset: Dataset | No
     if isinstance(experiment, Mapping):
         experiment = load_experiment(experiment)
     if dataset is None and experiment.dataset.format == "in_memory":
-        raise InputError(
-            "the experiment names no dataset",
-            remedy="give `dataset=qe.Dataset.from_frame(...)`, or a `dataset` section",
-        )
+        problem = "the experiment names no dataset"
+        raise InputError(problem, remedy="give `dataset=qe.Dataset.from_frame(...)`, or a `dataset` section")
     return experiment
 
 
@@ -222,3 +294,45 @@ def _columns(table: pd.DataFrame) -> dict[str, list[str]]:
         for name, text in texts.items():
             columns[name].append(text)
     return columns
+
+
+def progress_bars() -> Progress:
+    """Returns a `progress` that draws a bar for every stage: widgets in a notebook, else text.
+
+    Returns
+    -------
+    callable
+        For the parameter `progress` of `qe.train`, `qe.evaluate`, `qe.train_without_labels`.
+
+    Raises
+    ------
+    qe.InputError
+        If tqdm is not installed (it comes with `mtqe[train]`).
+
+    Examples
+    --------
+    >>> from qe import progress_bars
+    >>> progress = progress_bars()
+    >>> for done in range(3):
+    ...     progress("work", done + 1, 3)
+    """
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise InputError("progress bars need tqdm", remedy="pip install 'mtqe[train]'") from error
+    bars: dict[str, tqdm] = {}
+    in_notebook = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
+
+    def show(stage: str, count: int, total: int | None) -> None:
+        key = stage.partition(" · best ")[0]
+        if key not in bars:
+            bars[key] = tqdm(desc=stage, total=total, leave=in_notebook)
+        bar = bars[key]
+        bar.total = total
+        bar.set_description(stage, refresh=False)
+        bar.update(count - bar.n)
+        if count == total:
+            bar.leave = True
+            bars.pop(key).close()
+
+    return show

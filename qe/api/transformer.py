@@ -120,10 +120,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _own_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         kind: Any = self.tokenizer
         if self.source_language is None or self.target_language is None:
-            raise InputError(
-                "the languages of the texts are not known",
-                remedy='say source_language="en", target_language="de", or name `resources`',
-            )
+            remedy = 'say source_language="en", target_language="de", or name `resources`'
+            raise InputError("the languages of the texts are not known", remedy=remedy)
         return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
     def transform(self, X: AnyFrame) -> AnyFrame:
@@ -154,8 +152,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             besides source and target; `parameters`: settings without a default; `learns`: whether it learns
             from labels, so that it needs `y` (or columns such as `post_edit`).
         """
-        from qe.getting_started.catalogue.costs import FeatureCosts
-        from qe.getting_started.catalogue.features import families
+        from qe.getting_started.catalogue.features import FeatureCosts, families
 
         rows = {
             family.name: {

@@ -73,10 +73,8 @@ def _notice(name: str, message: Warning | str, category: type[Warning], *rest: A
 def _check_text(arguments: list[str]) -> None:
     for argument in arguments:
         if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise InputError(
-                f"the argument {argument!a} is no text in the encoding of this locale",
-                remedy="use names in UTF-8, and a locale such as LC_ALL=C.UTF-8",
-            )
+            problem = f"the argument {argument!a} is no text in the encoding of this locale"
+            raise InputError(problem, remedy="use names in UTF-8, and a locale such as LC_ALL=C.UTF-8")
 
 
 def _run(verb: str, arguments: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""How a command handles signals and standard streams that are closed or narrow."""
+"""How a command handles signals and standard streams that are closed, narrow or a terminal."""
 
 import codecs
 import logging
@@ -9,13 +9,31 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
-from features.basics.errors import InputError, known_name
+from features.basics.errors import InputError, known_name, visible
 from features.basics.threads import THREADS, cores
 from features.storage.surroundings import restored
-from qe.cli.shared.streams import VisibleStream
-from qe.display.plot_formats import PLOT_FORMATS, PLOTS
+from qe.display.output_schemas import PLOT_FORMATS, PLOTS
+
+
+class VisibleStream:
+    """Writes text with control characters and overrides of direction spelled out."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.raw = stream
+
+    def write(self, text: str) -> int:
+        self.raw.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
 
 _LIBRARIES = "OMP_NUM_THREADS"  # OpenBLAS, MKL, OpenMP, Arrow and PyTorch read it when they are loaded
 _NUMBA = "NUMBA_NUM_THREADS"

@@ -6,24 +6,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from features.basics.errors import InputError
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
-from qe.cli._commands import check_existence
 from qe.cli._log import JsonLog, Log, log_of
-from qe.cli._score_options import ScoreOptions
+from qe.cli.shared.application import check_existence
+from qe.cli.shared.options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, on_spark, registered
 from qe.data.translation_files.kinds import translation_kind
 from qe.display import output_schemas
 from qe.display.files import write_json
 from qe.display.numbers import percent
-from qe.display.terminal import show
+from qe.display.summary import show
 from qe.evaluation.word_level import check_threshold_metric
 from qe.models import description
 from qe.models.drift import DriftReport, Profile
@@ -61,21 +60,25 @@ class ScoreJob:
 
     def run(self) -> None:
         """Raises InputError before a row is scored; exits with 1 if no row was, or a condition holds."""
+        options = self.options
         self._check_options()
         self.begun = datetime.now(UTC)
-        self.conditions = [Condition.parsed(text) for text in self.options.fail_if or ()]
-        self.log: Log = log_of("score", self.options.log)
-        self.inputs, self.destination = self._paths()
-        self.routes = chosen_routes(self.options.model, self.options.models)
+        self.conditions = [Condition.parsed(text) for text in options.fail_if or ()]
+        self.log: Log = log_of("score", options.log)
+        self.silent = options.quiet or (options.output == "-" and isinstance(self.log, JsonLog))
+        self.no_progress = options.quiet or options.json
+        self.on_spark = on_spark(options.engine, options.master)
+        self._open_paths()
+        self.routes = chosen_routes(options.model, options.models)
         self.models = [self._scoring_model(route.model) for route in self.routes]
         self._check_kinds()
-        if self.options.triage is not None and not self._on_spark:
-            check_output(self.destination, [self.options.triage])
+        if options.triage is not None and not self.on_spark:
+            check_output(self.destination, [options.triage])
         self.thresholds = list(map(self._thresholds, self.models))
         self.scorers = list(map(self._scorer_options, self.models, self.thresholds))
-        self.headers = self.options.headers
-        self.layout = self.options.layout(languages=self.options.languages, locked=self.options.locked)
-        if self._on_spark:
+        self.headers = options.headers
+        self.layout = options.layout(languages=options.languages, locked=options.locked)
+        if self.on_spark:
             self._run_on_spark()
         else:
             self._run_here()
@@ -109,42 +112,34 @@ class ScoreJob:
             if value and value != getattr(ScoreOptions, name):  # the default
                 raise InputError(f"--{name.replace('_', '-')} {problem}", remedy=remedy)
 
-    def _paths(self) -> tuple[list[Path], Path]:
+    def _open_paths(self) -> None:
         names, output, piped = self.options.input_, self.options.output, self.piped
-        if not self._on_spark:
+        if not self.on_spark:
             check_existence(map(Path, names))
         if piped is None:
-            return [Path(name) for name in names], Path(output)
-        inputs = [piped.read(sys.stdin.buffer) if name == "-" else Path(name) for name in names]
-        return inputs, piped.output(inputs) if output == "-" else Path(output)
+            self.inputs, self.destination = [Path(name) for name in names], Path(output)
+        else:
+            self.inputs = [piped.read(sys.stdin.buffer) if name == "-" else Path(name) for name in names]
+            self.destination = piped.output(self.inputs) if output == "-" else Path(output)
+        self.reads_translation_files = any(translation_kind(path) is not None for path in self.inputs)
+        self.in_place = self.reads_translation_files and translation_kind(self.destination) is not None
+        self.sources = [] if self.reads_translation_files or self.on_spark else files_of(self.inputs)
 
     def _scoring_model(self, name: str) -> ScoringModel:
         signature = self.options.require_signature
         folder, identity = model_folder(name, signature)
         return ScoringModel(name, folder, identity, registered(name, folder), signature)
 
-    @cached_property
-    def _reads_translation_files(self) -> bool:
-        return any(translation_kind(path) is not None for path in self.inputs)
-
-    @property
-    def _in_place(self) -> bool:
-        return self._reads_translation_files and translation_kind(self.destination) is not None
-
-    @cached_property
-    def _on_spark(self) -> bool:
-        return on_spark(self.options.engine, self.options.master)
-
     def _check_kinds(self) -> None:
         remedy = "leave it out for XLIFF, TMX and XLSX"
-        if not self._reads_translation_files:
+        if not self.reads_translation_files:
             names = "sheet header_row languages locked"
             self._check_unused(names, "is for XLIFF, TMX or XLSX", "leave it out for tables")
             return
         if self.inputs[1:]:
             raise InputError("a second --input is for tables", remedy=remedy)
         self._check_unused("engine models", "is for tables", remedy)
-        if self._in_place:
+        if self.in_place:
             names = "tokens keep safe_cells resume workers documents reuse_scores"
             self._check_unused(names, "is for tables", remedy)
 
@@ -179,36 +174,33 @@ class ScoreJob:
     # On Spark
 
     def _run_on_spark(self) -> None:
+        from qe.scoring.spark.scoring import check_inputs, score_table
+        from qe.scoring.spark.session import spark_session
+
         options = self.options
         names = (
             "resume workers summary documents delimiter quoting escape encoding decimal models reuse_scores"
         )
         self._check_unused(names, "is for the local engine", "leave out either it or --engine spark")
         self._check_profiles()
-        result = self._score_on_spark()
+        model = self.models[0]
+        source = check_inputs(options.input_)
+        files = [file for file in (options.triage, options.drift) if file is not None]
+        check_no_overlap(self.destination, [Path(source), model.folder, *files])
+        with spark_session(options.master, quiet=self.no_progress) as session:
+            result = score_table(
+                session, model.folder, source, options.output, identity=model.identity,
+                options=self.scorers[0], columns=self.headers, keep=options.keep, suffix=options.suffix,
+                safe=options.safe_cells, overwrite=options.overwrite, chunk=options.chunk,
+            )  # fmt: skip
         warnings = () if result.drift is None else result.drift.warnings
         self._show(result, None)
         warn_of_input(self.log, warnings, result.not_checked)
         if options.drift is not None:
             write_drift(options.drift, result.drift)
-        if self.thresholds[0] is not None and not self._no_progress:
+        if self.thresholds[0] is not None and not self.no_progress:
             show(actions_table(self.thresholds[0], result.actions, result.scored))
         self._end(result.rows, result.scored, warnings)
-
-    def _score_on_spark(self) -> "ScoredTable":
-        from qe.scoring.spark.scoring import check_inputs, score_table
-        from qe.scoring.spark.session import spark_session
-
-        options, model = self.options, self.models[0]
-        source = check_inputs(options.input_)
-        files = [file for file in (options.triage, options.drift) if file is not None]
-        check_no_overlap(self.destination, [Path(source), model.folder, *files])
-        with spark_session(options.master, quiet=self._no_progress) as session:
-            return score_table(
-                session, model.folder, source, options.output, identity=model.identity,
-                options=self.scorers[0], columns=self.headers, keep=options.keep, suffix=options.suffix,
-                safe=options.safe_cells, overwrite=options.overwrite, chunk=options.chunk,
-            )  # fmt: skip
 
     # On this machine
 
@@ -218,67 +210,49 @@ class ScoreJob:
         job = self._job()
         output = self.options.output
         self.log.event("begin", model=job.model.to_json(), inputs=self.options.input_, output=output)
-        result = self._score_in_place(job) if self._in_place else self._score(job)
+        result = self._score(job)
         self._report(result, ids, job)
         seconds = (datetime.now(UTC) - self.begun).total_seconds()
         self.log.event("end", output=output, **result.counts, seconds=seconds)
         self._end(result.rows, result.scored, result.warnings)
 
-    @cached_property
-    def _sources(self) -> list[Path]:
-        return [] if self._reads_translation_files else files_of(self.inputs)
-
-    @cached_property
-    def _files(self) -> list[Path]:
-        options, models = self.options, [model.folder for model in self.models]
-        read = [path for path in (options.triage, options.reuse_scores, options.models) if path]
-        return [*self.inputs, *self._sources, self.destination, *models, *read]
-
-    @cached_property
-    def _summary(self) -> Path | None:
+    def _check_files(self) -> None:
         options = self.options
         if options.summary is not None and options.no_summary:
             remedy = "leave one of them out"
             raise InputError("--summary and --no-summary exclude each other", remedy=remedy)
-        if options.no_summary or (options.output == "-" and options.summary is None):
-            return None
-        return options.summary or default_place(self.destination)
-
-    def _check_files(self) -> None:
-        options = self.options
+        wanted = not options.no_summary and (options.output != "-" or options.summary is not None)
+        self.summary = (options.summary or default_place(self.destination)) if wanted else None
+        read = [path for path in (options.triage, options.reuse_scores, options.models) if path]
+        folders = [model.folder for model in self.models]
+        self.files = [*self.inputs, *self.sources, self.destination, *folders, *read]
         if options.models is not None:
             check_output(self.destination, [options.models])
             self._check_unused("drift reuse_scores", "is for one model", "leave it out with --models")
         if options.drift is not None:
-            check_output(options.drift, self._files)
+            check_output(options.drift, self.files)
         self._check_profiles()
-        for written in filter(None, (self.destination, self._summary, options.drift)):
+        for written in filter(None, (self.destination, self.summary, options.drift)):
             for folder in (path for path in self.inputs if path.is_dir()):
                 check_outside(written, folder)
             check_unread(written, self.inputs)
-        if self._summary is not None:
-            check_output(self._summary, [*self._files, *([options.drift] if options.drift else [])])
+        if self.summary is not None:
+            check_output(self.summary, [*self.files, *([options.drift] if options.drift else [])])
             if options.summary is None:
-                check_place(self._summary)
+                check_place(self.summary)
 
     def _document_ids(self) -> DocumentIds | None:
         options, layout = self.options, self.layout
         if options.documents is None:
             return None
         ids = Path(options.doc_ids) if options.doc_ids else None
-        others = [path for path in (options.drift, self._summary, ids) if path]
-        check_output(options.documents, [*self._files, *others])
+        others = [path for path in (options.drift, self.summary, ids) if path]
+        check_output(options.documents, [*self.files, *others])
         kind_of(options.documents)
-        if self._reads_translation_files:
+        if self.reads_translation_files:
             model = Model.load(self.models[0].folder, identity=self.models[0].identity)
             layout = replace(layout, languages=languages_of(model))
         return DocumentIds.from_option(open_all(self.inputs, layout), options.doc_ids)
-
-    @cached_property
-    def _routed(self) -> Routes | None:
-        if self.options.models is None:
-            return None
-        return Routes(self.options.models, list(map(Destination, self.routes, self.models, self.scorers)))
 
     def _job(self) -> JobSummary:
         values = {**vars(self.options), "cache": None if self.options.cache else "no"}
@@ -288,40 +262,33 @@ class ScoreJob:
             if value and name not in _UNLISTED
         }
         named = str if self.piped is None else self.piped.display_path
+        self.scored_by: Routes | ScoringModel = self.models[0]
+        if self.options.models is not None:
+            destinations = map(Destination, self.routes, self.models, self.scorers)
+            self.scored_by = Routes(self.options.models, list(destinations))
         return JobSummary(
-            self._routed or self.models[0], self._sources or self.inputs, self.destination, listed,
-            self.begun, self._summary, named, len(self.inputs) == 2,
-        )  # fmt: skip
-
-    def _score_in_place(self, job: JobSummary) -> ScoredFile:
-        options, model = self.options, self.models[0]
-        return score_in_place(
-            model.folder, self.inputs[0], self.destination, identity=model.identity,
-            options=self.scorers[0], columns=self.headers, layout=self.layout, suffix=options.suffix,
-            overwrite=options.overwrite, job_summary=job,
+            self.scored_by, self.sources or self.inputs, self.destination, listed, self.begun, self.summary,
+            named, len(self.inputs) == 2,
         )  # fmt: skip
 
     def _score(self, job: JobSummary) -> ScoredFile:
         options, model = self.options, self.models[0]
-        with self.log.progress(self._no_progress) as progress:
+        common: dict[str, Any] = {
+            "identity": model.identity, "options": self.scorers[0], "columns": self.headers,
+            "layout": self.layout, "suffix": options.suffix, "overwrite": options.overwrite,
+            "job_summary": job,
+        }  # fmt: skip
+        if self.in_place:
+            return score_in_place(model.folder, self.inputs[0], self.destination, **common)
+        with self.log.progress(self.no_progress) as progress:
             return score_file(
-                self._routed or model.folder, self.inputs, self.destination, identity=model.identity,
-                options=self.scorers[0], columns=self.headers, layout=self.layout, keep=options.keep,
-                suffix=options.suffix, safe=options.safe_cells, job_summary=job,
-                earlier_output=options.reuse_scores,
-                resume=options.resume, overwrite=options.overwrite, workers=options.workers,
-                chunk=options.chunk, progress=progress,
+                self.scored_by if isinstance(self.scored_by, Routes) else model.folder,
+                self.inputs, self.destination, keep=options.keep, safe=options.safe_cells,
+                earlier_output=options.reuse_scores, resume=options.resume, workers=options.workers,
+                chunk=options.chunk, progress=progress, **common,
             )  # fmt: skip
 
     # The report
-
-    @property
-    def _silent(self) -> bool:
-        return self.options.quiet or (self.options.output == "-" and isinstance(self.log, JsonLog))
-
-    @property
-    def _no_progress(self) -> bool:
-        return self.options.quiet or self.options.json
 
     def _report(self, result: ScoredFile, ids: DocumentIds | None, job: JobSummary) -> None:
         options = self.options
@@ -331,27 +298,24 @@ class ScoreJob:
         if options.drift is not None:
             write_drift(options.drift, result.drift)
         if options.documents is not None and ids is not None:
-            self._write_documents(options.documents, ids)
+            column = f"score{options.suffix if options.keep else ''}"
+            documents = score_documents(ids, self.destination, column)
+            write_documents(options.documents, documents)
+            if "" in documents:
+                rows = f"{documents[''].segments:,} rows name no document: they form one without a name"
+                self.log.tell("note", f"{options.documents}: {rows}", quiet=options.quiet)
         if self.piped is not None and options.output == "-":
             self.piped.write(self.destination)
         with redirect_stdout(sys.stderr if options.output == "-" else sys.stdout):
             self._show(result, job.model.to_json() if options.json else None)
             thresholds = self.thresholds[0]
-            if thresholds is not None and options.models is None and not (options.json or self._silent):
+            if thresholds is not None and options.models is None and not (options.json or self.silent):
                 show(actions_table(thresholds, result.actions, result.scored))
-
-    def _write_documents(self, path: Path, ids: DocumentIds) -> None:
-        column = f"score{self.options.suffix if self.options.keep else ''}"
-        documents = score_documents(ids, self.destination, column)
-        write_documents(path, documents)
-        if "" in documents:
-            rows = f"{documents[''].segments:,} rows name no document: they form one without a name"
-            self.log.tell("note", f"{path}: {rows}", quiet=self.options.quiet)
 
     def _show(self, result: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
         if self.options.json:
             print(summary_json(result, self.options.output, model))
-        elif not self._silent:
+        elif not self.silent:
             show_scored(result, self.options.output)
 
     def _end(self, rows: int, scored: int, drift: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from qe.cli.shared.printing import emit
 from qe.display.numbers import estimate, general, number, p_value, settings, signed
-from qe.display.terminal import say, show
+from qe.display.summary import say, show
 from qe.evaluation.evaluate import json_name
 from qe.evaluation.tables import oracle_table
 from qe.evaluation.word_level import TITLES
@@ -18,6 +18,7 @@ from qe.training.train import Outcome
 
 def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
     report = outcome.report
+    search = report["search"]
     if outcome.unchanged:
         say(f"{outcome.output} is finished: the same experiment made it; --overwrite repeats it")
     for title, section in (
@@ -32,32 +33,34 @@ def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
     if per_fold:
         show(per_fold_table(report))
     say(verdict(report))
-    best = report["search"]["best"]
+    best = search["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}
-    taken = f"trial {report['search']['best_trial']}, chosen" if report["search"]["chosen"] else "best"
-    say(f"{taken} of {_trials(report['search'])}: {best['learner']} {settings(parameters)}", *notes(report))
-    if report["search"]["front"]:
-        show(front_table(report["search"]))
+    taken = f"trial {search['best_trial']}, chosen" if search["chosen"] else "best"
+    failed = len(search["failures"])
+    more = {"passed over": search["skipped"], "pruned": search.get("pruned"), "failed": failed}
+    others = [f"{number} more {how}" for how, number in more.items() if number]
+    if not re.fullmatch("[0-9]+ trials?", search["ended"]):
+        others.append(f"the search ended: {search['ended']}")
+    trials = f"{search['trials']} trials" + (f" ({', '.join(others)})" if others else "")
+    say(f"{taken} of {trials}: {best['learner']} {settings(parameters)}", *notes(report))
+    if search["front"]:
+        show(front_table(search))
     if entry := outcome.registered:
         reason = report["registration"]["reason"]
         say(f"registered as {entry.name} version {entry.version}: {entry.alias or 'waits'}, {reason}")
     say(f"report, predictions, plots and model: {outcome.output}")
 
 
-def _trials(search: Mapping[str, Any]) -> str:
-    failed = len(search["failures"])
-    more = {"passed over": search["skipped"], "pruned": search.get("pruned"), "failed": failed}
-    others = [f"{number} more {how}" for how, number in more.items() if number]
-    if not re.fullmatch("[0-9]+ trials?", search["ended"]):
-        others.append(f"the search ended: {search['ended']}")
-    return f"{search['trials']} trials" + (f" ({', '.join(others)})" if others else "")
-
-
 def notes(report: Mapping[str, Any]) -> list[str]:
+    failures = report["search"]["failures"]
+    reasons = [failure["reason"] for failure in failures]
+    failure_lines = [
+        f"{reasons.count(reason)} of the trials failed: {reason}" for reason in dict.fromkeys(reasons)
+    ]
     lines = [
         *report["data"].get("leaks", ()),
         *report["search"].get("notes", ()),
-        *_failure_lines(report["search"]["failures"]),
+        *failure_lines,
     ]
     if report["model"]["calibrated"]:
         lines.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
@@ -67,22 +70,15 @@ def notes(report: Mapping[str, Any]) -> list[str]:
             f"{p['features']} features at {general(p['cost'])}: {number(p['metric'])}" for p in front
         )
         lines.append(f"Pareto front of the selection (metric, higher is better): {steps}")
-    return [*lines, *_word_lines(report.get("words") or {})]
-
-
-def _failure_lines(failures: Sequence[Mapping[str, Any]]) -> list[str]:
-    reasons = [failure["reason"] for failure in failures]
-    return [f"{reasons.count(reason)} of the trials failed: {reason}" for reason in dict.fromkeys(reasons)]
-
-
-def _word_lines(words: Mapping[str, Any]) -> list[str]:
-    return [
+    words = report.get("words") or {}
+    word_lines = [
         f"{part} (out of fold): "
         + ", ".join(_word_figure(section["tagged_by"][metric], metric) for metric in ("f1_mult", "mcc"))
         + f", {_word_figure(section['tagged_by']['f1_mult'], 'ece')}"
         + f" (by chance {number(section['tagged_by']['f1_mult']['ece_by_chance'])})"
         for part, section in words.items()
     ]
+    return [*lines, *word_lines]
 
 
 def _word_figure(scores: Mapping[str, Any], metric: str) -> str:

@@ -1,18 +1,15 @@
-"""The verbs: the files of this folder, those of plugins, and their groups; each is imported when used."""
+"""The verbs of the files of this folder and of plugins, and their groups; a file is imported when used."""
 
 import importlib
-import importlib.util
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import qe.cli
 from features.basics.errors import unknown_name
-from features.basics.plugins import is_importable
 
 # What a person looks for, and the verbs for it: `qe --help` shows them in this order. A new verb joins one.
 GROUPS = {
@@ -24,10 +21,11 @@ GROUPS = {
     "research": "ablate reproduce effort terrorcat",
     "tools": "learners selectors schema completion",
 }
+_PURPOSE = re.compile(r'^(?:""")?`qe ([\w-]+)`: (.*?)\.?(?:""")?$', re.MULTILINE)
 
 
 def verbs() -> list[str]:
-    """The files in qe/cli, and the verbs of plugins; a module is imported only when its verb is used."""
+    """The verbs of the core, which its modules name in their docstrings, and those of plugins."""
     return [*_core_verbs(), *(name for name in _plugin_verbs() if name not in _core_verbs())]
 
 
@@ -44,17 +42,26 @@ def groups() -> dict[str, list[str]]:
 
 
 def purpose(verb: str) -> str:
-    """What a verb is for: the first line of its file, which is not imported."""
-    spec = importlib.util.find_spec(_module(verb))
-    with Path(str(spec and spec.origin)).open(encoding="utf-8") as source:
-        line = source.readline()
-    return line.strip().removeprefix(f'"""`qe {verb}`: ').removesuffix('"""').removesuffix(".")
+    """What a verb is for, as the docstring of its module says, which is not imported."""
+    if verb in _core_verbs():
+        return _core_verbs()[verb][1]
+    spec = find_spec(_plugin_verbs()[verb])
+    return _purposes(Path(str(spec and spec.origin)))[verb]
 
 
 @cache
-def _core_verbs() -> tuple[str, ...]:
-    names = (module.name for module in pkgutil.iter_modules(qe.cli.__path__) if not module.ispkg)
-    return tuple(name for name in names if not name.startswith("_"))
+def _core_verbs() -> dict[str, tuple[str, str]]:
+    """Verb -> module and purpose."""
+    return {
+        verb: (f"qe.cli.{path.stem}", text)
+        for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))
+        for verb, text in _purposes(path).items()
+    }
+
+
+def _purposes(path: Path) -> dict[str, str]:
+    r"""Verb -> purpose, from the lines of a module's docstring that begin with \`qe VERB\`."""
+    return dict(_PURPOSE.findall(path.read_text("utf-8").partition('"""\n')[0]))
 
 
 @cache
@@ -62,7 +69,7 @@ def _plugin_verbs() -> dict[str, str]:
     """Verb -> module, from the files of entry points: importlib.metadata would take a third of the help."""
     files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
     entries = [entry for file in files for entry in _entries(file.read_text("utf-8", "replace"), "mtqe.verb")]
-    return {name: module for name, module in sorted(entries) if is_importable(module.partition(".")[0])}
+    return {name: module for name, module in sorted(entries) if find_spec(module.partition(".")[0])}
 
 
 def _entries(text: str, group: str) -> list[tuple[str, str]]:
@@ -71,28 +78,24 @@ def _entries(text: str, group: str) -> list[tuple[str, str]]:
     return re.findall(r"^\s*([^=#\s]+)\s*=\s*([\w.]+)", section, re.MULTILINE)
 
 
-def _module(verb: str) -> str:
-    return f"qe.cli.{verb}" if verb in _core_verbs() else _plugin_verbs()[verb]
+def module_of(verb: str) -> str:
+    return _core_verbs()[verb][0] if verb in _core_verbs() else _plugin_verbs()[verb]
 
 
 def command(verb: str) -> Any:
-    """Typer's command for a verb's module, from its `app` or the function named like the module."""
+    """Click's command for a verb: the application or the function with its name, or `app` of its module."""
     if not is_verb(verb):
         raise unknown_name("verb", verb, verbs())
-    from typer.main import get_command
-
     from qe.cli.shared.application import Application
 
-    module: Any = importlib.import_module(_module(verb))
-    application = getattr(module, "app", None)
-    if application is None:
-        application = Application()
-        application.command(name=verb)(getattr(module, verb, None) or getattr(module, f"{verb}_"))
-    return get_command(application)
+    module = vars(importlib.import_module(module_of(verb)))
+    found = next(module[name] for name in ("app", verb, f"{verb}_") if name in module)
+    application = found if isinstance(found, Application) else Application(functions={verb: found})
+    return application.parser(verb, purpose(verb))
 
 
 def loaded_options(verb: str) -> list[Any]:
-    return list(command(verb).params) if is_verb(verb) and _module(verb) in sys.modules else []
+    return list(command(verb).params) if is_verb(verb) and module_of(verb) in sys.modules else []
 
 
 def commands(verb: str) -> Iterator[tuple[str, Any]]:

@@ -9,18 +9,9 @@ import numpy as np
 from features.basics.array_types import BoolArray
 from features.basics.assignments import named_files
 from features.basics.errors import InputError
-from qe.cli._evaluation_options import WordOptions
+from qe.cli.shared.options import WordOptions
 from qe.cli.shared.progress import progress_bar
-from qe.data.tag_files import (
-    Layout,
-    TagFile,
-    is_scored,
-    is_word_submission,
-    read_scored,
-    read_tags,
-    read_word_submission,
-    same_tags,
-)
+from qe.data import tag_files
 from qe.evaluation.word_level import (
     WordReport,
     best_threshold,
@@ -30,7 +21,7 @@ from qe.evaluation.word_level import (
 )
 from qe.statistics.family import Scope
 
-_Part = tuple[TagFile, dict[str, TagFile]]
+_Part = tuple[tag_files.TagFile, dict[str, tag_files.TagFile]]
 
 
 def check_options(options: WordOptions) -> None:
@@ -51,7 +42,7 @@ def check_options(options: WordOptions) -> None:
 def evaluate_tag_files(
     gold: Path, systems: Sequence[str], options: WordOptions, quiet: bool
 ) -> dict[str, WordReport]:
-    parts = _parts(gold, systems, cast(Layout, options.layout))
+    parts = _parts(gold, systems, cast(tag_files.Layout, options.layout))
     if options.source_gold is not None:
         parts |= _parts(options.source_gold, _of_source(systems, options.source_predictions or ()), "source")
     tuning = _tuning(systems, options)
@@ -77,11 +68,11 @@ def evaluate_tag_files(
     return reports
 
 
-def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Part]:
+def _parts(gold: Path, systems: Sequence[str], layout: tag_files.Layout) -> dict[str, _Part]:
     whole = _read_gold(gold)
     files = _tag_files(systems, layout)
     for file in files.values():
-        same_tags(whole, file)
+        tag_files.same_tags(whole, file)
     by_system = {name: file.parts(layout) for name, file in files.items()}
     return {
         part: (labels, {name: parts[part] for name, parts in by_system.items()})
@@ -96,15 +87,15 @@ def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
         raise InputError(f"--source-predictions names '{unknown[0]}'", remedy=f"systems: {', '.join(names)}")
     arguments = list(sources)
     for argument, (name, path) in zip(systems, names.items(), strict=True):
-        if name not in named and (is_scored(path) or is_word_submission(path)):
+        if name not in named and (tag_files.is_scored(path) or tag_files.is_word_submission(path)):
             arguments.append(argument)
         elif name not in named:
             raise InputError(f"no source words of '{name}'", remedy=f"add --source-predictions {name}=FILE")
     return arguments
 
 
-def _read_gold(path: Path) -> TagFile:
-    gold = read_tags(path)
+def _read_gold(path: Path) -> tag_files.TagFile:
+    gold = tag_files.read_tags(path)
     if gold.probabilities:
         raise InputError("holds probabilities, but gold tags are OK and BAD", location=gold.path)
     return gold
@@ -114,20 +105,24 @@ def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str,
     return named_files(arguments, option, lambda path: path.stem)
 
 
-def _tag_files(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
+def _tag_files(arguments: Sequence[str], layout: tag_files.Layout) -> dict[str, tag_files.TagFile]:
     return {name: _tags_of(path, layout) for name, path in _files(arguments).items()}
 
 
-def _tags_of(path: Path, layout: Layout) -> TagFile:
-    if is_scored(path):
-        return read_scored(path, layout)
-    return read_word_submission(path, layout) if is_word_submission(path) else read_tags(path)
+def _tags_of(path: Path, layout: tag_files.Layout) -> tag_files.TagFile:
+    if tag_files.is_scored(path):
+        return tag_files.read_scored(path, layout)
+    return (
+        tag_files.read_word_submission(path, layout)
+        if tag_files.is_word_submission(path)
+        else tag_files.read_tags(path)
+    )
 
 
 def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:
     if options.tune_gold is None:
         return {}
-    layout = cast(Layout, options.layout)
+    layout = cast(tag_files.Layout, options.layout)
     files, tuned = _tag_files(systems, layout), _tag_files(options.tune or (), layout)
     gold = _read_gold(options.tune_gold)
     for name, file in files.items():
@@ -137,14 +132,16 @@ def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str
     for name, file in tuned.items():
         if name not in files:
             raise InputError(f"--tune names '{name}'", remedy=f"systems: {', '.join(files)}")
-        same_tags(gold, file)
+        tag_files.same_tags(gold, file)
         for part, labels in gold.parts(layout).items():
             probabilities = file.parts(layout)[part].bad
             thresholds[name, part] = best_threshold(labels.bad == 1, probabilities, options.thresholds_by)
     return thresholds
 
 
-def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options: WordOptions) -> BoolArray:
+def _tags(
+    name: str, file: tag_files.TagFile, gold: tag_files.TagFile, tuned: float | None, options: WordOptions
+) -> BoolArray:
     if not file.probabilities:
         return np.asarray(file.bad == 1)
     if options.folds is not None:
@@ -160,11 +157,9 @@ def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options:
     if threshold is not None:
         return np.asarray(file.bad >= threshold)
     if file.tags is None:
-        raise InputError(
-            f"'{name}' holds probabilities, and tags need a threshold",
-            location=file.path,
-            remedy="give --threshold, --tune and --tune-gold, or --folds",
-        )
+        problem = f"'{name}' holds probabilities, and tags need a threshold"
+        remedy = "give --threshold, --tune and --tune-gold, or --folds"
+        raise InputError(problem, location=file.path, remedy=remedy)
     return file.tags
 
 

@@ -1,42 +1,93 @@
-"""`qe compare`: compare MT systems: BLEU, chrF, TER, with significance tests."""
+"""`qe compare`: compare MT systems: BLEU, chrF, TER, with significance tests.
+`qe power`: the smallest difference that a test set can detect.
+"""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from features.basics.errors import InputError
-from qe.cli._evaluation_options import BucketOptions
+from features.basics.errors import InputError, did_you_mean
 from qe.cli.shared.options import MAX_SAMPLES, Seed
-from qe.cli.shared.printing import emit, group_files, groups, locked_output, track
+from qe.cli.shared.printing import emit, groups, locked_output, track
 from qe.cli.shared.progress import progress_bar
 
+if TYPE_CHECKING:
+    from features.basics.array_types import FloatArray
+    from qe.statistics.buckets import Buckets
+    from qe.systems.results import System, SystemsComparison
+    from qe.systems.segment_scores import ScoredRuns
+    from qe.systems.text_metric import TextMetric
+    from qe.systems.texts import Texts
+
+
+Text = tuple[str, Sequence[str]]  # a name and lines
+
+
+@dataclass(frozen=True)
+class BucketOptions:
+    """Buckets of segments within which systems are compared."""
+
+    bucket: list[str] | None = None
+    bands: Annotated[int | None, typer.Option(min=2)] = None
+    corpus: Path | None = None
+
+    @property
+    def _kinds(self) -> list[tuple[str, str]]:
+        return [(kind, files) for kind, _, files in (text.partition("=") for text in self.bucket or ())]
+
+    def read(self, text: Text | None, predictions: "Sequence[FloatArray]" = ()) -> "list[Buckets]":
+        """The buckets; `length` and `rare` are of `text`, `quality` of the mean of `predictions`."""
+        from qe.data.buckets import RARE
+
+        kinds = [kind for kind, _ in self._kinds]
+        if not kinds and self.bands is not None:
+            raise InputError("--bands is for buckets", remedy="add --bucket")
+        if self.corpus is not None and RARE not in kinds:
+            raise InputError("--corpus defines rare words", remedy="add --bucket rare")
+        return [self._read(kind, files, text, predictions) for kind, files in self._kinds]
+
+    def _read(
+        self, kind: str, files: str, text: Text | None, predictions: "Sequence[FloatArray]"
+    ) -> "Buckets":
+        from features.storage.files import read_lines
+        from qe.data import buckets
+        from qe.statistics.buckets import BANDS
+
+        count = BANDS if self.bands is None else self.bands
+        if kind in (buckets.LENGTH, buckets.RARE):
+            if files:
+                text = Path(files).name, list(read_lines(Path(files)))
+            if text is None:
+                raise InputError(f"--bucket {kind} has no text", remedy=f"give --bucket {kind}=FILE")
+            if kind == buckets.LENGTH:
+                return buckets.by_length(text[1], text[0], count)
+            return buckets.by_rare_words(text[1], text[0], self.corpus, count)
+        if kind == buckets.QUALITY and not files and predictions:
+            return buckets.by_quality(predictions, "predictions", count)
+        if not kind or not files:
+            shown, name = kind or f"={files}", kind or "NAME"
+            near = did_you_mean(kind, (buckets.LENGTH, buckets.RARE, buckets.QUALITY))
+            raise InputError(f"--bucket {shown} names no file", remedy=f"give --bucket {name}=FILE{near}")
+        if kind == buckets.QUALITY:
+            return buckets.read_quality([Path(path) for path in files.split(",")], count)
+        return buckets.read_column(kind, Path(files), count)
+
+
 _FOR_RUNS = {
-    "runs",
-    "samples",
-    "seed",
-    "output",
-    "json",
-    "markdown",
-    "latex",
-    "csv",
-    "quiet",
-    "threads",
-    "overwrite",
-}
+    "runs", "samples", "seed", "output", "json", "markdown", "latex", "csv", "quiet", "threads", "overwrite",
+}  # fmt: skip
 
 
 def check_options(ctx: typer.Context) -> None:
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE" and option.name not in _FOR_RUNS:
-            raise InputError(
-                f"{option.opts[0]} is for MT systems",
-                remedy="leave it out: runs have their own metrics and segments",
-            )
+            problem = f"{option.opts[0]} is for MT systems"
+            raise InputError(problem, remedy="leave it out: runs have their own metrics and segments")
 
 
 def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
@@ -69,13 +120,6 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
         if output is not None:
             leaderboard.write(board, output)
     emit("evaluate", board.report, bool(form), leaderboard.table(board), *differences(board.report))
-
-
-if TYPE_CHECKING:
-    from qe.systems.results import System, SystemsComparison
-    from qe.systems.segment_scores import ScoredRuns
-    from qe.systems.text_metric import TextMetric
-    from qe.systems.texts import Texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,17 +244,12 @@ def compare(
     from qe.statistics.ranks import margins
     from qe.systems.comparison import compare as run_comparison
     from qe.systems.comparison import with_buckets
-    from qe.systems.segment_scores import files_of, named_files, read_segment_scores
+    from qe.systems.segment_scores import named_files, read_segment_scores
     from qe.systems.text_metric import metrics_for
 
     reference = [_texts(path) for path in references or []]
     sources = None if source is None else _texts(source)
-    files = [*(references or []), *(dev_references or []), *group_files(group).values(), *buckets.files()]
-    files += [] if source is None else [source]
     system_files = [named_files(text, "--system") for text in system or []]
-    for _, runs_of in [*system_files, *(named_files(text, "--dev") for text in dev or [])]:
-        files += map(Path, runs_of)
-    files += files_of(scores or [])
     names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
     lines = [line for texts in reference for line in texts.lines]
     chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
@@ -230,7 +269,7 @@ def compare(
     check_buckets(bands, len(systems[0].runs[0]))
     if sources is not None and len(sources) != len(systems[0].runs[0]):
         raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", location=source)
-    with locked_output(output, "compare", files), progress_bar(quiet) as progress:
+    with locked_output(output, "compare"), progress_bar(quiet) as progress:
         comparison = run_comparison(
             systems, reference, chosen,
             baseline=baseline, settings=ResamplingSettings(**vars(resampling)), progress=progress,
@@ -270,7 +309,7 @@ def _warn_of_tokenization(metrics: Mapping[str, Any], lines: list[str]) -> None:
 def _dependency_f(
     annotator: str, tokenize: str | None, language: str | None, lines: list[str]
 ) -> "TextMetric":
-    from qe.language.programs.taggers import language_said, tagger
+    from qe.language.taggers import language_said, tagger
     from qe.resources.cache import default_cache
     from qe.systems.dependency_f import DependencyF
     from qe.systems.texts import language_of, usual_tokenization
@@ -349,3 +388,88 @@ def _track(comparison: "SystemsComparison", source: "Texts | None", language: st
         "compare", lambda folder: write(comparison, folder, source, language), comparison.recipe,
         comparison.figures(), under="comparison",
     )  # fmt: skip
+
+
+def power(
+    gold: Path,
+    predictions: list[str],
+    metrics: list[str] | None = None,
+    size: Annotated[int | None, typer.Option(min=4)] = None,
+    gain: list[str] | None = None,
+    power_: float = 0.8,
+    level: float = 0.05,
+    comparisons: int = 1,
+    simulations: Annotated[int, typer.Option(max=MAX_SAMPLES)] = 500,
+    samples: Annotated[int | None, typer.Option(max=MAX_SAMPLES)] = None,
+    seed: Seed = 0,
+    lower_is_better: bool = False,
+    column: str | None = None,
+    gold_column: str | None = None,
+    group: Path | None = None,
+    output: Path | None = None,
+    json: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Simulate which difference a test set can detect, and how many segments a difference needs.
+
+    Virtual test sets are drawn from a pilot, one system is improved by the gain in question, and the
+    randomization test of `qe evaluate` is run on each. A gain is always an improvement, for MAE too.
+
+    Example:
+
+        qe power --gold effort.txt --predictions svr=svr.txt ridge=ridge.txt --size 422
+        --metrics delta_avg mae --gain delta_avg=0.02 --output power
+
+    input:
+      --gold FILE  Gold labels of the pilot: one per line, or a table.
+      --predictions [NAME=]FILE...  Predictions of a system and a baseline that are as similar as those to be
+          compared.
+
+    tests:
+      --metrics METRIC...  {qe.statistics.metrics}. (default: delta_avg spearman mae)
+      --size N  Segments (or groups) of the test set. (default: as many as the pilot has)
+      --gain METRIC=GAIN...  Also compute how many segments such a gain needs.
+      --power P  Probability of detecting the difference.
+      --level P  Significance level of the two-sided test.
+      --comparisons N  Comparisons that will be corrected together (Holm): each is tested at level / N.
+      --simulations N  Virtual test sets per point of a curve.
+      --samples N  Permutations in each test. (default: 199; more for many comparisons)
+      --group FILE  One document per line: documents are resampled and counted instead of segments.
+
+    output:
+      -o, --output DIR  Folder for power.json and power.png.
+    """
+    from features.basics.assignments import named_file, numbers
+    from features.storage.files import read_lines
+    from qe.data.score_files import read_predictions, read_scores, same_segments
+    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, power_table
+    from qe.evaluation.power import power as find_power
+    from qe.statistics.result import check_shares
+
+    if output is not None:  # fail early if matplotlib is missing
+        from qe.display.drawing import save
+        from qe.display.files import write_json
+        from qe.evaluation.plots import power_plot
+    if len(predictions) != 2:
+        problem = f"power compares two systems, but --predictions has {len(predictions)}"
+        raise InputError(problem, remedy="give a system and a baseline")
+    gains = numbers(gain or (), "METRIC=GAIN", "--gain")
+    paths = [named_file(text)[1] for text in predictions]
+    check_shares(power=power_, level=level)
+    exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
+    settings = PowerSettings(power_, level, comparisons, simulations, exchanges, seed)
+    with locked_output(output, "power"):
+        labels = read_scores(gold, gold_column)
+        files = [read_predictions(path, column) for path in paths]
+        same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})
+        sign = -1.0 if lower_is_better else 1.0
+        with progress_bar(quiet) as progress:
+            report = find_power(
+                sign * labels.scores, sign * files[0].scores, sign * files[1].scores,
+                metrics=metrics or DEFAULT_METRICS, size=size, gains=gains, settings=settings,
+                groups=None if group is None else list(read_lines(group)), progress=progress,
+            )  # fmt: skip
+        if output is not None:
+            write_json(output / "power.json", report.to_json())
+            save(power_plot(report), output / "power.png")
+    emit("power", report, json, power_table(report))

@@ -1,25 +1,84 @@
 """`qe evaluate`: score predictions against gold labels: intervals, significance."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from features.basics.errors import InputError
-from qe.cli._evaluation_options import BucketOptions, OracleOptions, WordOptions
+from features.basics.errors import InputError, known_name
+from qe.cli.compare import BucketOptions
 from qe.cli.shared.application import Application
-from qe.cli.shared.options import Resamples, Seed
-from qe.cli.shared.printing import emit, group_files, groups
+from qe.cli.shared.options import Resamples, Seed, WordOptions
+from qe.cli.shared.printing import emit, groups
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
+    from qe.data.dataset import LabelScale
     from qe.data.score_files import ScoreFile
+    from qe.evaluation.oracles import Oracle, PostEdited
     from qe.statistics.bayesian import BayesianComparison
 
-app = Application(default="evaluate")
+
+@dataclass(frozen=True)
+class OracleOptions:
+    """Oracles that are scored too.
+
+    oracles:
+      --oracle hter|bleu|effort  Also score what knows the post-edits (hter, bleu) or the labels (effort).
+          Repeatable.
+      --target FILE  Translations, one per line.
+      --post-edit FILE  Their post-edits.
+    """
+
+    oracle: list[str] | None = None
+    target: Path | None = None
+    post_edit: Path | None = None
+    target_language: str | None = None
+
+    def scored(
+        self, gold: "ScoreFile", scale: "LabelScale", groups: Mapping[str, list[str]] | None,
+        samples: int | None, seed: int,
+    ) -> "dict[str, Oracle]":  # fmt: skip
+        from qe.evaluation.oracles import ORACLES, oracle
+
+        names = self.oracle or ()
+        for name in names:
+            known_name("oracle", name, ORACLES)
+        texts = self._texts(gold)
+        return {
+            name: oracle(name, gold.scores, scale, texts, groups=groups, samples=samples, seed=seed)
+            for name in names
+        }
+
+    def _texts(self, gold: "ScoreFile") -> "PostEdited | None":
+        from features.text.tokenizer import Tokenizer
+        from qe.data.reading import Reading
+        from qe.evaluation.oracles import PostEdited
+
+        names = [name for name in self.oracle or () if name != "effort"]
+        if not names:
+            return None
+        if self.target is None or self.post_edit is None:
+            problem = f"the oracle {names[0]} compares translations with post-edits"
+            raise InputError(problem, remedy="give --target and --post-edit")
+        if "hter" in names and self.target_language is None:
+            raise InputError("the oracle hter tokenizes the translations", remedy="give --target-language")
+        columns = []
+        for path in (self.target, self.post_edit):
+            lines = Reading(Path()).lines(path).texts
+            if len(lines) != len(gold.scores):
+                counts = f"{len(lines)} lines, but {len(gold.scores)} gold labels in {gold.path}"
+                raise InputError(counts, location=path)
+            columns.append(lines)
+        return PostEdited(columns[0], columns[1], Tokenizer(self.target_language or "en", normalise=False))
 
 
-@app.command()
-def evaluate(
+evaluate = Application(default="evaluate")
+
+
+@evaluate.command("evaluate")
+def evaluate_predictions(
     gold: Path,
     oracles: OracleOptions,
     buckets: BucketOptions,
@@ -84,7 +143,6 @@ def evaluate(
       -o, --output FILE  Also write the JSON report to this file.
     """
     from features.storage.files import read_lines
-    from features.storage.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
     from qe.evaluation.evaluate import evaluate as evaluate_systems
@@ -94,19 +152,11 @@ def evaluate(
     systems = _systems([*(predictions or ()), *(files or ())], column)
     if not (systems or oracles.oracle):
         raise InputError("nothing to evaluate", remedy="give --predictions, or --oracle")
-    if output is not None:
-        inputs = [
-            gold, oracles.target, oracles.post_edit, documents, bayes_folds,
-            *(file.path for file in systems.values()), *group_files(group).values(), *buckets.files(),
-        ]  # fmt: skip
-        check_output(output, [path for path in inputs if path is not None])
     labels = read_scores(gold, gold_column, scale_low, scale_high)
     if documents is not None:
         if group or oracles.oracle or buckets.bucket or bayes_folds is not None or official:
-            raise InputError(
-                "--documents makes documents the units",
-                remedy="leave out --group, --bucket, --oracle, --bayes-folds and --official",
-            )
+            remedy = "leave out --group, --bucket, --oracle, --bayes-folds and --official"
+            raise InputError("--documents makes documents the units", remedy=remedy)
         from qe.systems.documents import by_document
 
         labels, systems = by_document(labels, systems, list(read_lines(documents)), documents)
@@ -121,10 +171,8 @@ def evaluate(
         )
     if official:
         if baseline or group or oracles.oracle or margin or buckets.bucket:
-            raise InputError(
-                "--official only scores",
-                remedy="leave out --baseline, --group, --oracle, --margin and --bucket",
-            )
+            problem = "--official only scores"
+            raise InputError(problem, remedy="leave out --baseline, --group, --oracle, --margin and --bucket")
         _official(labels, systems, scale.sign, json, output)
         return
     units = groups(group or [])
@@ -207,7 +255,6 @@ def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]"
 def _official(
     gold: "ScoreFile", systems: "dict[str, ScoreFile]", sign: float, json: bool, output: Path | None
 ) -> None:
-    from dataclasses import replace
 
     from qe.evaluation.official_scorer import official_lines, official_scores
 
@@ -219,7 +266,7 @@ def _official(
         print("".join(official_lines(submissions[name], scores[name]) for name in scores), end="")
 
 
-@app.command()
+@evaluate.command()
 def words(
     gold: Path,
     predictions: list[str],
@@ -249,19 +296,10 @@ def words(
       --reliability FILE  Plot of the calibration of probabilities (PNG, SVG or PDF).
       -o, --output FILE  Also write the JSON report to this file.
     """
-    from features.basics.assignments import named_file
-    from features.storage.outputs import check_output
     from qe.cli._words import check_options, draw_reliability, evaluate_tag_files
     from qe.evaluation.tables import word_notes, word_tables
 
     check_options(options)
-    arguments = (*predictions, *(options.tune or ()), *(options.source_predictions or ()))
-    files = (gold, options.tune_gold, options.source_gold, *(named_file(text)[1] for text in arguments))
-    inputs = [path for path in files if path is not None]
-    if output is not None:
-        check_output(output, inputs)
-    if reliability is not None:
-        check_output(reliability, [*inputs, *([output] if output is not None else [])])
     reports = evaluate_tag_files(gold, predictions, options, quiet)
     if reliability is not None:
         draw_reliability(reliability, reports)

@@ -1,4 +1,7 @@
-"""`qe train`: run experiments: search, selection, fit, evaluation, tracking."""
+"""`qe train`: run experiments: search, selection, fit, evaluation, tracking.
+`qe ablate`: measure what feature families are worth; draw learning curves.
+`qe reproduce`: train a finished run again, show which figures differ.
+"""
 
 import sys
 from functools import partial
@@ -7,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli.shared.options import ExperimentOptions, Positive, Workers
+from features.basics.errors import InputError
+from qe.cli.shared.options import ExperimentOptions, Positive, Resamples, Workers
 from qe.cli.shared.printing import emit
 from qe.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from features.basics.progress import Progress
     from qe.config.experiment import Experiment
     from qe.production.promotion import Decision, Labelled
+    from qe.training.ablation import LearningCurve
     from qe.training.check import Setting
     from qe.training.plan import Plan
     from qe.training.train import Outcome
@@ -76,7 +82,6 @@ def train(
       --overwrite  Replace an existing run.
       --per-fold  Also print the figures of each fold, their mean and standard deviation.
     """
-    from features.basics.errors import InputError
     from qe.training.check import plans_of
 
     if print_ and not check:
@@ -111,8 +116,8 @@ def _train(
     trial: int | None, promote: bool, per_fold: bool, quiet: bool, json: bool,
 ) -> None:  # fmt: skip
     from qe.cli._summary import print_outcome, print_reports
-    from qe.cli.promote import decision_lines
-    from qe.display.terminal import show
+    from qe.cli.decide import decision_lines
+    from qe.display.summary import show
     from qe.training.batch import spread_table, train_all
     from qe.training.train import train as run
 
@@ -141,7 +146,6 @@ def _train(
 
 
 def _checked(paths: "Sequence[Path]", data_root: Path | None, overrides: "Sequence[str]") -> "list[Plan]":
-    from features.basics.errors import InputError
     from qe.training.check import load
 
     plans, refused = [], []
@@ -197,7 +201,6 @@ def _show_plans(plans: "Sequence[Plan]", json: bool) -> None:
 
 
 def _promotion_data(experiment: "Experiment") -> "Labelled":
-    from features.basics.errors import InputError
     from qe.production.promotion import of_experiment
 
     if not experiment.tracking.registers:
@@ -218,3 +221,125 @@ def _promote(
             if (entry.get("name"), entry.get("version")) == (decision.name, decision.challenger):
                 outcome.report["promotion"] = decision.to_json()
     return decisions
+
+
+def ablate(
+    experiment: Path,
+    settings: ExperimentOptions,
+    base: list[str] | None = None,
+    sizes: Annotated[list[int] | None, typer.Option(min=20)] = None,
+    draws: Annotated[int, typer.Option(min=1, max=100)] = 3,
+    plot: Path | None = None,
+    samples: Resamples = None,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Measure every feature family alone and left out, and draw the learning curve.
+
+    One search with all features chooses the parameters; subsets are measured with those, on the same folds.
+    With --sizes, families that learn from labels are refitted on the rows drawn, and nothing else is done. An
+    experiment with auxiliary datasets has two curves: with them, and without them.
+
+    Examples:
+
+        qe ablate experiments/wmt12/best-own.yaml --data-root ../shared/data --base baseline17
+
+        qe ablate output/demo/demo.yaml --sizes 100 300 900 --plot curve.png
+
+    arguments:
+      experiment  Experiment file with two feature families or more.
+
+    tests:
+      --base FAMILY  Also measure every other family added to this one. Repeatable.
+      --sizes ROWS...  Only the learning curve, at these numbers of training rows.
+      --draws N  Random draws of rows for each of --sizes.
+
+    output:
+      --plot FILE  With --sizes: a plot of the curve (PNG, SVG or PDF).
+    """
+    from qe.training.ablation import ALONE, WITH, ablation_tables, curve_table, to_json
+    from qe.training.ablation import ablate as run
+
+    loaded = settings.load(experiment)
+    if plot is not None and not sizes:
+        raise InputError("--plot draws the curve of --sizes", remedy="give --sizes")
+    if sizes and base:
+        raise InputError("--base and --sizes exclude each other")
+    with progress_bar(quiet or json) as progress:
+        if sizes:
+            curves = _curves(loaded, experiment, sizes, draws, plot, samples, settings.cache, progress)
+        else:
+            ablation = run(
+                loaded, cache=settings.cache, base=base or (), samples=samples, seed=loaded.evaluation.seed,
+                progress=progress,
+            )  # fmt: skip
+    if not sizes:
+        emit("ablate", to_json(ablation), json, *ablation_tables(ablation))
+        return
+    alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
+    content = curves[WITH if alone else ALONE].to_json() | alone
+    titles = {name: f", {name}" if alone else "" for name in curves}
+    emit("ablate-sizes", content, json, *(curve_table(curves[name], title) for name, title in titles.items()))
+
+
+def _curves(
+    experiment: "Experiment", file: Path, sizes: list[int], draws: int, plot: Path | None,
+    samples: int | None, cache: Path, progress: "Progress",
+) -> "dict[str, LearningCurve]":  # fmt: skip
+    from features.storage.outputs import check_output
+    from qe.display.drawing import save
+    from qe.training.ablation import learning_curves
+
+    if plot is not None:
+        check_output(plot, [file, *experiment.inputs()])
+    curves = learning_curves(
+        experiment, sizes, cache=cache, draws=draws, samples=samples, seed=experiment.evaluation.seed,
+        progress=progress,
+    )  # fmt: skip
+    if plot is not None:
+        from qe.training.ablation import learning_curve_plot
+
+        save(learning_curve_plot(curves, experiment.evaluation.metric), plot)
+    return dict(curves)
+
+
+def reproduce(
+    run: str,
+    output: Path | None = None,
+    overrides: list[str] | None = None,
+    cache_dir: Path | None = None,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Train a finished run again from the settings in its report, and show which figures differ.
+
+    Also shows differences of data, features, resources and versions. The new run is not tracked. Exit code 0
+    if all figures are equal, 1 if some differ.
+
+    Example:
+
+        qe reproduce output/demo
+
+        qe reproduce output/demo --set dataset.path=/data/moved
+
+    arguments:
+      run RUN  Output folder of `qe train`, or the id of a run in MLflow.
+
+    output:
+      -o, --output DIR  Folder of the new run. (default: it is not kept)
+    """
+    import sys
+    from tempfile import TemporaryDirectory
+
+    from qe.cli.shared.progress import progress_bar
+    from qe.resources.cache import default_cache
+    from qe.training.reproduction import reproduce as train_again
+
+    cache = cache_dir or default_cache()
+    with TemporaryDirectory(prefix="qe-") as scratch, progress_bar(quiet or json) as progress:
+        folder = output or Path(scratch) / "run"
+        found = train_again(run, folder, cache=cache, overrides=overrides or (), progress=progress)
+    lines = [f"all {found.figures} figures are the same", *found.notes]
+    shown = [found.table()] if found.differences or found.recipe_differences else lines
+    emit("reproduce", found, json, *shown)
+    sys.exit(0 if found.identical else 1)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from features.basics.errors import unknown_name
 from features.storage.files import atomic_file
-from qe.display.plot_formats import PLOT_FORMATS, PLOTS
+from qe.display.output_schemas import PLOT_FORMATS, PLOTS
 
 # Okabe and Ito (2008), distinguishable with every common colour blindness.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (

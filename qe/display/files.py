@@ -1,9 +1,10 @@
-"""Report files: texts written whole, readable JSON, tables together on a page."""
+"""Report files: texts written whole, readable JSON, tables and pages that need no other file."""
 
+import base64
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,20 @@ def latex(tables: Sequence[Table]) -> str:
 
 def folder_name(name: str) -> str:
     return re.sub(r"[^\w.]+", "-", name).strip("-.") or "pair"
+
+
+def render(package: str, template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
+    """A page from a template of that package, which extends `frame.html`; all values are escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package, "."), PackageLoader("qe.display", ".")]),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= filters
+    return environment.get_template(template).render(**values)
+
+
+def figures(plots: Mapping[str, bytes]) -> list[dict[str, str]]:
+    """Text and data of pictures that a page holds itself: what each shows -> PNG."""
+    return [{"text": text, "data": base64.b64encode(png).decode()} for text, png in plots.items()]

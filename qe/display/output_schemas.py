@@ -1,4 +1,4 @@
-"""JSON Schemas of what verbs write for machines: a contract (docs/machine-output.md)."""
+"""JSON Schemas of what verbs write for machines: a contract (docs/machine-output.md); formats of plots."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -54,3 +54,7 @@ def _printed(
         **({"allOf": [extension]} if extension else {}),
         **own,
     }
+
+
+PLOTS: Final = "QE_PLOTS"  # the variable that names formats of plots next to PNG
+PLOT_FORMATS: Final = ("png", "svg", "pdf")

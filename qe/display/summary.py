@@ -1,12 +1,15 @@
-"""Results that show themselves: some lines at a prompt, a table in a notebook."""
+"""Results that show themselves: in a terminal, at a prompt and in a notebook."""
 
 import importlib
+import os
+import shutil
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from features.basics.short_repr import LINES, fields_of
-from qe.display.table import Column, Table
+from qe.display.table import UNBOUNDED, Column, Table, wrapped
 
 C = TypeVar("C", bound=type)
 _WIDTH = 80  # columns of a prompt
@@ -49,3 +52,28 @@ def short(table: Table) -> str:
             return text
     lines = text.split("\n")
     return "\n".join([*lines[: LINES - 1], f"... {len(lines) - LINES + 1} more lines"])
+
+
+WIDTH = 120  # of tables that go to a file or a pipe, unless COLUMNS says otherwise
+
+
+def width() -> int:
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else WIDTH
+
+
+def show(*tables: Table) -> None:
+    for table in tables:
+        print(table.text(width(), _sentences()))
+
+
+def say(*sentences: str) -> None:
+    """Print sentences, in a terminal wrapped at blanks; a path that is longer than a line stays whole."""
+    for sentence in sentences:
+        print("\n".join(wrapped(sentence, _sentences(), whole_words=True)))
+
+
+def _sentences() -> int:
+    return width() if sys.stdout.isatty() else UNBOUNDED

@@ -298,7 +298,7 @@ def text(board: Leaderboard, width: int = UNBOUNDED) -> str:
 
 
 def page(board: Leaderboard) -> str:
-    from qe.display.page import render
+    from qe.display.files import render
 
     recipe = board.report.recipe
     return render(

@@ -1,10 +1,14 @@
-"""Engine: translates lines from one language into another."""
+"""Engines translate lines from one language into another: pseudo-references and back-translations."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
 
 from features.basics.catalogue import Catalogue
+from features.basics.progress import Progress, silent
+from features.storage.cache_folder import cache_entry
+from features.storage.files import atomic_file, digest, read_lines
 from features.text.languages import language_code
 
 
@@ -21,9 +25,45 @@ class Engine(ABC):
         """Identifies program, version and languages."""
 
 
-ENGINES: Catalogue[Engine] = Catalogue("qe.language.programs.engines", Engine, "translation engine")
+ENGINES: Catalogue[Engine] = Catalogue("qe.language.engines", Engine, "translation engine")
 
 
 def engine(name: str, source_language: str, target_language: str) -> Engine:
     make: Any = ENGINES.get(name)
     return cast(Engine, make(language_code(source_language), language_code(target_language)))
+
+
+# Column of Segments -> translated side, side whose language is the output's.
+DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "pseudo_reference": ("source", "target"),
+    "back_translation": ("target", "source"),
+}
+
+
+def translate_file(source: Path, output: Path, translator: Engine, progress: Progress = silent) -> int:
+    total = sum(1 for _ in read_lines(source))
+    done = 0
+    with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        for done, line in enumerate(translator.translate(read_lines(source)), start=1):
+            stream.write(line + "\n")
+            progress("translating", done, total)
+    return done
+
+
+def translated(
+    texts: Sequence[str], translator: Engine, cache: Path | None, stage: str, progress: Progress
+) -> tuple[str, ...]:
+    """Translations (n,) of n texts; cached in `cache` by engine and texts."""
+    distinct = list(dict.fromkeys(texts))
+    path = cache and cache_entry(cache, "translations", f"{digest(translator.fingerprint, distinct)}.txt")
+    translations = list(read_lines(path)) if path and path.is_file() else []
+    if len(translations) != len(distinct):
+        translations = []
+        for line in translator.translate(distinct):
+            translations.append(line)
+            progress(stage, len(translations), len(distinct))
+        if path:
+            with atomic_file(path) as temporary:
+                temporary.write_text("".join(line + "\n" for line in translations), "utf-8", newline="")
+    of = dict(zip(distinct, translations, strict=True))
+    return tuple(of[text] for text in texts)

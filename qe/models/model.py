@@ -25,7 +25,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
-from qe.language.programs.made_columns import (
+from qe.language.made_columns import (
     check_made_columns,
     keep_annotators,
     kept_annotators,

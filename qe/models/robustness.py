@@ -17,7 +17,7 @@ from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
 from qe.display.summary import summarised
-from qe.language.programs.made_columns import remake_columns
+from qe.language.made_columns import remake_columns
 from qe.models.model import Model
 
 FEWEST: Final = 30  # minimum number of perturbed rows, regardless of time

@@ -163,11 +163,8 @@ def _unseen(name: str, folders: Mapping[str, Path], data: Labelled) -> tuple[Lab
         else:
             new &= ~learned.knows(pairs)
     if not new.any():
-        raise InputError(
-            f"versions {' and '.join(folders)} of '{name}' have learned from every segment",
-            location=data.name,
-            remedy="compare them on other data",
-        )
+        problem = f"versions {' and '.join(folders)} of '{name}' have learned from every segment"
+        raise InputError(problem, location=data.name, remedy="compare them on other data")
     rows = [row for row, is_new in zip(data.rows, new, strict=True) if is_new]
     return Labelled(data.name, rows, data.gold[new]), tuple(silent)
 

@@ -201,12 +201,6 @@ def _labels_per_unit(units: IntArray) -> float:
     return float(np.sum(sizes**2) / np.sum(sizes))
 
 
-def _p_value(bad: int, published: int, per_unit: float, risk: float) -> float:
-    """P(at most so many bad ones) if the share is `risk`: the binomial distribution, also of fractions."""
-    good = published - bad
-    return float(betainc(good / per_unit, bad / per_unit + 1, 1 - risk)) if good else 1.0
-
-
 def _threshold(
     predicted: FloatArray, quality: FloatArray, bad: BoolArray, units: IntArray, risk: float, error: float
 ) -> RiskThreshold:
@@ -217,7 +211,9 @@ def _threshold(
         if published < least * per_unit:
             continue
         wrong = int(bad[order[:published]].sum())
-        p = _p_value(wrong, published, per_unit, risk)
+        # P(at most so many bad ones) if the share is `risk`: the binomial distribution, also of fractions
+        good = published - wrong
+        p = float(betainc(good / per_unit, wrong / per_unit + 1, 1 - risk)) if good else 1.0
         if p > error:
             if best is None:
                 needed = _needed(wrong / published, published / total, per_unit, risk, error)

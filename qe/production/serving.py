@@ -15,12 +15,11 @@ from typing import Any, cast
 import uvicorn
 
 from features.basics.errors import InputError
-from qe.production.server.answers import Limits
 from qe.production.server.app import App, Hosts
 from qe.production.server.connections import BACKLOG, Connection, ConnectionLimiter, check_descriptors
-from qe.production.server.metrics import FAILED, SAME, TAKEN
+from qe.production.server.monitoring import FAILED, REQUESTS, SAME, TAKEN, Throttle, logged
+from qe.production.server.protocol import Limits
 from qe.production.server.service import Service
-from qe.production.server.throttle import REQUESTS, Throttle, logged
 
 _log = logging.getLogger(REQUESTS)
 
@@ -41,11 +40,8 @@ def bound(host: str, port: int) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        raise InputError(
-            f"cannot listen there ({error.strerror})",
-            location=f"{host}:{port}",
-            remedy="choose another --port",
-        ) from None
+        problem = f"cannot listen there ({error.strerror})"
+        raise InputError(problem, location=f"{host}:{port}", remedy="choose another --port") from None
     return listener
 
 
@@ -129,7 +125,10 @@ class Renewal:
             if old is None or (not due and self.current(old)):
                 return SAME
             new = self.load()
-            _check_columns(old, new)
+            more = [name for name in new.about["columns"] if name not in old.about["columns"]]
+            if more:
+                problem = f"{_name(new)} needs the column '{more[0]}', which clients need not send today"
+                raise InputError(problem, remedy="change the clients, then restart the server")
         except Exception as error:  # any error of the new one: the old one answers
             _log.error("the model stays as it is: %s", error, exc_info=not isinstance(error, InputError))
             return FAILED
@@ -137,15 +136,6 @@ class Renewal:
         same = _name(new) == _name(old)
         _log.warning("the model is %s; before it was %s", _name(new), "the same" if same else _name(old))
         return SAME if same else TAKEN
-
-
-def _check_columns(old: Service, new: Service) -> None:
-    more = [name for name in new.about["columns"] if name not in old.about["columns"]]
-    if more:
-        raise InputError(
-            f"{_name(new)} needs the column '{more[0]}', which clients need not send today",
-            remedy="change the clients, then restart the server",
-        )
 
 
 def _name(service: Service) -> str:

@@ -16,7 +16,7 @@ from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.display.summary import summarised
-from qe.language.programs.made_columns import with_made_columns
+from qe.language.made_columns import with_made_columns
 from qe.scoring import row_formats
 from qe.scoring.pool import Pool
 from qe.training.check import check
@@ -66,12 +66,16 @@ def suggest(
     """
     prepared = prepare(check(experiment), cache, progress)
     segments = _segments(prepared, pool, cache, progress)
-    free = _unlabelled(prepared, segments)
+    seen = set(zip(prepared.training.segments.source, prepared.training.segments.target, strict=True))
+    rows = []
+    for row, pair in enumerate(zip(segments.source, segments.target, strict=True)):
+        if pair not in seen:
+            seen.add(pair)
+            rows.append(row)
+    free = np.array(rows, np.int64)
     if len(free) < count:
-        raise InputError(
-            f"{count} segments are requested, but only {len(free)} of the pool have no label yet",
-            remedy="request fewer, or give a larger pool",
-        )
+        problem = f"{count} segments are requested, but only {len(free)} of the pool have no label yet"
+        raise InputError(problem, remedy="request fewer, or give a larger pool")
     progress("choosing", 0, 1)
     own, other = prepared.extraction.fit_and_score(prepared.training, segments.take(free))
     numbers = prepared.extraction.feature_set.names
@@ -92,16 +96,6 @@ def _segments(
     segments = Segments.from_columns(columns, training.source_tokenizer, training.target_tokenizer)
     absent = {c: by for c, by in prepared.experiment.made_columns().items() if c not in columns}
     return with_made_columns(segments, absent, cache, progress) if absent else segments
-
-
-def _unlabelled(prepared: Prepared, segments: Segments) -> NDArray[np.int64]:
-    seen = set(zip(prepared.training.segments.source, prepared.training.segments.target, strict=True))
-    rows = []
-    for row, pair in enumerate(zip(segments.source, segments.target, strict=True)):
-        if pair not in seen:
-            seen.add(pair)
-            rows.append(row)
-    return np.array(rows, np.int64)
 
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:

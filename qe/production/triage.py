@@ -396,10 +396,8 @@ class Thresholds:
         file = validated(_File, content, path)
         publish, retranslate, sign = file.publish, file.retranslate, scale.sign
         if publish is not None and retranslate is not None and sign * publish < sign * retranslate:
-            raise InputError(
-                f"publishes from {publish:g} on, but retranslates what is worse than {retranslate:g}",
-                location=path,
-            )
+            problem = f"publishes from {publish:g} on, but retranslates what is worse than {retranslate:g}"
+            raise InputError(problem, location=path)
         return cls(publish, retranslate, scale)
 
     @classmethod

@@ -15,7 +15,7 @@ from features.storage.files import digest, is_input_file, read_lines, sha256
 from features.text.annotation import LAYERS, Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer
-from qe.language.programs.taggers import KNOWN, TAGGERS, annotated, for_corpora, is_tagger, tagger
+from qe.language.taggers import KNOWN, TAGGERS, annotated, for_corpora, is_tagger, tagger
 
 # What an annotation holds -> its parts, by side.
 _PARTS: Final[Mapping[Holds, Mapping[str, str]]] = {
@@ -46,7 +46,7 @@ class CorpusAnnotation:
 def by_program(
     name: str, language: str, other_language: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
 ) -> CorpusAnnotation:
-    """Annotation by an annotator of `qe.language.programs.taggers`; `layers` is what is kept of it."""
+    """Annotation by an annotator of `qe.language.taggers`; `layers` is what is kept of it."""
     annotator = for_corpora(tagger(name, language, other_language, texts_per_process=2000), layers)
 
     def blocks(corpus: ParallelCorpus, side: Side) -> Iterator[str]:

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from features.storage.files import atomic_file
 from qe.display import files
 from qe.display.drawing import BLUE, INK, PALETTE, SKY, VERMILLION, new_figure, save
+from qe.display.files import figures, render
 from qe.display.numbers import exact, number
-from qe.display.page import figures, render
-from qe.display.records import csv_of
+from qe.display.table import csv_of
 from qe.evaluation.plots import bucket_forest
 from qe.evaluation.tables import bucket_table
 from qe.evaluation.tables import verdict as bucket_verdict

@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import natural
 from features.text.annotation import NOTHING, words_of
-from qe.language.programs.taggers import Tagger, annotated
+from qe.language.taggers import Tagger, annotated
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization, tokenizer_signature
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from qe.display import files
 from qe.display.numbers import estimate, general, interval, number, p_value, probability
-from qe.display.records import csv_of
-from qe.display.table import Column, Table
+from qe.display.table import Column, Table, csv_of
 from qe.evaluation.tables import bucket_tables
 from qe.statistics.family import CLAIMS, Pair
 from qe.systems.power import needed_table, single_runs_tables

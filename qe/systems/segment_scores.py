@@ -1,6 +1,6 @@
 """Segment scores of other metrics: METRIC:SYSTEM=RUN,... or tables of systems and segments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,10 +37,6 @@ def named_files(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> 
     if not all(values.split(",")):
         raise InputError(f"expected {form}, but got '{text}'", location=option)
     return name, values.split(",")
-
-
-def files_of(scores: Iterable[str]) -> list[Path]:
-    return [Path(run) for text in scores for run in ([text] if _is_table(text) else _scored(text)[2])]
 
 
 def read_segment_scores(

@@ -18,7 +18,7 @@ from qe.config.experiment import DatasetSection, NegativesSection
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.folds import GROUPED, groups_of
 from qe.data.perturbation import names, perturbed
-from qe.language.programs.made_columns import remake_columns
+from qe.language.made_columns import remake_columns
 from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.training import reading
 from qe.training.extraction import Extraction

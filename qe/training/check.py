@@ -134,7 +134,7 @@ def _check_programs(experiment: Experiment) -> Iterator[str]:
             if name not in ENGINES.names:
                 yield f"translations.{column}: {unknown_name(ENGINES.noun, name, ENGINES.names)}"
     if experiment.annotations:
-        from qe.language.programs.taggers import KNOWN, is_tagger
+        from qe.language.taggers import KNOWN, is_tagger
 
         if experiment.treebanks:
             yield from load_own("annotations", "treebanks").mistakes(experiment)
@@ -461,7 +461,7 @@ def _programs(experiment: Experiment) -> Iterator[Needed]:
         )
         name = by if isinstance(by, str) else "+".join(dict.fromkeys(programs))
         if name:
-            from qe.language.programs.taggers import tagger
+            from qe.language.taggers import tagger
 
             pair = languages if side == "source" else reverse
             yield _installed(f"annotations.{side}", name, tagger, pair)

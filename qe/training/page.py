@@ -18,8 +18,8 @@ from features.storage.damage import read_json
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, concatenate
 from qe.data.format import make_format
+from qe.display.files import figures, render
 from qe.display.numbers import count, number
-from qe.display.page import figures, render
 from qe.evaluation import plots as evaluation_plots
 from qe.evaluation.plots import ShownSegment, png, scale_label, words_of
 from qe.scoring.scorer import Options, Scorer

@@ -80,7 +80,7 @@ def translated(
     columns = experiment.made_columns()
     if not columns:
         return dataset
-    from qe.language.programs.made_columns import with_made_columns  # compiled code is slow to import
+    from qe.language.made_columns import with_made_columns  # compiled code is slow to import
 
     splits = {
         name: replace(split, segments=with_made_columns(split.segments, columns, cache, progress))

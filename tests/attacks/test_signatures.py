@@ -17,7 +17,7 @@ from qe.api.models import model_folder
 from qe.cli import main
 from qe.models import Model, description, sign, verify
 from qe.models.pipeline import Candidate
-from qe.production.server.answers import Limits
+from qe.production.server.protocol import Limits
 from qe.production.server.service import Service
 from qe.scoring import Options, Scorer, score_file
 from tests.attacks.models import Workshop, copy_of, edit, sealed_again, unsealed

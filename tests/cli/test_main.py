@@ -98,7 +98,7 @@ def test_the_way_out_is_told(command: str, message: str, texts: Path) -> None:
 
 
 def test_an_interrupted_job_tells_how_to_go_on(monkeypatch: Monkeypatch, capsys: Capsys) -> None:
-    importlib.import_module("qe.cli.score")
+    importlib.import_module("qe.cli.production")
 
     def stopped(verb: str, arguments: list[str]) -> None:
         raise Stopped(signal.SIGINT)

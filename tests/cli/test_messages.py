@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from features.basics.errors import options_in
-from qe.cli._verbs import commands, verbs
+from qe.cli._verbs import commands, module_of, verbs
 from tests.shown import ROOT
+from tests.test_architecture import module_name
 
 PACKAGES = [ROOT / name for name in ("qe", "features", "plugins")]
 # Options of other programs, and old names that still work.
@@ -71,15 +72,9 @@ def test_commands_that_a_message_quotes_have_its_options() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("verb", verbs())
-def test_a_verb_names_its_own_options(verb: str) -> None:
-    paths = [path for path in modules() if path.stem == verb and path.parent.name == "cli"]
-    assert paths
-    named = {
-        option
-        for path in paths
-        for text in messages(path)
-        for option in options_in(text)
-        if text[:3] != "qe "
-    }
-    assert named <= OPTIONS[verb] | FOREIGN
+@pytest.mark.parametrize("module", sorted({module_of(verb) for verb in verbs()}))
+def test_a_module_of_verbs_names_their_options(module: str) -> None:
+    (path,) = (path for path in modules() if module_name(path) == module)
+    named = {option for text in messages(path) for option in options_in(text) if text[:3] != "qe "}
+    known = [OPTIONS[verb] for verb in verbs() if module_of(verb) == module]
+    assert named <= FOREIGN.union(*known)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli._commands import OUTPUT, OWN_CHECK
 from qe.cli._verbs import commands, verbs
+from qe.cli.shared.application import OUTPUT, OWN_CHECK
 from tests.factories import Monkeypatch, exit_code, ran
 
 FILES = {

@@ -12,9 +12,9 @@ from features.basics.errors import InputError
 from qe.cli._log import JsonLog, TextLog
 from qe.cli._process import standard_streams
 from qe.cli.shared import progress
+from qe.display.summary import say, show
 from qe.display.table import Column, Table
-from qe.display.terminal import say, show
-from qe.production.server.throttle import write_stderr
+from qe.production.server.monitoring import write_stderr
 from tests.factories import Capsys, Monkeypatch, exit_code
 
 # Colour, title, carriage return, C1 control, deletion, override of direction, isolate.

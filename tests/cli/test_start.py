@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from qe.cli._verbs import verbs
+from qe.cli._verbs import module_of, verbs
 from tests.shown import ROOT
-from tests.test_architecture import PLUGINS
 
 HEAVY = {"numpy", "pandas", "scipy", "sklearn", "numba", "mlflow", "pydantic_core", "importlib.metadata"}
 MOST = 0.25  # CPU seconds: four times what `qe --help` takes; what one of HEAVY alone would add
@@ -36,14 +35,14 @@ def seconds(*arguments: str) -> float:
 def test_the_first_help_loads_neither_a_verb_nor_a_library() -> None:
     modules = loaded("--help")
     assert "qe.cli._verbs" in modules
-    assert not modules & {*HEAVY, "typer", "rich", *(f"qe.cli.{verb}" for verb in verbs())}
+    assert not modules & {*HEAVY, "typer", "rich", *map(module_of, verbs())}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", verbs())
 def test_the_help_of_a_verb_loads_no_library_of_its_work(verb: str) -> None:
     modules = loaded(verb, "--help")
-    assert any(f"{package}.cli.{verb}" in modules for package in ("qe", *PLUGINS))
+    assert module_of(verb) in modules
     assert not modules & HEAVY
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from features.basics import threads, workers
-from qe.cli._commands import NOTHING_COMPUTED
 from qe.cli._verbs import command, verbs
+from qe.cli.shared.application import NOTHING_COMPUTED
 from tests.factories import Monkeypatch, exit_code
 
 
@@ -33,7 +33,7 @@ def test_the_option_holds_for_libraries_too_and_ends_with_the_command(monkeypatc
     def printed(*_: Any, **__: Any) -> None:
         seen.append((threads.cores(), os.environ["QE_THREADS"], os.environ["OMP_NUM_THREADS"]))
 
-    monkeypatch.setattr("qe.display.terminal.show", printed)
+    monkeypatch.setattr("qe.display.summary.show", printed)
     monkeypatch.delenv("QE_THREADS", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "9")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")

@@ -18,8 +18,7 @@ from qe.data.frames import cells_of
 from qe.data.reading import Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import needed_texts, read_rows
-from qe.production.server.answers import Limits
-from qe.production.server.parsing import parse
+from qe.production.server.protocol import Limits, parse
 from tests.factories import refuses
 
 LANGUAGES: dict[str, Any] = {"source_language": "en", "target_language": "de", "higher_is_better": True}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qe.display.drawing import canvas, save
-from qe.display.plot_formats import PLOTS
+from qe.display.output_schemas import PLOTS
 from tests.factories import refuses
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from features import FeatureSet, Segments, Tokenizer
 from features.basics.array_types import FloatArray
 from qe.data import LabelScale
 from qe.data.perturbation import PERTURBATIONS, names
-from qe.language.programs.made_columns import with_made_columns
+from qe.language.made_columns import with_made_columns
 from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.robustness import Answer, judge_of, robustness_of

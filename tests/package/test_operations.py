@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from qe.cli._verbs import command
-from qe.production.server.answers import Limits
 from qe.production.server.app import App
+from qe.production.server.protocol import Limits
 from tests.production.server.asgi import listening
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,8 +19,8 @@ from typing import Any
 
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from qe.production.server.answers import Limits
 from qe.production.server.app import App
+from qe.production.server.protocol import Limits
 from qe.production.server.service import Service
 from qe.production.serving import Renewal
 from qe.tracking import registry, runs

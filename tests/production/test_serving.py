@@ -25,8 +25,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from qe.data.table_rows import read_rows
 from qe.models import Explainer, Intervals, Model
 from qe.production.server import service
-from qe.production.server.answers import Limits
 from qe.production.server.app import App
+from qe.production.server.protocol import Limits
 from qe.production.serving import application
 from qe.scoring.scorer import Batch, Scorer
 from tests.factories import refuses

@@ -18,8 +18,7 @@ from qe.data.table_rows import needed_texts
 from qe.models import Model
 from qe.models.explanation import Background, Explainer
 from qe.models.pipeline import Candidate, fit
-from qe.production.server.answers import Refused
-from qe.production.server.parsing import Parsed
+from qe.production.server.protocol import Parsed, Refused
 from qe.scoring import Options, Scorer
 from qe.scoring.jobs import frame_of, score_file
 from qe.scoring.naming import Names

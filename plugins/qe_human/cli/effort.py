@@ -124,7 +124,7 @@ def _texts(
     from features.text.languages import language_code
     from qe.data.reading import Reading, equal_lengths
     from qe.data.table_files import texts_of
-    from qe.language.programs.taggers import tagger as make_tagger
+    from qe.language.taggers import tagger as make_tagger
     from qe.resources.cache import default_cache
     from qe_human.effort.sets import is_conllu, read_conllu, tagged_texts
 

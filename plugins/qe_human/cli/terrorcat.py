@@ -12,19 +12,11 @@ from qe.cli.shared.progress import progress_bar
 from qe.display.numbers import number, percent
 
 if TYPE_CHECKING:
-    from qe.language.programs.taggers import Tagger
+    from qe.language.taggers import Tagger
     from qe_human.judgements.collection import Collection, JudgedPair
     from qe_human.terrorcat import Frequencies
 
 app = Application()
-
-
-@app.callback()
-def terrorcat() -> None:
-    """Compare translations in pairs by their error classes (TerrorCat).
-
-    It is trained on human rankings.
-    """
 
 
 @app.command()
@@ -207,7 +199,7 @@ def confusion(
       --tagger NAME  The model's tagger. (default: where it was in training)
       --human-reference  Name of the reference in the rankings.
     """
-    from qe.display.terminal import show
+    from qe.display.summary import show
     from qe_human.terrorcat import TerrorCat, ranked_pairs
     from qe_human.terrorcat import confusion as confusion_of
 
@@ -255,7 +247,7 @@ def _frequencies(
 def _tagger(name: str | None, language: str) -> "Tagger | None":
     if name is None:
         return None
-    from qe.language.programs.taggers import tagger
+    from qe.language.taggers import tagger
 
     return tagger(name, language, "es" if language == "en" else "en", texts_per_process=2000)
 

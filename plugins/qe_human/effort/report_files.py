@@ -14,10 +14,9 @@ from features.basics.array_types import FloatArray
 from features.edits.edit_labels import ALL, CATEGORIES, WORD_CLASSES
 from qe.data.labels import save_table
 from qe.display.drawing import BLUE, INK, VERMILLION, headline, new_figure, plain_axes, save
-from qe.display.files import write, write_json
+from qe.display.files import figures as embedded
+from qe.display.files import render, write, write_json
 from qe.display.numbers import interval, number
-from qe.display.page import figures as embedded
-from qe.display.page import render
 from qe.statistics.result import LEVEL
 from qe_human.effort.report import (
     EffortReport,

@@ -18,7 +18,7 @@ from features.text.annotation import LAYERS, layers, word_class_tokens, words_of
 from features.text.stems import annotated_lemmas
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.language.programs.taggers import Tagger, annotated
+from qe.language.taggers import Tagger, annotated
 from qe.resources.annotations import read_blocks
 
 _FORM = 1  # column of CoNLL-U

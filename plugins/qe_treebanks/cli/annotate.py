@@ -19,11 +19,6 @@ app = Application()
 Task = Annotated[str, typer.Option(help="{qe_treebanks.annotators}.")]
 
 
-@app.callback()
-def annotate() -> None:
-    """Train, run and evaluate taggers, parsers and entity taggers."""
-
-
 @app.command()
 def train(
     task: str,
@@ -106,7 +101,7 @@ def run(
       -o, --output  CoNLL-U, a block per line of the input; .gz compresses.
     """
     from features.text.tokenizer import Tokenizer
-    from qe.language.programs import taggers
+    from qe.language import taggers
     from qe_treebanks.annotator_folder import annotate_file
 
     code = language or _language(annotator)
@@ -157,7 +152,7 @@ def project(
     from features.core.bundle import Bundle
     from features.resources.aligner import Aligner
     from features.storage.outputs import check_output
-    from qe.language.programs.taggers import tagger
+    from qe.language.taggers import tagger
     from qe.resources.corpora import corpus_of
     from qe_treebanks.treebanks import project_entities
 
@@ -197,7 +192,7 @@ def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -
       --task  {qe_treebanks.annotators}.
       --gold  Annotated file of the task's kind, not used in training; may be repeated.
     """
-    from qe.display.terminal import show
+    from qe.display.summary import show
     from qe_treebanks.annotator_folder import AnnotatorFolder
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)

@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from features.basics.errors import NO_MODEL, InputError, unknown_name
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def on_spark(engine: str, master: str | None) -> bool:
-    from features.basics.errors import InputError, unknown_name
 
     if engine not in ("local", "spark"):
         raise unknown_name("engine", engine, ("local", "spark"), location="--engine")
@@ -34,19 +35,15 @@ def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
 
 def groups(arguments: list[str]) -> dict[str, list[str]] | None:
     """NAME=FILE, or FILE for units named `group`."""
+    from features.basics.assignments import named_files
     from features.storage.files import read_lines
 
-    return {name: list(read_lines(path)) for name, path in group_files(arguments).items()} or None
-
-
-def group_files(arguments: list[str] | None) -> dict[str, Path]:
-    from features.basics.assignments import named_files
-
-    return named_files(arguments or (), "--group", lambda path: "group")
+    files = named_files(arguments, "--group", lambda path: "group")
+    return {name: list(read_lines(path)) for name, path in files.items()} or None
 
 
 def locked_output(
-    output: Path | None, verb: str, inputs: Iterable[Path | None]
+    output: Path | None, verb: str, inputs: Iterable[Path | None] = ()
 ) -> AbstractContextManager[None]:
     """The output folder of a verb, if it is given one, kept from others while the verb works."""
     from features.storage.outputs import locked_folder
@@ -70,7 +67,7 @@ def emit(name: str, result: object, json: bool, *parts: "Table | str", output: P
         if json:
             print(text, end="")
             return
-    from qe.display.terminal import say, show
+    from qe.display.summary import say, show
 
     for part in parts:
         say(part) if isinstance(part, str) else show(part)
@@ -100,7 +97,6 @@ def track(
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
     """Which rows go to which model, by one of `--model` and `--models`."""
-    from features.basics.errors import NO_MODEL, InputError
     from qe.scoring.routes import Route, read_routes
 
     if models is not None and model is not None:

@@ -10,13 +10,12 @@ from datetime import timedelta
 from typing import Any, Final, TextIO, cast
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from features.basics.errors import visible
 from features.basics.progress import Progress as Report
 from features.basics.progress import silent
-from qe.cli.shared.streams import VisibleStream
+from qe.cli._process import VisibleStream
 from qe.display.numbers import number
 
 QUIET: Final = 2.0  # seconds that a stage lasts before anything is shown
@@ -31,7 +30,8 @@ def progress_bar(quiet: bool = False) -> Iterator[Report]:
     if quiet:
         yield silent
     elif console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Pace())
+        pace = TextColumn("{task.fields[pace]}", style="progress.remaining")
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), pace)
         with (
             _LateBars(*columns, console=console, transient=True) as bars,
             redirect_stdout(cast(TextIO, VisibleStream(sys.stdout))),  # above the bars
@@ -83,11 +83,6 @@ class _Bars:
         task = next(t for t in self.bars.tasks if t.id == self.tasks[key])
         pace = task.fields["beginning"].pace(count, total, self.bars.get_time())
         self.bars.update(task.id, completed=count, total=total, description=visible(stage), pace=pace)
-
-
-class _Pace(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        return Text(task.fields["pace"], style="progress.remaining")
 
 
 def _key(stage: str) -> str:

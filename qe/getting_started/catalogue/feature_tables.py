@@ -1,23 +1,28 @@
-"""Feature tables of whole experiments."""
+"""Feature tables of experiments, and small resources for families that need some."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from features.basics.errors import InputError
-from features.basics.progress import Progress
+from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.tree_columns import tree_names
 from features.storage.files import atomic_file
 from features.storage.outputs import check_no_overlap, check_output
-from qe.config.experiment import Experiment
+from qe.config.experiment import Experiment, load
+from qe.getting_started.demo.generation import generate
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
 from qe.training.extraction import Compute
-from qe.training.preparation import prepare
+from qe.training.preparation import Prepared, prepare
 
 Engine = Callable[[Bundle | None], Compute]
 
@@ -54,3 +59,22 @@ def _labelled(split: str, features: pd.DataFrame, scores: Any) -> pd.DataFrame:
     left = pd.DataFrame({"split": split, "id": features.index, "gold": gold})
     brackets = {name: features[name].map(str) for name in tree_names(features)}
     return pd.concat([left, features.assign(**brackets).reset_index(drop=True)], axis=1)
+
+
+@contextmanager
+def demo_world(
+    families: Sequence[str | Mapping[str, Any]],
+    *,
+    pairs: int = 300,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> Iterator[Prepared]:
+    """Generated data with second translations, and a small bundle for the families named or configured."""
+    with TemporaryDirectory(prefix="qe-features-") as folder:
+        generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
+        columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
+        overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
+        overrides += [f"resources.settings={json.dumps(dict(settings))}"] if settings else []
+        overrides.append(f"features={json.dumps(list(families))}")
+        experiment = load(EXPERIMENT, data_root=Path(folder), overrides=overrides)
+        yield prepare(check(experiment), Path(folder) / "cache", progress)

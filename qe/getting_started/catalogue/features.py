@@ -1,29 +1,42 @@
-"""Feature families and sets: what they are, their columns and their costs."""
+"""Feature families and sets: what they are, their columns and their measured costs."""
 
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+import features
 from features.basics.errors import InputError, did_you_mean
 from features.basics.plugins import own_entries
+from features.core import feature_set
 from features.core.bundle import resource_parameters
 from features.core.configured import Configured
 from features.core.extractor import Feature
-from features.core.feature_set import (
-    EXTRACTORS,
-    FeatureSet,
-    configured,
-    expand,
-    from_variant,
-    set_content,
-    set_names,
-    variant,
-    variants,
-)
+from features.core.feature_set import variants
+from features.storage import strict_yaml
 from qe.display.numbers import count
 from qe.display.table import Column, Table
-from qe.getting_started.catalogue.costs import FeatureCosts
+
+PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
+
+
+@dataclass(frozen=True)
+class FeatureCosts:
+    """Microseconds of processor time per segment by family, and of tokenizing source and target."""
+
+    measured: str
+    machine: str
+    data: str
+    tokenization: float
+    families: Mapping[str, float]
+
+    def cost_of(self, families: Sequence[str]) -> float | None:
+        return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
+
+    @classmethod
+    def load(cls, path: Path = PUBLISHED) -> "FeatureCosts":
+        return cls(**strict_yaml.read_mapping(path, "table of costs"))
 
 
 @dataclass(frozen=True)
@@ -61,52 +74,54 @@ class Set:
 
 def families(costs: FeatureCosts) -> list[Family]:
     """All feature families, by name, with their costs; those of other distributions come last."""
-    return [_family(name, costs) for name in (*EXTRACTORS.names, *EXTRACTORS.foreign)]
+    return [_family(name, costs) for name in (*feature_set.EXTRACTORS.names, *feature_set.EXTRACTORS.foreign)]
 
 
 def summaries() -> dict[str, str]:
     """Name -> first sentence of all feature families; only extractors of other distributions are imported."""
-    own = {name: _summary(EXTRACTORS.documentation(name)) for name in EXTRACTORS.names}
-    return own | {name: _foreign_summary(name) for name in EXTRACTORS.foreign}
+    own = {
+        name: _summary(feature_set.EXTRACTORS.documentation(name)) for name in feature_set.EXTRACTORS.names
+    }
+    return own | {name: _foreign_summary(name) for name in feature_set.EXTRACTORS.foreign}
 
 
 def _foreign_summary(name: str) -> str:
     try:
-        return _summary(inspect.getdoc(EXTRACTORS.get(name)) or "")
+        return _summary(inspect.getdoc(feature_set.EXTRACTORS.get(name)) or "")
     except InputError as error:
         return str(error)
 
 
 def sets(costs: FeatureCosts) -> list[Set]:
-    return [_set(name, costs) for name in set_names()]
+    return [_set(name, costs) for name in feature_set.set_names()]
 
 
 def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set, list[Feature]]:
     """A family and its features, or a set and its features; a name of both is the family."""
     costs = costs or FeatureCosts.load()
-    if name.partition(":")[0] in EXTRACTORS.names or name in EXTRACTORS:
+    if name.partition(":")[0] in feature_set.EXTRACTORS.names or name in feature_set.EXTRACTORS:
         family = _family(name, costs)
-        return family, [] if family.parameters else columns_of([from_variant(name)])
-    if name in set_names():
-        return _set(name, costs), columns_of(expand([{"set": name}]))
-    if name in own_entries(EXTRACTORS.group):
-        raise EXTRACTORS.unknown(name)
-    kinds, sets = [*EXTRACTORS.names, *EXTRACTORS.foreign], set_names()
+        return family, [] if family.parameters else columns_of([feature_set.from_variant(name)])
+    if name in feature_set.set_names():
+        return _set(name, costs), columns_of(feature_set.expand([{"set": name}]))
+    if name in own_entries(feature_set.EXTRACTORS.group):
+        raise feature_set.EXTRACTORS.unknown(name)
+    kinds, sets = [*feature_set.EXTRACTORS.names, *feature_set.EXTRACTORS.foreign], feature_set.set_names()
     known = f"families: {', '.join(kinds)}; sets: {', '.join(sets)}{did_you_mean(name, [*kinds, *sets])}"
     raise InputError(f"unknown family or set '{name}'", remedy=known)
 
 
 def _family(name: str, costs: FeatureCosts) -> Family:
-    kind, *given = [name] if name in EXTRACTORS else name.split(":")
-    family: type[Any] = EXTRACTORS.get(kind)
+    kind, *given = [name] if name in feature_set.EXTRACTORS else name.split(":")
+    family: type[Any] = feature_set.EXTRACTORS.get(kind)
     documentation = inspect.getdoc(family) or ""
     entries = fields(family) if is_dataclass(family) else ()
     resources = resource_parameters(family)
     required = [p for p in entries if p.init and p.default is MISSING and p.default_factory is MISSING]
     needed = tuple(p.name for p in required if p.name not in resources)
-    config = {"kind": kind} if needed else from_variant(name)
-    parts = tuple(dict.fromkeys(configured(config).parts()))
-    columns = () if needed else _bare(configured(config)).requires()
+    config = {"kind": kind} if needed else feature_set.from_variant(name)
+    parts = tuple(dict.fromkeys(feature_set.configured(config).parts()))
+    columns = () if needed else _bare(feature_set.configured(config)).requires()
     others = {} if given else {one: costs.cost_of([one]) for one in variants(kind)[1:]}
     return Family(
         name, _summary(documentation), documentation, parts, columns, needed, costs.cost_of([name]), others
@@ -118,8 +133,8 @@ def _summary(documentation: str) -> str:
 
 
 def _set(name: str, costs: FeatureCosts) -> Set:
-    content = set_content(name)
-    kinds = [variant(config) for config in expand([{"set": name}])]
+    content = feature_set.set_content(name)
+    kinds = [feature_set.variant(config) for config in feature_set.expand([{"set": name}])]
     families, absent = tuple(dict.fromkeys(kinds)), tuple(content["absent"])
     return Set(name, content["description"], content["origin"], families, absent, costs.cost_of(kinds))
 
@@ -128,20 +143,20 @@ def columns_of(
     configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any] | None = None
 ) -> list[Feature]:
     """The columns that the configured extractors keep, in order; `settings` are those of resources."""
-    made = [configured(config) for config in configs]
+    made = [feature_set.configured(config) for config in configs]
     extractors = list(map(_bare, made))
     unnamed = [
         i for i, each in enumerate(extractors) if tuple(made[i].parts()) and not getattr(each, "features", ())
     ]
     if not unnamed:
-        return FeatureSet(tuple(configs), tuple(extractors)).features
-    from qe.getting_started.catalogue.measurement import demo_world  # all of training comes with it
+        return feature_set.FeatureSet(tuple(configs), tuple(extractors)).features
+    from qe.getting_started.catalogue.feature_tables import demo_world  # all of training comes with it
 
     # They are named after their resources: small ones will do.
     with demo_world([configs[i] for i in unnamed], settings=settings) as data:
         for i, extractor in zip(unnamed, data.extraction.feature_set.extractors, strict=True):
             extractors[i] = extractor
-        return FeatureSet(tuple(configs), tuple(extractors)).features
+        return feature_set.FeatureSet(tuple(configs), tuple(extractors)).features
 
 
 def _bare(config: Configured) -> Any:

@@ -58,7 +58,15 @@ def _allow_extending(schema: Schema) -> None:
     partial = [name for name in ("dataset", *_STRATEGIES) if name in keys]
     whole = {name: {"anyOf": [{"type": "array"}, _needed(keys[name]["anyOf"][0])]} for name in partial}
     keys["extends"] = {"type": "string", "description": "An experiment file next to this one."}
-    keys["features"] = {"anyOf": [keys["features"], _changes(keys["features"]["items"])]}
+    entry = keys["features"]["items"]
+    removed = {"anyOf": [{"enum": [*EXTRACTORS.names]}, {"type": "object", "required": ["set"]}]}
+    changes = {
+        "type": "object",
+        "properties": {"remove": _entry_or_list(removed), "add": _entry_or_list(entry)},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+    keys["features"] = {"anyOf": [keys["features"], changes]}
     schema["if"] = {"required": ["extends"]}
     schema["else"] = {
         "required": schema.pop("required"),
@@ -79,16 +87,6 @@ def _without_needed(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "required"} | (
         {"allOf": rules} if rules else {}
     )
-
-
-def _changes(entry: Schema) -> Schema:
-    removed = {"anyOf": [{"enum": [*EXTRACTORS.names]}, {"type": "object", "required": ["set"]}]}
-    return {
-        "type": "object",
-        "properties": {"remove": _entry_or_list(removed), "add": _entry_or_list(entry)},
-        "additionalProperties": False,
-        "minProperties": 1,
-    }
 
 
 def _entry_or_list(entry: Schema) -> Schema:

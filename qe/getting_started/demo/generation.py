@@ -10,18 +10,7 @@ import numpy as np
 from features.basics.errors import InputError
 from features.storage.files import atomic_file
 from qe.display.numbers import fixed
-from qe.getting_started.demo.language import (
-    FUNCTION_WORDS,
-    RESERVED,
-    Dice,
-    Grammar,
-    Lexicon,
-    Word,
-    make_lexicon,
-    mixed_registers,
-    plain_registers,
-    text,
-)
+from qe.getting_started.demo import language
 
 # Error kind -> how much it disturbs a post-editor (1: a content word must be found anew).
 SEVERITY = {
@@ -54,10 +43,10 @@ class Translation:
 class Translator:
     """Makes errors whose probability grows with rarity, ambiguity and sentence length."""
 
-    def __init__(self, dice: Dice) -> None:
+    def __init__(self, dice: language.Dice) -> None:
         self.dice = dice
 
-    def translate(self, words: Sequence[Word]) -> Translation:
+    def translate(self, words: Sequence[language.Word]) -> Translation:
         load = exp(_UNREADABLE * self.dice.normal()) * (len(words) / _TYPICAL_LENGTH) ** 0.25
         errors: list[str] = []
         output: list[tuple[str, str]] = []  # (surface, kind)
@@ -69,7 +58,7 @@ class Translator:
             self._keep_source_order(output, errors, load)
         return Translation(tuple(surface for surface, _ in output), tuple(errors))
 
-    def _error(self, word: Word, load: float) -> str:
+    def _error(self, word: language.Word, load: float) -> str:
         risks = word_risks(word)
         scale = min(load, _CEILING / max(sum(risks.values()), 1e-9))
         draw = self.dice.uniform()
@@ -79,27 +68,23 @@ class Translator:
                 return kind
         return ""
 
-    def _rendered(self, word: Word, error: str) -> list[tuple[str, str]]:
+    def _rendered(self, word: language.Word, error: str) -> list[tuple[str, str]]:
         right = (word.surface, word.kind)
         if error == "dropped":
             return []
         if error == "untranslated":
             return [(word.source, word.kind)]
         if error == "wrong sense":
-            return [(self._other_sense(word), word.kind)]
+            assert word.lemma is not None
+            senses = [s for s in word.lemma.senses if s is not word.sense]
+            return [(self.dice.pick(senses).forms[word.form], word.kind)]
         if error == "agreement":
-            return [(self._other_form(word), word.kind)]
+            forms = word.sense.forms if word.sense else word.options
+            other_form = self.dice.pick([form for form in forms if form != word.surface])
+            return [(other_form, word.kind)]
         if error == "inserted":
-            return [(self.dice.pick(FUNCTION_WORDS), "function"), right]
+            return [(self.dice.pick(language.FUNCTION_WORDS), "function"), right]
         return [right]
-
-    def _other_sense(self, word: Word) -> str:
-        assert word.lemma is not None
-        return self.dice.pick([s for s in word.lemma.senses if s is not word.sense]).forms[word.form]
-
-    def _other_form(self, word: Word) -> str:
-        forms = word.sense.forms if word.sense else word.options
-        return self.dice.pick([form for form in forms if form != word.surface])
 
     def _keep_source_order(self, output: list[tuple[str, str]], errors: list[str], load: float) -> None:
         if len(output) < 2 or (output[-2][1], output[-1][1]) not in _SWAPPED:
@@ -109,7 +94,7 @@ class Translator:
             errors.append("order")
 
 
-def word_risks(word: Word) -> dict[str, float]:
+def word_risks(word: language.Word) -> dict[str, float]:
     """Error kind -> its probability at this word in a sentence of typical length."""
     if word.kind in ("mark", "number", "name"):
         return {"dropped": 0.003}
@@ -141,7 +126,7 @@ class Judge:
     sharpness: float
     noise: float
 
-    def score(self, quality: float, dice: Dice) -> int:
+    def score(self, quality: float, dice: language.Dice) -> int:
         """An integer from 1 (translate from scratch) to 5 (hardly any editing) for a true quality."""
         felt = MIDDLE + self.sharpness * (quality - MIDDLE) - self.strictness + self.noise * dice.normal()
         return round(min(max(felt, LOW), HIGH))
@@ -162,7 +147,7 @@ def true_quality(translation: Translation) -> float:
     return 4.95 - 4.2 * sqrt(density) - 0.13 * sqrt(translation.severity)
 
 
-def judge(translation: Translation, dice: Dice) -> tuple[int, ...]:
+def judge(translation: Translation, dice: language.Dice) -> tuple[int, ...]:
     quality = true_quality(translation)
     return tuple(one.score(quality, dice) for one in JUDGES)
 
@@ -225,7 +210,7 @@ def generate(
         if getattr(data, name) < 1:
             raise InputError(f"{name} must be at least 1, but got {getattr(data, name)}")
     words, *streams = np.random.SeedSequence(seed).spawn(5)
-    lexicon = make_lexicon(Dice(words), RESERVED)
+    lexicon = language.make_lexicon(language.Dice(words), language.RESERVED)
     _write_corpus(data, lexicon, streams[0])
     for split, size, stream in (("train", train, streams[1]), ("test", test, streams[2])):
         _write_labelled(data, split, _segments(lexicon, size, stream))
@@ -244,26 +229,30 @@ class Judged:
     errors: tuple[str, ...]
 
 
-def _segments(lexicon: Lexicon, size: int, seed: np.random.SeedSequence) -> list[Judged]:
-    texts, errors, moods = (Dice(stream) for stream in seed.spawn(3))
-    grammar, translator, registers = Grammar(lexicon, texts), Translator(errors), mixed_registers()
+def _segments(lexicon: language.Lexicon, size: int, seed: np.random.SeedSequence) -> list[Judged]:
+    texts, errors, moods = (language.Dice(stream) for stream in seed.spawn(3))
+    grammar, translator, registers = (
+        language.Grammar(lexicon, texts),
+        Translator(errors),
+        language.mixed_registers(),
+    )
     segments = []
     for _ in range(size):
         phrase = grammar.sentence(registers)
         output = translator.translate(phrase.target)
-        right = text([word.surface for word in phrase.target])
-        source, target = text(phrase.source), text(list(output.tokens))
+        right = language.text([word.surface for word in phrase.target])
+        source, target = language.text(phrase.source), language.text(list(output.tokens))
         segments.append(Judged(source, target, right, judge(output, moods), output.errors))
     return segments
 
 
-def _write_corpus(data: DemoData, lexicon: Lexicon, seed: np.random.SeedSequence) -> None:
-    grammar, registers = Grammar(lexicon, Dice(seed)), plain_registers()
+def _write_corpus(data: DemoData, lexicon: language.Lexicon, seed: np.random.SeedSequence) -> None:
+    grammar, registers = language.Grammar(lexicon, language.Dice(seed)), language.plain_registers()
     source, target = [], []
     for _ in range(data.pairs):  # as text at once: the collector need not walk through a corpus of words
         phrase = grammar.sentence(registers)
-        source.append(text(phrase.source))
-        target.append(text([word.surface for word in phrase.target]))
+        source.append(language.text(phrase.source))
+        target.append(language.text([word.surface for word in phrase.target]))
     _write(data.corpus_source, source)
     _write(data.corpus_target, target)
 

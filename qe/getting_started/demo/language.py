@@ -181,7 +181,8 @@ def _word_class(coin: _Coiner, n: int, endings: tuple[str, ...], sense: _MakeSen
 
 def _lemma(coin: _Coiner, rank: int, n: int, endings: tuple[str, ...], sense: _MakeSense) -> Lemma:
     dice = coin.dice
-    stem = coin.source(_syllables(dice, rank))
+    syllables = 1 + (rank > 40) + dice.chance(0.35) + (rank > 400 and dice.chance(0.4))
+    stem = coin.source(syllables)
     count = (1, 2, 3)[dice.from_cumulative((0.5, 0.85, 1.0))]
     senses = tuple(sense(coin) for _ in range(count))
     # The first sense is right on most topics.
@@ -207,10 +208,6 @@ def _adjective_sense(coin: _Coiner) -> Sense:
 def _verb_sense(coin: _Coiner) -> Sense:
     stem = coin.target(1 + coin.dice.chance(0.5))
     return Sense(0, tuple(stem + tense + person for tense in _TENSES for person in _PERSONS))
-
-
-def _syllables(dice: Dice, rank: int) -> int:
-    return 1 + (rank > 40) + dice.chance(0.35) + (rank > 400 and dice.chance(0.4))
 
 
 def _rarity(rank: int, n: int) -> float:
@@ -295,42 +292,37 @@ class Grammar:
         self.topic, self.register = dice.below(TOPICS), dice.from_cumulative(registers)
         kind = dice.uniform()
         if kind < 0.08:
-            return self._question()
+            source, target = self.dice.pick(_QUESTION_WORDS)
+            subject, person, number = self._subject()
+            verb = self._verb(person, number)
+            rest = self._complement()
+            words = [Word(target, source, "function"), *verb.target, *subject.target, *rest.target]
+            return _marked(Phrase([source, *subject.source, *verb.source, *rest.source], words), "?")
         body = self._clause()
         more = 0.7
         while dice.chance(more) and len(body.source) < 40:
             body = body + self._conjunction() + self._clause()
             more = 0.35
         if kind < 0.30:
-            body = self._introduction() + body
+            phrase = self._prepositional()
+            if len(phrase.source) > 3:
+                phrase.source.append(",")
+            phrase.target.append(Word(",", "", "mark"))
+            body = phrase + body
         return _marked(body, "!" if kind > 0.97 else ".")
-
-    def _question(self) -> Phrase:
-        source, target = self.dice.pick(_QUESTION_WORDS)
-        subject, person, number = self._subject()
-        verb = self._verb(person, number)
-        rest = self._complement()
-        words = [Word(target, source, "function"), *verb.target, *subject.target, *rest.target]
-        return _marked(Phrase([source, *subject.source, *verb.source, *rest.source], words), "?")
 
     def _clause(self) -> Phrase:
         subject, person, number = self._subject()
         verb = self._verb(person, number)
         if self.dice.chance(0.25):
-            verb = _reordered(self._adverb(), verb)
+            adverb = self._open(self.lexicon.adverbs.draw(self.dice, self.register), "adverb", 0, 0)
+            verb = _reordered(adverb, verb)
         return subject + verb + self._complement()
 
     def _complement(self) -> Phrase:
         phrase = self._noun_phrase()[0] if self.dice.chance(0.80) else Phrase([], [])
         while self.dice.chance(0.42):
             phrase = phrase + self._prepositional()
-        return phrase
-
-    def _introduction(self) -> Phrase:
-        phrase = self._prepositional()
-        if len(phrase.source) > 3:
-            phrase.source.append(",")
-        phrase.target.append(Word(",", "", "mark"))
         return phrase
 
     def _conjunction(self) -> Phrase:
@@ -400,9 +392,6 @@ class Grammar:
             verb.source.append(source)
             verb.target.insert(0, Word(target, source, "function"))
         return verb
-
-    def _adverb(self) -> Phrase:
-        return self._open(self.lexicon.adverbs.draw(self.dice, self.register), "adverb", 0, 0)
 
     def _open(self, lemma: Lemma, kind: str, source_form: int, form: int) -> Phrase:
         sense = lemma.senses[lemma.by_topic[self.topic]]

@@ -42,15 +42,11 @@ def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> De
     started = time.perf_counter()
     progress("generating artificial data", 0, None)
     data = generate(output / "data", seed=seed)
-    path = _copied_experiment(output)
+    with atomic_file(output / EXPERIMENT.name) as temporary:
+        temporary.write_bytes(EXPERIMENT.read_bytes())
+    path = output / EXPERIMENT.name
     cache = cache or output / "cache"
     outcome = train(load(path), output, cache=cache, overwrite=True, keep_same=True, progress=progress)
     scores = output / "scores.tsv"
     scored = score_file(output / "model", [data.new_translations], scores, overwrite=True, progress=progress)
     return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)
-
-
-def _copied_experiment(output: Path) -> Path:
-    with atomic_file(output / EXPERIMENT.name) as temporary:
-        temporary.write_bytes(EXPERIMENT.read_bytes())
-    return output / EXPERIMENT.name

@@ -1,11 +1,15 @@
-"""A first experiment for a table: what the data allow, and what each choice costs and gains."""
+"""A first experiment for a table: what the data allow, as YAML with a comment at every choice."""
 
 import importlib.util
+import os
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import yaml
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
@@ -13,12 +17,247 @@ from features.storage.files import atomic_file, read_lines
 from features.storage.outputs import check_output, locked_file
 from qe.config.experiment import Experiment, SplitSection, from_mapping
 from qe.data.dataset import Split
-from qe.display.numbers import fixed
+from qe.display.numbers import count, fixed, span
+from qe.getting_started.catalogue.features import FeatureCosts
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
-from qe.getting_started.init.text import Choices, Folds, experiment_text
 from qe.resources.cache import rows_of_own_corpus
 from qe.resources.encoders.checked import listed
 from qe.training.check import check
+
+Folds = Literal["documents", "sources", "random"]
+
+WITH_PARALLEL = ("baseline17", "surface", "ngram_frequency", "lm", "ibm1", "alignment")
+WITH_OWN = ("baseline17", "surface", "bag_of_words")
+WITHOUT_TEXT = ("surface", "bag_of_words")
+_GAINS = {
+    "baseline17": "the 17 of WMT12: lengths, language models, frequencies, lexicon",
+    "surface": "characters, numbers, brackets, quotes; needs no resources",
+    "ngram_frequency": "how common the n-grams of both sides are",
+    "lm": "language models of several orders, of both sides",
+    "ibm1": "how well the words translate each other",
+    "alignment": "words without a counterpart, and how far words move",
+    "bag_of_words": "words that go with good and bad translations; fitted inside the folds",
+}
+_ENCODER = "cosines and a prediction by a sentence encoder"
+_WIDTH = 108
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Choices:
+    """What the data allow; with `own_corpus`, resources are built from a part of the table."""
+
+    name: str
+    output: Path
+    table: LabelledTable
+    parallel: tuple[Path, Path] | None
+    pairs: int | None
+    own_corpus: bool
+    folds: Folds
+    learned: int
+    learner: str
+    encoder: str | None = None
+
+
+def experiment_text(choices: Choices) -> str:
+    blocks = (_head, _dataset, _resources, _features, _split, _learner_lines, _rest)
+    return "\n".join(line for block in blocks for line in block(choices)) + "\n"
+
+
+def _head(choices: Choices) -> list[str]:
+    languages, file = "-".join(_languages(choices)), _printable(choices.output.name)
+    rows = f"{len(choices.table.split):,}"
+    return [
+        f"# A first experiment, written by `qe init`: {rows} labelled segments, {languages}.",
+        "#",
+        f"#   qe train {file} --check      shows what would be run",
+        f"#   qe train {file}              trains, and reports figures with intervals",
+        "#",
+        *_comment("docs/own-data.md has the next steps; docs/experiments.md explains every key."),
+        f"name: {_flow(choices.name)}",
+        f"description: {_flow(f'A first model of {choices.table.dataset.scale.name}, {languages}')}",
+    ]
+
+
+def _dataset(choices: Choices) -> list[str]:
+    options = dict(choices.table.options)
+    label, columns = options.pop("label"), dict(options.pop("columns"))
+    if choices.folds == "sources":
+        columns["doc_id"] = columns["source"]
+    lines = [
+        "format: table",
+        f"path: {_path(choices.table.path, choices.output)}",
+        *(f"{key}: {_flow(value)}" for key, value in options.items()),
+        *_label(choices, label),
+        *_comment("What is what: our name, and the header in the file. Other columns are not read."),
+        f"columns: {_flow(columns)}",
+        *_comment(
+            "A test split, on which the final model is scored: a second table with the same headers. In "
+            "place of `path`, with both files in FOLDER, and with `test: test` in `split` below:"
+        ),
+        "#   path: FOLDER",
+        "#   splits: {train: train.tsv, test: test.tsv}",
+    ]
+    return ["", "dataset:", *(f"  {line}" for line in lines)]
+
+
+def _label(choices: Choices, label: Any) -> list[str]:
+    scores = choices.table.split.scores
+    assert scores is not None
+    seen = f"Values in this file: {span(scores.min(), scores.max(), 6)}."
+    if label == "hter":
+        what = "The label: HTER, the edit rate of the translation against its post-edit; LOWER IS BETTER. "
+        return [*_comment(what + seen), "label: hter"]
+    if "classes" in label:
+        lower, upper = label["classes"]
+        good = upper if label["higher_is_better"] else lower
+        what = f"The label: two classes, {lower} (0) and {upper} (1); {good} is the good one."
+        return [*_comment(what), f"label: {_flow(label)}"]
+    direction = "HIGHER" if label["higher_is_better"] else "LOWER"
+    text = (
+        f"The label: {direction} IS BETTER. {seen} EDIT: set `low` and `high` to the ends of its scale, if "
+        "it has any (null: open). Predictions then stay between them, and a label outside is an error."
+    )
+    return [*_comment(text), f"label: {_flow(label)}"]
+
+
+def _resources(choices: Choices) -> list[str]:
+    if choices.parallel is not None:
+        source, target = (_path(path, choices.output) for path in choices.parallel)
+        text = (
+            f"{choices.pairs:,} sentence pairs, from which language models, counts, lexicons and an "
+            "alignment model are built on first use, and kept. They must not hold the segments of the table: "
+            "features of text that a model knows look better than those of new text."
+        )
+        return ["", *_comment(text), "resources:", f"  source: {source}", f"  target: {target}"]
+    if choices.own_corpus:
+        every, lost = len(choices.table.split), len(choices.table.split) - choices.learned
+        text = (
+            "Every third row of the table is the corpus from which language models, counts and a lexicon are "
+            "built, and is not learned from. It gains the features of `baseline17`; it costs "
+            f"{lost:,} of {every:,} labels. `qe init --parallel SOURCE TARGET` loses none."
+        )
+        return ["", *_comment(text), "resources: {optional: true}"]
+    text = (
+        "No parallel text was given: the features below need none, and all labels are learned from. "
+        "`qe init --parallel SOURCE TARGET` adds language models, a lexicon and word alignment. "
+        "`qe init --own-corpus` makes a corpus of a third of the rows, which is then not learned from: "
+        "where that was measured, it cost more than it gained (docs/init.md)."
+    )
+    return ["", *_comment(text)]
+
+
+def _features(choices: Choices) -> list[str]:
+    without: tuple[str, ...] = WITH_OWN if choices.own_corpus else WITHOUT_TEXT
+    names = without if choices.parallel is None else WITH_PARALLEL
+    costs = FeatureCosts.load().families
+    width = max(map(len, names))
+    lines = [f"  - {name:<{width}}  # {count(costs[name])} us: {_GAINS[name]}" for name in names]
+    if choices.parallel is not None and choices.table.split.post_edit is not None:
+        cost = count(costs["word_quality"])
+        lines.append(f"  # - word_quality  # {cost} us: which words the post-edits would change")
+    if choices.encoder is None:
+        remedy = "`qe encoders make multilingual-e5-small` brings one"
+        lines.append(f"  # - {{kind: encoder, model: NAME}}  # {remedy}: {_ENCODER}")
+    else:
+        model = _flow(choices.encoder)
+        lines.append(f"  - {{kind: encoder, model: {model}}}  # some 30,000 us: {_ENCODER}")
+    text = (
+        "Families, with microseconds (us) of processor time per segment; `qe features list` has all of them."
+    )
+    return ["", *_comment(text), "features:", *lines]
+
+
+def _split(choices: Choices) -> list[str]:
+    by, why = {
+        "documents": ("document", "whole documents are held out"),
+        "sources": ("document", "all translations of a source are held out together (doc_id is the source)"),
+        "random": ("random", "rows are held out at random, which is right if neighbours are unrelated"),
+    }[choices.folds]
+    text = (
+        f"Cross-validation: {why}. `outer: 5` adds nested cross-validation: figures that the search for "
+        "parameters does not flatter, at about five times the time."
+    )
+    folds = SplitSection.model_fields["folds"].default
+    return ["", *_comment(text), f"split: {{folds: {folds}, by: {by}, seed: 0}}"]
+
+
+def _learner_lines(choices: Choices) -> list[str]:
+    why = {
+        "logistic": "Logistic regression: scores are probabilities, the middle parts the classes best.",
+        "svr_rbf": "Support vector regression: the least absolute error up to 2,000 rows (docs/init.md).",
+        "lightgbm": "Boosted trees; the time of an SVR grows with the square of the rows (docs/init.md).",
+    }[choices.learner]
+    return [
+        "",
+        *_comment(why),
+        f"learner: {{kind: {choices.learner}}}",
+        *_comment("A trial fits one model per fold; the best of all trials is trained on all rows."),
+        f"search: {{trials: 25, objective: {'auc' if _has_classes(choices) else 'mae'}}}",
+        *(_against_rubbish() if choices.learner == "svr_rbf" else []),
+    ]
+
+
+def _against_rubbish() -> list[str]:
+    text = (
+        "Perturbed rows with the worst label, added to what the learner sees, and features cut at "
+        "what 3 % of the rows have below and above: with few rows both keep rubbish from good scores "
+        "(docs/results/robustness.md)."
+    )
+    return [*_comment(text), "negatives: {share: 0.05}", "clip: 0.03"]
+
+
+def _has_classes(choices: Choices) -> bool:
+    return "classes" in choices.table.options["label"]
+
+
+def _rest(choices: Choices) -> list[str]:
+    metric = "mcc" if _has_classes(choices) else "mae"
+    note = "mae asks for the value, spearman for the order."
+    if _has_classes(choices):
+        note = "mcc (Matthews correlation), f1 or auc."
+    return [
+        "",
+        *_comment(f"What orders models that wait for promotion: {note}"),
+        f"evaluation: {{metric: {metric}}}",
+        f"tracking: {{model_name: {_flow('qe-' + choices.name)}}}",
+    ]
+
+
+def _languages(choices: Choices) -> tuple[str, str]:
+    options = choices.table.options
+    return options["source_language"], options["target_language"]
+
+
+def _flow(value: Any) -> str:
+    return next(filter(str.isprintable, (_dumped(value, unicode) for unicode in (True, False))))
+
+
+def _dumped(value: Any, unicode: bool) -> str:
+    width = float("inf")
+    text = yaml.safe_dump(
+        [value], default_flow_style=True, allow_unicode=unicode, sort_keys=False, width=width
+    )
+    return text.strip()[1:-1]  # in a list: a bare value would end with `...`
+
+
+def _path(path: Path, output: Path) -> str:
+    relative = os.path.relpath(path.parent.resolve() / path.name, output.parent.resolve())
+    if any("\ud800" <= letter <= "\udfff" for letter in relative) or "{" in relative:
+        raise InputError(
+            "an experiment cannot hold this name", location=path, remedy="rename it: no braces, and UTF-8"
+        )
+    return _flow(Path(relative).as_posix())
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(
+        _printable(text), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
 
 # Pearson correlations of the experiment without any step, by pair of MLQE-PE.
 WITHOUT = {"ro-en": 0.617, "en-de": 0.101}
@@ -175,11 +414,8 @@ def _folds(split: Split) -> Folds:
 def _pairs(source: Path, target: Path) -> int:
     lengths = [sum(1 for _ in read_lines(path)) for path in (source, target)]
     if lengths[0] != lengths[1]:
-        raise InputError(
-            f"has {lengths[0]:,} lines, but {target} has {lengths[1]:,}",
-            location=source,
-            remedy="line i of both files must be the same sentence",
-        )
+        problem = f"has {lengths[0]:,} lines, but {target} has {lengths[1]:,}"
+        raise InputError(problem, location=source, remedy="line i of both files must be the same sentence")
     if not lengths[0]:
         raise InputError("the file is empty", location=source, remedy="give one sentence per line")
     return lengths[0]

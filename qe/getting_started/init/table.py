@@ -1,25 +1,65 @@
-"""A labelled table of the user's: columns, label and size."""
+"""A labelled table of the user's: columns, label and size, and columns that may be features."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, combined_error, unknown_name
+from features.basics.numerals import is_finite, real
 from features.core.extractor import TableColumn
+from features.core.segments import Segments
 from features.text.languages import language_code
 from qe.data.classes import Pair, classes_of, unknown_pair
 from qe.data.columns import COLUMNS
 from qe.data.dataset import Dataset, Split
 from qe.data.format import make_format
-from qe.data.headers import HEADERS, header_of, higher_is_better, is_rate, key_of
+from qe.data.headers import HEADERS, HIGHER, LOWER, header_of, higher_is_better, is_rate, key_of
 from qe.data.reading import Column, Reading
 from qe.data.table_files import read_table
 from qe.data.table_rows import Layout
 from qe.data.translation_files.kinds import translation_kind
-from qe.getting_started.init.columns import column_notes
 from qe.scoring.naming import name_pairs
+
+MIN_CORRELATION = 0.1
+LABEL_CORRELATION = 0.98  # above it, a column is the label in other words
+_LABELS = (*HIGHER, *LOWER, "score", "label", "mean", "zmean")
+
+
+def column_notes(segments: Segments, labels: FloatArray) -> Iterator[str]:
+    """Notes on the numeric columns of `further`: offered as features, or warned of."""
+    found: dict[str, float] = {}
+    for name, texts in segments.further.items():
+        numbers = _numbers(texts)
+        there = np.isfinite(numbers) & np.isfinite(labels)
+        if there.sum() < 3 or np.ptp(numbers[there]) == 0:
+            continue
+        found[name] = float(np.corrcoef(numbers[there], labels[there])[0, 1])
+        if abs(found[name]) > LABEL_CORRELATION or key_of(name) in _LABELS:
+            yield (
+                f"the column '{name}' is the label in other words (Pearson {found.pop(name):.2f}), or one of "
+                "its kind: no new translation has it, so make it no feature"
+            )
+    useful = [name for name, value in found.items() if abs(value) >= MIN_CORRELATION]
+    if useful:
+        shown = ", ".join(f"{name} {found[name]:.2f}" for name in useful)
+        yield (
+            f"columns that correlate with the label (Pearson): {shown}; if new translations have them, add "
+            f"{{kind: columns, names: [{', '.join(useful)}]}} to the features"
+        )
+
+
+def _numbers(texts: Sequence[str]) -> FloatArray:
+    """Numbers of a column, NaN for empty cells; all NaN if another text is no number."""
+    cells = [text.strip() for text in texts]
+    if not all(is_finite(cell) for cell in cells if cell):
+        return np.full(len(cells), np.nan)
+    return np.array([real(cell) if cell else np.nan for cell in cells])
+
 
 _OPTION = "--columns"
 
@@ -126,10 +166,8 @@ class Wishes:
     def known_languages(self) -> tuple[str, str]:
         source, target = self.languages
         if source is None or target is None:
-            raise InputError(
-                "the languages of the data are not known",
-                remedy="give --source-language and --target-language, such as en, en-US, zh-Hant (BCP 47)",
-            )
+            remedy = "give --source-language and --target-language, such as en, en-US, zh-Hant (BCP 47)"
+            raise InputError("the languages of the data are not known", remedy=remedy)
         language_code(source), language_code(target)
         return source, target
 
@@ -173,8 +211,13 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     free = [name for name in columns if name not in {*roles.values(), *COLUMNS}]
     dataset = make_format("table", options).read(path, {name: TableColumn(name, False) for name in free})
     split = dataset.splits["train"]
-    _check(split, path)
+    if len(split) < FEWEST:
+        problem = f"{len(split)} labelled segments are too few to learn from"
+        remedy = f"{FEWEST} are the least; good models begin at some thousands"
+        raise InputError(problem, location=path, remedy=remedy)
     assert split.scores is not None  # the format refuses tables without
+    if split.scores.min() == split.scores.max():
+        raise InputError(f"all labels are {split.scores[0]:g}: there is nothing to learn", location=path)
     notes += column_notes(split.segments, split.scores)
     split = replace(split, segments=replace(split.segments, further={}))
     return LabelledTable(path, options, replace(dataset, splits={"train": split}), (*notes, *dataset.notes))
@@ -193,11 +236,9 @@ def _label(header: str, column: Column, wishes: Wishes) -> dict[str, Any]:
         return _of_classes(header, *classes, wishes)
     pair = unknown_pair(column.texts)
     if pair is not None:
-        raise InputError(
-            f"the label '{header}' is of two words, {pair[0]!r} and {pair[1]!r}, and neither is known",
-            location=column.location(0),
-            remedy="write OK for the good one and BAD for the other",
-        )
+        problem = f"the label '{header}' is of two words, {pair[0]!r} and {pair[1]!r}, and neither is known"
+        remedy = "write OK for the good one and BAD for the other"
+        raise InputError(problem, location=column.location(0), remedy=remedy)
     up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
     return {"name": header, "low": 0 if is_rate(header) else None, "high": None, "higher_is_better": up}
 
@@ -207,15 +248,3 @@ def _of_classes(header: str, classes: Pair, upwards: bool | None, wishes: Wishes
     remedy = f"say --higher-is-better if {classes[1]!r} is good, --lower-is-better if {classes[0]!r} is"
     up = higher_is_better(header, given, remedy)
     return {"name": header, "classes": list(classes), "higher_is_better": up}
-
-
-def _check(split: Split, path: Path) -> None:
-    if len(split) < FEWEST:
-        raise InputError(
-            f"{len(split)} labelled segments are too few to learn from",
-            location=path,
-            remedy=f"{FEWEST} are the least; good models begin at some thousands",
-        )
-    assert split.scores is not None  # the format refuses tables without
-    if split.scores.min() == split.scores.max():
-        raise InputError(f"all labels are {split.scores[0]:g}: there is nothing to learn", location=path)

@@ -92,11 +92,8 @@ def taught(
 ) -> Dataset:
     """The pool, read from `source`, as a training split whose labels are the teacher's scores."""
     if len(pool.rows) < _FEWEST:
-        raise InputError(
-            f"has {len(pool.rows)} segments to teach a model with, but at least {_FEWEST} are needed",
-            location=source,
-            remedy="give thousands: text without labels",
-        )
+        problem = f"has {len(pool.rows)} segments to teach a model with, but at least {_FEWEST} are needed"
+        raise InputError(problem, location=source, remedy="give thousands: text without labels")
     segments = teacher.segments(pool.columns)
     level = WordLevel.from_model(teacher, location="--student") if words else None
     rng = np.random.default_rng(0)

@@ -14,21 +14,10 @@ from functools import partial
 from typing import Final, Self
 
 from features.basics.errors import InputError, quoted
-from qe.production.server.answers import (
-    Answer,
-    Limits,
-    Refused,
-    escaped,
-    json_answer,
-    json_bytes,
-    refusal,
-    shortened,
-)
+from qe.production.server import protocol
 from qe.production.server.connections import Body, BodyReader, ClientDisconnected, Message, Receive
-from qe.production.server.metrics import Metrics
-from qe.production.server.parsing import Kind, kind_of
+from qe.production.server.monitoring import REQUESTS, Metrics
 from qe.production.server.service import Service
-from qe.production.server.throttle import REQUESTS
 
 Send = Callable[[Message], Awaitable[None]]
 _log = logging.getLogger(REQUESTS)
@@ -75,7 +64,7 @@ class Hosts:
         address = _address(name.strip("[]"))
         if name not in self.names and not (address and address.is_loopback):
             problem = f"this server does not answer to the host {quoted(header)}"
-            raise Refused(421, f"{problem}; --allowed-hosts names those it does", _CLOSE)
+            raise protocol.Refused(421, f"{problem}; --allowed-hosts names those it does", _CLOSE)
 
 
 def _name(host: str) -> str:
@@ -140,7 +129,7 @@ class Request:
 class App:
     """Answers while the model is being loaded (`service` is None), and afterwards."""
 
-    limits: Limits
+    limits: protocol.Limits
     service: Service | None = None
     hosts: Hosts = field(default_factory=Hosts)
     stopping: Callable[[], bool] = lambda: False
@@ -154,11 +143,11 @@ class App:
         # Threads end with their work: one that is given up on holds its place until then.
         self.pool = ThreadPoolExecutor(self.limits.busy, thread_name_prefix="scoring")
         # Address -> answer to GET. An answer to HEAD is the same: the protocol leaves out its body.
-        self.pages: Mapping[str, Callable[[], Answer]] = {
-            "/health": lambda: json_answer({"status": "alive"}),
-            "/ping": lambda: json_answer({"status": "alive"}),
-            "/ready": lambda: json_answer({"status": "ready", "model": self.ready.about["model"]}),
-            "/version": lambda: json_answer(self.ready.about),
+        self.pages: Mapping[str, Callable[[], protocol.Answer]] = {
+            "/health": lambda: protocol.json_answer({"status": "alive"}),
+            "/ping": lambda: protocol.json_answer({"status": "alive"}),
+            "/ready": lambda: protocol.json_answer({"status": "ready", "model": self.ready.about["model"]}),
+            "/version": lambda: protocol.json_answer(self.ready.about),
             "/metrics": self.metrics.answer,
             "/openapi.json": lambda: self.ready.description,
             "/docs": lambda: self.ready.page,
@@ -187,50 +176,50 @@ class App:
         self.metrics.answered(request.path if request.path in self.routes else "other", answer, seconds)
         _log_request(scope, request, answer, seconds)
 
-    async def _answer(self, request: Request) -> Answer:
+    async def _answer(self, request: Request) -> protocol.Answer:
         try:
             self._check(request)
             if request.path == _SCORING:
                 return await self._invocations(request)
             return self.pages[request.path]()
-        except Refused as refused:
-            return refusal(refused, request.id)
+        except protocol.Refused as refused:
+            return protocol.refusal(refused, request.id)
         except ClientDisconnected:
             raise
         except Exception:
             _log.exception("id=%s could not be answered", request.id)
-            error = Refused(500, "the request could not be answered; the server's log says more")
-            return refusal(error, request.id)
+            error = protocol.Refused(500, "the request could not be answered; the server's log says more")
+            return protocol.refusal(error, request.id)
 
     def _check(self, request: Request) -> None:
         if request.ends_unclearly:
             reason = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
             if request.version not in _VERSIONS:
                 reason = f"HTTP/{request.version} is not spoken here, but {' and '.join(_VERSIONS)}"
-            raise Refused(400, reason, _CLOSE)
+            raise protocol.Refused(400, reason, _CLOSE)
         self.hosts.check(request.headers.get("host"))
         method = self.routes.get(request.path)
         if method is None:
-            raise Refused(404, f"no such address; there is {', '.join(self.routes)}")
+            raise protocol.Refused(404, f"no such address; there is {', '.join(self.routes)}")
         if request.method != method and (request.method, method) != ("HEAD", "GET"):
-            raise Refused(405, f"{request.path} takes {method}", {"Allow": method})
+            raise protocol.Refused(405, f"{request.path} takes {method}", {"Allow": method})
 
     @property
     def ready(self) -> Service:
         """The loaded model. Raises Refused (503) before it is loaded, and when the server is stopping."""
         if self.stopping():
-            raise Refused(503, "the server is stopping")
+            raise protocol.Refused(503, "the server is stopping")
         if self.service is None:
-            raise Refused(503, "the model is being loaded; try again", _RETRY)
+            raise protocol.Refused(503, "the model is being loaded; try again", _RETRY)
         return self.service
 
-    async def _invocations(self, request: Request) -> Answer:
-        service, kind = self.ready, kind_of(request.headers.get("content-type"))
+    async def _invocations(self, request: Request) -> protocol.Answer:
+        service, kind = self.ready, protocol.kind_of(request.headers.get("content-type"))
         if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-            raise Refused(415, "send the body as it is, without Content-Encoding")
+            raise protocol.Refused(415, "send the body as it is, without Content-Encoding")
         body = await self.bodies.read(request.body)
         if self.busy >= self.limits.busy:
-            raise Refused(503, f"{self.limits.busy} requests are being scored; try again", _RETRY)
+            raise protocol.Refused(503, f"{self.limits.busy} requests are being scored; try again", _RETRY)
         self.busy += 1
         stopped = threading.Event()
         self._running.add(stopped)
@@ -242,28 +231,30 @@ class App:
             return await asyncio.wait_for(asyncio.shield(future), self.limits.seconds)
         except TimeoutError:
             stopped.set()
-            raise Refused(504, f"the answer took longer than {self.limits.seconds} s") from None
+            raise protocol.Refused(504, f"the answer took longer than {self.limits.seconds} s") from None
 
     def stop(self) -> None:
         for stopped in list(self._running):
             stopped.set()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
-    def _finish(self, stopped: threading.Event, future: "asyncio.Future[Answer]") -> None:
+    def _finish(self, stopped: threading.Event, future: "asyncio.Future[protocol.Answer]") -> None:
         self.busy -= 1
         self._running.discard(stopped)
         if not future.cancelled():
             future.exception()  # nobody else reads that of a request that was given up on
 
 
-def _scored(service: Service, body: bytes, kind: Kind, request: Request, stopped: threading.Event) -> Answer:
+def _scored(
+    service: Service, body: bytes, kind: protocol.Kind, request: Request, stopped: threading.Event
+) -> protocol.Answer:
     try:
         return service.answer(body, kind, request.query, stopped.is_set)
-    except Refused as refused:
-        return refusal(refused, request.id)
+    except protocol.Refused as refused:
+        return protocol.refusal(refused, request.id)
 
 
-async def _send(send: Send, answer: Answer, request: Request) -> None:
+async def _send(send: Send, answer: protocol.Answer, request: Request) -> None:
     headers = {
         "content-type": answer.kind,
         "content-length": str(len(answer.content)),
@@ -278,14 +269,18 @@ async def _send(send: Send, answer: Answer, request: Request) -> None:
     await send({"type": "http.response.body", "body": answer.content})
 
 
-def _log_request(scope: Message, request: Request, answer: Answer, seconds: float) -> None:
-    path = escaped(scope.get("raw_path", b"").decode("latin-1"), 200)
+def _log_request(scope: Message, request: Request, answer: protocol.Answer, seconds: float) -> None:
+    path = protocol.escaped(scope.get("raw_path", b"").decode("latin-1"), 200)
     client = (scope.get("client") or ("-",))[0]
     rows = "" if answer.rows is None else f" rows={answer.rows}"
-    reason = f" {json_bytes({'error': shortened(answer.reason, 200)}).decode()}" if answer.reason else ""
+    reason = (
+        f" {protocol.json_bytes({'error': protocol.shortened(answer.reason, 200)}).decode()}"
+        if answer.reason
+        else ""
+    )
     _log.log(
         logging.WARNING if answer.status >= 500 else logging.INFO,
         "id=%s %s %s %s %d%s %.1f ms%s",
-        request.id, escaped(client, 200), escaped(request.method, 20), path, answer.status, rows,
-        1000 * seconds, reason,
+        request.id, protocol.escaped(client, 200), protocol.escaped(request.method, 20), path, answer.status,
+        rows, 1000 * seconds, reason,
     )  # fmt: skip

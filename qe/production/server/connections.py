@@ -13,7 +13,7 @@ from h11._readers import ChunkedReader
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from features.basics.errors import InputError
-from qe.production.server.answers import JSON, Limits, Refused, json_bytes
+from qe.production.server.protocol import JSON, Limits, Refused, json_bytes
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

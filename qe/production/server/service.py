@@ -13,10 +13,8 @@ from features.basics.errors import InputError
 from qe.models.drift import Counts, Profile
 from qe.models.training_rows import HeldOutPredictions
 from qe.models.versions import versions
-from qe.production.server import openapi
-from qe.production.server.answers import Answer, Limits, Quality, Refused, json_answer
-from qe.production.server.metrics import Recent, bounds
-from qe.production.server.parsing import Extras, Kind, Parsed, parse, requested_extras
+from qe.production.server import protocol
+from qe.production.server.monitoring import Recent, bounds
 from qe.production.triage import Thresholds
 from qe.scoring.routes import Route, columns_of, fingerprint_of
 from qe.scoring.scorer import Options, Scorer
@@ -37,19 +35,19 @@ class Service:
     """
 
     scorer: Scorer
-    limits: Limits
+    limits: protocol.Limits
     about: Mapping[str, Any]
     lacks: Mapping[str, str] = field(default_factory=dict)
     thresholds: Thresholds | None = None
-    defaults: Extras = field(default_factory=Extras)
+    defaults: protocol.Extras = field(default_factory=protocol.Extras)
     bounds: Sequence[float] = ()
     recent: Recent | None = None
 
     @classmethod
     def load(
-        cls, folder: Path, limits: Limits, *, identity: str | None = None, level: float | None = None,
-        triage: Path | None = None, registered: tuple[str, str] | None = None, drift_rows: int = DRIFT_ROWS,
-        missing_columns: str = "error",
+        cls, folder: Path, limits: protocol.Limits, *, identity: str | None = None,
+        level: float | None = None, triage: Path | None = None, registered: tuple[str, str] | None = None,
+        drift_rows: int = DRIFT_ROWS, missing_columns: str = "error",
     ) -> Self:  # fmt: skip
         """The model of a folder, with intervals of `level` and drift of the last `drift_rows` segments."""
         # No cache: threads share the scorer.
@@ -86,42 +84,48 @@ class Service:
             HeldOutPredictions.load(folder).predicted if HeldOutPredictions.exists(folder) else np.array([])
         )
         score_bounds = bounds(scale.low, scale.high, known)
-        return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level), score_bounds, recent)
+        return cls(
+            scorer, limits, about, lacks, thresholds, protocol.Extras(interval=level), score_bounds, recent
+        )
 
     def answer(
-        self, body: bytes, kind: Kind, query: bytes, stopped: Callable[[], bool] = lambda: False
-    ) -> Answer:
+        self, body: bytes, kind: protocol.Kind, query: bytes, stopped: Callable[[], bool] = lambda: False
+    ) -> protocol.Answer:
         """The answer to a body. Raises Refused if there is none, or if `stopped` becomes true meanwhile."""
         try:
-            parsed = parse(body, kind, self.limits)
-            extras = requested_extras(query, parsed.params, self.defaults)
+            parsed = protocol.parse(body, kind, self.limits)
+            extras = protocol.requested_extras(query, parsed.params, self.defaults)
             self._check(extras)
             rows, looks = self._scored(parsed, extras, stopped)
         except InputError as error:
-            raise Refused(422, str(error)) from None
+            raise protocol.Refused(422, str(error)) from None
         except RecursionError:
-            raise Refused(422, "a value is nested too deeply") from None
-        return json_answer({"predictions": rows}, rows=len(rows), quality=Quality.from_rows(rows, looks))
+            raise protocol.Refused(422, "a value is nested too deeply") from None
+        return protocol.json_answer(
+            {"predictions": rows}, rows=len(rows), quality=protocol.Quality.from_rows(rows, looks)
+        )
 
     @cached_property
-    def description(self) -> Answer:
-        return json_answer(openapi.document(self.about, self.limits))
+    def description(self) -> protocol.Answer:
+        return protocol.json_answer(protocol.openapi_document(self.about, self.limits))
 
     @cached_property
-    def page(self) -> Answer:
-        content = openapi.page(openapi.document(self.about, self.limits)).encode("utf-8")
-        return Answer(200, content, "text/html; charset=utf-8", {"Content-Security-Policy": openapi.POLICY})
+    def page(self) -> protocol.Answer:
+        content = protocol.openapi_page(protocol.openapi_document(self.about, self.limits)).encode("utf-8")
+        return protocol.Answer(
+            200, content, "text/html; charset=utf-8", {"Content-Security-Policy": protocol.POLICY}
+        )
 
-    def _check(self, extras: Extras) -> None:
+    def _check(self, extras: protocol.Extras) -> None:
         if extras.interval is not None and "interval" in self.lacks:
-            raise Refused(422, self.lacks["interval"])
+            raise protocol.Refused(422, self.lacks["interval"])
         if extras.explain and "explain" in self.lacks:
-            raise Refused(422, self.lacks["explain"])
+            raise protocol.Refused(422, self.lacks["explain"])
         if extras.triage and self.thresholds is None:
-            raise Refused(422, "this server has no thresholds of triage; start it with --triage")
+            raise protocol.Refused(422, "this server has no thresholds of triage; start it with --triage")
 
     def _scored(
-        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool]
+        self, parsed: protocol.Parsed, extras: protocol.Extras, stopped: Callable[[], bool]
     ) -> tuple[list[dict[str, Any]], Counts | None]:
         options = Options(
             level=extras.interval,
@@ -142,7 +146,7 @@ class Service:
         answers, counts = list[dict[str, Any]](), None
         for start in range(0, len(needed), size):
             if stopped():
-                raise Refused(503, "the request was given up")
+                raise protocol.Refused(503, "the request was given up")
             scored = scorer.score(needed[start : start + size])
             answers += [{name: _plain(row[name]) for name in names} for row in scored.rows]
             if scored.counts is not None:
@@ -163,7 +167,7 @@ class RoutedService(Service):
 
     @classmethod
     def from_routes(
-        cls, name: str, routes: Sequence[Route], services: Sequence[Service], limits: Limits
+        cls, name: str, routes: Sequence[Route], services: Sequence[Service], limits: protocol.Limits
     ) -> Self:
         first, abouts = services[0], [service.about for service in services]
         columns = [*(column for about in abouts for column in about["columns"]), *columns_of(routes)]
@@ -181,12 +185,12 @@ class RoutedService(Service):
             services=services,
         )  # fmt: skip
 
-    def _check(self, extras: Extras) -> None:
+    def _check(self, extras: protocol.Extras) -> None:
         for service in self.services:
             service._check(extras)
 
     def _scored(
-        self, parsed: Parsed, extras: Extras, stopped: Callable[[], bool]
+        self, parsed: protocol.Parsed, extras: protocol.Extras, stopped: Callable[[], bool]
     ) -> tuple[list[dict[str, Any]], Counts | None]:
         columns = columns_of(self.routes)
         rows = parsed.needed(columns)

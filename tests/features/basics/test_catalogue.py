@@ -35,7 +35,7 @@ def test_listing_families_imports_none() -> None:
     """`qe features list` is a second's work: neither numba nor training is loaded for it."""
     code = (
         "import sys; from qe.getting_started.catalogue.features import sets, summaries\n"
-        "from qe.getting_started.catalogue.costs import FeatureCosts\n"
+        "from qe.getting_started.catalogue.features import FeatureCosts\n"
         "assert len(summaries()) > 30 and sets(FeatureCosts.load())\n"
         "print(*(m for m in ('numba', 'mlflow', 'sklearn', 'features.surface') if m in sys.modules))"
     )

@@ -11,8 +11,8 @@ from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.text.annotation import Annotated
 from features.text.tokens import Tokens
-from qe.language.programs.made_columns import keep_annotators, kept_annotators, with_made_columns
-from qe.language.programs.taggers import tagger
+from qe.language.made_columns import keep_annotators, kept_annotators, with_made_columns
+from qe.language.taggers import tagger
 from qe_treebanks.annotator_folder import train
 from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_conllu

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.language.programs import apertium
-from qe.language.programs.apertium import look_up, pipeline, unseen
+from qe.language import apertium
+from qe.language.apertium import look_up, pipeline, unseen
 
 WARNING = (
     "Error: A new ambiguity class was found. \nRetraining is necessary.\nWord '{}'.\nNew class: {{A,B}}\n"

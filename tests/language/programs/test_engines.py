@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from features import Segments, Tokenizer
 from features.basics.errors import InputError
+from qe.language.apertium import call, look_up, paragraphs, pipeline
 from qe.language.engine import ENGINES, engine
-from qe.language.programs.apertium import call, look_up, paragraphs, pipeline
-from qe.language.programs.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
-from qe.language.programs.made_columns import with_made_columns
+from qe.language.engines.apertium import CHUNK, Apertium, clean, split_paragraphs
+from qe.language.made_columns import with_made_columns
 from tests.factories import Find, qe, ran, refuses
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
@@ -88,7 +88,7 @@ def test_a_hung_program_is_an_error(fake: Fake, tmp_path: Path, monkeypatch: pyt
     by = fake("en", "es")
     assert by.mode == "eng-spa"
     (tmp_path / "apertium").write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr("qe.language.programs.apertium.PATIENCE", 0.2)
+    monkeypatch.setattr("qe.language.apertium.PATIENCE", 0.2)
     refuses("no answer", list, by.translate(["a"]))
 
 

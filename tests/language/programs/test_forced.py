@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from features.decoder import Decoder
-from qe.language.programs.forced import ForcedDecoder
+from qe.language.user_models import ForcedDecoder
 from tests.factories import qe, refuses, segments
 
 ctranslate2 = pytest.importorskip("ctranslate2")

@@ -12,7 +12,7 @@ import pytest
 from features.basics.errors import InputError
 from features.text.annotation import Annotated
 from features.text.tokens import Tokens
-from qe.language.programs.taggers import tagger
+from qe.language.taggers import tagger
 from tests.factories import refuses
 
 MODEL = "es_core_news_md"

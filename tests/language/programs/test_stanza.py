@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import qe.language.programs.stanza
+import qe.language.user_models
 from features.basics.errors import InputError
 from features.text.annotation import Annotated
 from features.text.tokens import Tokens
-from qe.language.programs.taggers import tagger
+from qe.language.taggers import tagger
 from tests.factories import refuses
 
 TEXTS = [["Ana", "Ruiz", "vive"], [], ["la", "casa"], [], ["va"]]
@@ -169,7 +169,7 @@ def test_texts_keep_their_places_in_every_batch(
     pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
     """Empty texts are not shown to the pipeline, and have empty blocks."""
-    monkeypatch.setattr(qe.language.programs.stanza, "_TEXTS", together)
+    monkeypatch.setattr(qe.language.user_models, "_TEXTS", together)
     made = annotated()
     assert [made.layer("lemma").words(i) for i in range(5)] == [
         ["Ana", "Ruiz", "vivir"], [], ["el", "casa"], [], ["ir"]

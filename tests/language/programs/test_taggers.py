@@ -9,8 +9,8 @@ from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.text.annotation import block_of, layer_tokens
 from features.text.tokens import Tokens
-from qe.language.programs.made_columns import with_made_columns
-from qe.language.programs.taggers import ApertiumTagger, annotated, tagger
+from qe.language.made_columns import with_made_columns
+from qe.language.taggers import ApertiumTagger, annotated, tagger
 from tests.factories import refuses
 
 installed = pytest.mark.skipif(

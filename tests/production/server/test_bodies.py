@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from qe.production.server.answers import Limits, Refused
 from qe.production.server.connections import Body, BodyReader, ClientDisconnected
+from qe.production.server.protocol import Limits, Refused
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from qe.production.server.answers import Limits
 from qe.production.server.app import App
 from qe.production.server.connections import check_descriptors
+from qe.production.server.protocol import Limits
 from qe.production.serving import application
 from tests.factories import refuses
 from tests.patience import PATIENCE

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from qe.production.server.answers import Limits
 from qe.production.server.app import App, Hosts
+from qe.production.server.protocol import Limits
 from tests.factories import refuses
 from tests.production.server.asgi import call, connect, listening, read_answer
 

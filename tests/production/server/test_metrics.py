@@ -1,7 +1,7 @@
 """Metrics: made anew at most once a second, however often they are asked for."""
 
-from qe.production.server.answers import json_answer
-from qe.production.server.metrics import Metrics
+from qe.production.server.monitoring import Metrics
+from qe.production.server.protocol import json_answer
 
 
 def test_metrics_are_made_once_a_second() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.production.server.answers import Limits, Refused
+from qe.production.server.protocol import Limits, Refused
 from qe.production.server.service import Service
 from qe.scoring.scorer import Options, Scorer
 from tests.factories import refuses

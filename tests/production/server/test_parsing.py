@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.production.server.answers import Limits, Refused
-from qe.production.server.parsing import Parsed, kind_of, parse
+from qe.production.server.protocol import Limits, Parsed, Refused, kind_of, parse
 from tests.factories import refuses
 
 NEEDED = ("source", "target")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from qe.production.server.answers import Limits
 from qe.production.server.app import App
+from qe.production.server.protocol import Limits
 from qe.production.server.service import RoutedService, Service
 from qe.scoring.routes import Route
 from tests.factories import Capsys, Monkeypatch, exit_code

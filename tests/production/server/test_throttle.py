@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from qe.production.server.throttle import REQUESTS, Throttle, logged
+from qe.production.server.monitoring import REQUESTS, Throttle, logged
 
 
 def test_a_flood_is_a_burst_and_then_a_trickle_that_says_what_is_missing() -> None:

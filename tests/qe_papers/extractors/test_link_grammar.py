@@ -8,7 +8,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.language.programs.taggers import tagger
+from qe.language.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
 from tests.factories import ENGLISH, SPANISH, refuses, row
 from tests.features.parsed import block

@@ -10,7 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from features.storage.files import sha256
 from features.storage.outputs import MARK
-from qe.language.programs.taggers import for_corpora, tagger
+from qe.language.taggers import for_corpora, tagger
 from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder, train
 from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees

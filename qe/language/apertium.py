@@ -97,7 +97,9 @@ class Pipeline:
         if len(analysed) != len(lines) + 1:
             return ""
         tagged: dict[int, str] = {}
-        for rows, output in unseen([f"{piece}{_END}" for piece in analysed[:-1]], self._tag):
+        command = ["apertium-tagger", "-g", "-d", self.tagger]
+        pieces_of_lines = [f"{piece}{_END}" for piece in analysed[:-1]]
+        for rows, output in unseen(pieces_of_lines, lambda texts: call(command, "".join(texts))):
             pieces = output.split(_END)
             if len(pieces) != len(rows) + 1:
                 return ""
@@ -106,9 +108,6 @@ class Pipeline:
         for stage in self.later_stages:
             text = self._stage(stage, text) if isinstance(stage, str) else look_up(stage, text)
         return call(["apertium-retxt"], text)[0]
-
-    def _tag(self, texts: Sequence[str]) -> tuple[str, str]:
-        return call(["apertium-tagger", "-g", "-d", self.tagger], "".join(texts))
 
     def _stage(self, name: str, text: str) -> str:
         return call([self.program, "-f", "none", "-d", self.folder, "-u", name], text)[0]

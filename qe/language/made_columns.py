@@ -7,9 +7,8 @@ from pathlib import Path
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
-from qe.language.engine import engine
-from qe.language.programs.taggers import SIDES, annotated, export_annotator, is_program, tagger
-from qe.language.programs.translations import DIRECTIONS, translated
+from qe.language.engine import DIRECTIONS, engine, translated
+from qe.language.taggers import SIDES, annotated, export_annotator, is_program, tagger
 
 _HERE = "./"  # the model's folder, in its description
 
@@ -35,10 +34,8 @@ def with_made_columns(
             raise _unknown(column)
         if getattr(segments, column) is not None:
             section = "annotations" if column in SIDES else "translations"
-            raise InputError(
-                f"the segments have a column '{column}' already",
-                remedy=f"leave it out of `{section}`, or out of the data: {name} would make it again",
-            )
+            remedy = f"leave it out of `{section}`, or out of the data: {name} would make it again"
+            raise InputError(f"the segments have a column '{column}' already", remedy=remedy)
         stage = f"{column} by {name}"
         if column in SIDES:
             side = SIDES[column]

@@ -1,8 +1,14 @@
-"""Metrics of the server, as Prometheus reads them; no client can create series without end."""
+"""Metrics as Prometheus reads them, and a throttled log: no client makes series or lines without end."""
 
+import logging
+import os
+import queue
+import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -14,8 +20,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import visible
 from qe.models.drift import Counts, DriftReport, Profile
-from qe.production.server.answers import KINDS, Answer
+from qe.production.server.protocol import REASONS, Answer
 
 TAKEN, SAME, FAILED = "taken", "same", "failed"  # outcomes of looking for a new model
 _BINS = 10
@@ -94,7 +101,7 @@ class Metrics:
         self._drift = [Gauge(f"qe_drift_{name}", text, registry=registry) for name, text in _DRIFT.items()]
         # A series that begins with its first event hides that event from `rate` and `increase`.
         self._counters["requests"].labels("/invocations", "503")
-        for reason in KINDS:
+        for reason in REASONS:
             self._counters["unscored"].labels(reason)
         for outcome in (TAKEN, SAME, FAILED):
             self._counters["renewals"].labels(outcome)
@@ -149,15 +156,118 @@ class Metrics:
         """All metrics in Prometheus' text format, at most a second old, because they take time to make."""
         now = self._clock()
         if self._made is None or now - self._made[0] >= _MAX_AGE:
-            self._update_drift()
+            report = None if self._recent is None else self._recent.report()
+            values = (0, 0.0, 0)
+            if report is not None:
+                psi = max((shift.psi for shift in report.shifts), default=0.0)
+                values = (report.n, psi, len(report.warnings))
+            for gauge, value in zip(self._drift, values, strict=True):
+                gauge.set(value)
             self._made = (now, Answer(200, generate_latest(self.registry), CONTENT_TYPE_LATEST))
         return self._made[1]
 
-    def _update_drift(self) -> None:
-        report = None if self._recent is None else self._recent.report()
-        values = (0, 0.0, 0)
-        if report is not None:
-            psi = max((shift.psi for shift in report.shifts), default=0.0)
-            values = (report.n, psi, len(report.warnings))
-        for gauge, value in zip(self._drift, values, strict=True):
-            gauge.set(value)
+
+REQUESTS = "qe.production.server"  # the logger of requests
+_QUEUED = 1000  # lines that wait to be written
+_FAREWELL = 2.0  # seconds to write the last lines
+
+
+@dataclass
+class _Bucket:
+    lines: float
+    since: float
+    dropped_lines: int = 0
+
+
+@dataclass(eq=False)
+class Throttle(logging.Filter):
+    """Passes `burst` lines of a level at once, and `rate` a second in the long run.
+
+    Each level counts separately, so that a flood of refused requests hides no error.
+    """
+
+    rate: float = 20.0
+    burst: float = 100.0
+    clock: Callable[[], float] = time.monotonic
+    dropped: Callable[[], None] = lambda: None
+    _buckets: dict[int, _Bucket] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = self.clock()
+        bucket = self._buckets.setdefault(record.levelno, _Bucket(self.burst, now))
+        bucket.lines = min(self.burst, bucket.lines + self.rate * (now - bucket.since))
+        bucket.since = now
+        if bucket.lines < 1:
+            bucket.dropped_lines += 1
+            self.dropped()
+            return False
+        bucket.lines -= 1
+        if bucket.dropped_lines:
+            record.msg = (
+                f"{record.getMessage()} ({bucket.dropped_lines:,} lines before this one were left out)"
+            )
+            record.args, bucket.dropped_lines = None, 0
+        return True
+
+
+class StderrHandler(logging.Handler):
+    """Writes lines to stderr in a separate thread; a line is dropped if the log is too slow or full."""
+
+    def __init__(self, dropped: Callable[[], None]) -> None:
+        super().__init__()
+        self._dropped = dropped
+        self._lines: queue.Queue[str | None] = queue.Queue(_QUEUED)
+        self._thread = threading.Thread(target=self._write_lines, name="log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._lines.put_nowait(self.format(record))
+        except queue.Full:
+            self._dropped()
+
+    def close(self) -> None:
+        with suppress(queue.Full):
+            self._lines.put(None, timeout=_FAREWELL)
+            self._thread.join(_FAREWELL)
+        super().close()
+
+    def _write_lines(self) -> None:
+        while (line := self._lines.get()) is not None:
+            try:
+                write_stderr(line)
+            except (OSError, ValueError):
+                self._dropped()
+
+
+def write_stderr(line: str) -> None:
+    """Writes a line to stderr without Python's lock on it, which a thread that waits would keep at exit."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (AttributeError, OSError):  # no file, as in tests
+        print(line, file=sys.stderr, flush=True)
+        return
+    content = f"{visible(line)}\n".encode("utf-8", errors="backslashreplace")
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+@contextmanager
+def logged(quiet: bool, throttle: Throttle) -> Iterator[None]:
+    """All that is logged goes to stderr, throttled; requests too, unless `quiet`."""
+    handler = StderrHandler(throttle.dropped)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.addFilter(throttle)
+    root, requests = logging.getLogger(), logging.getLogger(REQUESTS)
+    before = requests.level
+    root.addHandler(handler)
+    requests.setLevel(logging.WARNING if quiet else logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+        requests.setLevel(before)

@@ -22,9 +22,8 @@ from features.text.annotation import LAYERS, NOTHING, Layer, block_of
 from features.text.languages import language_code
 from features.text.tokenizer import batches
 from features.text.tokens import Tokens
-from qe.language.programs.apertium import MODES, apertium_code, call, unseen
-from qe.language.programs.link_grammar import LinkGrammar
-from qe.language.programs.spelling import Hunspell
+from qe.language.apertium import MODES, apertium_code, call, unseen
+from qe.language.checkers import Hunspell, LinkGrammar
 
 STOP = "."  # surrounds every text, to end the tagger's context
 CHUNK = 2500  # texts per call of the analyser
@@ -112,20 +111,15 @@ class ApertiumTagger:
     @cached_property
     def _paths(self) -> tuple[Path, Path]:
         if not (shutil.which("lt-proc") and shutil.which("apertium-tagger")):
-            raise InputError(
-                "the program apertium-tagger is not installed",
-                remedy="on Debian: apt-get install apertium apertium-eng-spa",
-            )
+            problem = "the program apertium-tagger is not installed"
+            raise InputError(problem, remedy="on Debian: apt-get install apertium apertium-eng-spa")
         mode = f"{apertium_code(self.language)}-{apertium_code(self.other_language)}"
         for folder in sorted(self.folder.glob("apertium-*")):
             files = folder / f"{mode}.automorf.bin", folder / f"{mode}.prob"
             if all(file.is_file() for file in files):
                 return files
-        raise InputError(
-            f"Apertium has no tagger for {mode} here",
-            location=self.folder,
-            remedy=f"on Debian: apt-get install apertium-{mode} or the pair the other way round",
-        )
+        remedy = f"on Debian: apt-get install apertium-{mode} or the pair the other way round"
+        raise InputError(f"Apertium has no tagger for {mode} here", location=self.folder, remedy=remedy)
 
     @property
     def fingerprint(self) -> str:
@@ -251,7 +245,11 @@ def _tagger(name: str, language: str, other_language: str, texts_per_process: in
     if name in TAGGERS:
         return TAGGERS[name](language, other_language, texts_per_process=texts_per_process)
     if kind in MODELS and model:
-        return _of_user(kind, model)
+        from qe.language.user_models import SpacyTagger, StanzaTagger, UDPipeTagger
+
+        if kind == "udpipe":
+            return UDPipeTagger(Path(model))
+        return SpacyTagger(model) if kind == "spacy" else StanzaTagger(model)
     if folder := _folder(name):
         if folder.language != language:
             raise InputError(
@@ -276,20 +274,6 @@ def _folder(name: str) -> TrainedFolder | None:
 def _trained(path: Path, changed: int) -> TrainedFolder:
     folder: TrainedFolder = load_own("annotations", "folder").AnnotatorFolder(path)
     return folder
-
-
-def _of_user(kind: str, model: str) -> Tagger:
-    if kind == "udpipe":
-        from qe.language.programs.udpipe import UDPipeTagger
-
-        return UDPipeTagger(Path(model))
-    if kind == "spacy":
-        from qe.language.programs.spacy import SpacyTagger
-
-        return SpacyTagger(model)
-    from qe.language.programs.stanza import StanzaTagger
-
-    return StanzaTagger(model)
 
 
 def export_annotator(name: str, folder: Path) -> str:

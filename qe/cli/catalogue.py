@@ -1,26 +1,29 @@
-"""`qe features`: list and describe features, extract a feature table."""
+"""`qe features`: list and describe features, extract a feature table.
+`qe learners`: list and describe learners.
+`qe selectors`: list and describe selectors.
+"""
 
+from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from features.basics.progress import silent
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import ExperimentOptions
 from qe.cli.shared.printing import emit, on_spark
 from qe.cli.shared.progress import progress_bar
+from qe.display.numbers import count
 
 if TYPE_CHECKING:
     from qe.getting_started.catalogue.features import Family, Set
 
-app = Application()
+
+features = Application()
 
 
-@app.callback()
-def features() -> None:
-    """List and describe features; extract a feature table."""
-
-
-@app.command(name="list")
-def list_(measure: bool = False, json: bool = False, quiet: bool = False) -> None:
+@features.command(name="list")
+def list_(json: bool = False, quiet: bool = False) -> None:
     """List the feature families and the named sets, with their costs.
 
     Costs are microseconds of processor time per segment (benchmarks/studies/costs_families.py).
@@ -29,26 +32,16 @@ def list_(measure: bool = False, json: bool = False, quiet: bool = False) -> Non
     Example:
 
         qe features list
-
-    options:
-      --measure  Measure the costs now, on generated data with small resources.
     """
-    from qe.getting_started.catalogue.costs import FeatureCosts
-    from qe.getting_started.catalogue.features import families, listing, sets
+    from qe.getting_started.catalogue.features import FeatureCosts, families, listing, sets
 
-    if measure:
-        from qe.getting_started.catalogue.measurement import measure_on_demo
-
-        with progress_bar(quiet) as progress:
-            costs = measure_on_demo(progress)
-    else:
-        costs = FeatureCosts.load()
+    costs = FeatureCosts.load()
     content = {"families": list(families(costs)), "sets": list(sets(costs))} if json else {}
     shown: Any = () if json else (*listing(costs), f"Costs: {costs.measured}, {costs.machine}; {costs.data}")
     emit("features-list", content, json, *shown)
 
 
-@app.command()
+@features.command()
 def describe(name: str, json: bool = False) -> None:
     """Describe a family or a set: every feature with definition, source and unit.
 
@@ -64,7 +57,6 @@ def describe(name: str, json: bool = False) -> None:
     arguments:
       name  A feature family or a set, as in `qe features list`.
     """
-    from dataclasses import asdict
 
     from qe.getting_started.catalogue.features import describe as described
     from qe.getting_started.catalogue.features import features_table
@@ -77,7 +69,6 @@ def describe(name: str, json: bool = False) -> None:
 
 
 def _text(subject: "Family | Set") -> str:
-    from qe.display.numbers import count
     from qe.getting_started.catalogue.features import Set
 
     if isinstance(subject, Set):
@@ -96,7 +87,7 @@ def _text(subject: "Family | Set") -> str:
     return "\n".join(lines if cost is None else [*lines, f"Costs {count(cost)} µs per segment"])
 
 
-@app.command()
+@features.command()
 def extract(
     experiment: Path, output: Path, settings: ExperimentOptions, engine: str = "local",
     master: str | None = None, quiet: bool = False,
@@ -118,7 +109,6 @@ def extract(
     output:
       -o, --output FILE  Parquet file (.parquet); one row per segment.
     """
-    from features.basics.progress import silent
     from qe.getting_started.catalogue.feature_tables import extract as run
 
     loaded, cache = settings.load(experiment), settings.cache
@@ -135,7 +125,7 @@ def extract(
         print(f"{len(table):,} segments, {len(table.columns) - 3} features: {output}")
 
 
-@app.command()
+@features.command()
 def consistency(
     source: Path, target: Path, doc_ids: Path, resources: Path, output: Path, alignment: Path | None = None,
     quiet: bool = False, json: bool = False,
@@ -169,3 +159,54 @@ def consistency(
     emit(
         "features-consistency", found.summary(), json, found.table(), f"{found.segments:,} segments: {output}"
     )
+
+
+_LIST = """List the {noun}s: what each is, and which of its parameters a search draws.
+
+Example:
+
+    qe {noun}s list
+"""
+_DESCRIBE = """Describe a {noun}: what it does, its source, and its parameters with defaults and search space.
+
+Example:
+
+    qe {noun}s describe {example}
+
+arguments:
+  name  A {noun}, as in `qe {noun}s list`.
+"""
+
+
+def strategies_application(noun: str, module: str, example: str) -> Application:
+    """The verb for the catalogue of a module, such as LEARNERS of qe.learning.learner."""
+    app = Application()
+
+    def catalogue() -> Any:
+        return getattr(import_module(module), f"{noun.upper()}S")
+
+    def list_(json: bool = False) -> None:
+        from qe.getting_started.catalogue.strategies import listing, strategies
+
+        content = {f"{noun}s": [one.to_json() for one in strategies(catalogue())]} if json else {}
+        emit("strategies", content, json, *([] if json else [listing(catalogue())]))
+
+    def describe(name: str, json: bool = False) -> None:
+        from qe.getting_started.catalogue.strategies import parameters_table, strategy
+
+        one = strategy(catalogue(), name)
+        if not json:
+            print(one.documentation, end="\n\n")
+        emit("strategy", one.to_json(), json, *([parameters_table(one)] if one.parameters else []))
+
+    list_.__doc__ = _LIST.format(noun=noun)
+    describe.__doc__ = _DESCRIBE.format(noun=noun, example=example)
+    app.command(name="list")(list_)
+    app.command()(describe)
+    return app
+
+
+learners = strategies_application("learner", "qe.learning.learner", "ridge")
+
+
+selectors = strategies_application("selector", "qe.learning.selector", "forward")

@@ -14,8 +14,8 @@ from features.basics.errors import InputError
 from features.basics.threads import cores
 from features.storage.files import digest
 from features.text.tokenizer import batches, normalise
+from qe.language.apertium import MODES, apertium_code, call, paragraphs, pipeline
 from qe.language.engine import Engine
-from qe.language.programs.apertium import MODES, apertium_code, call, paragraphs, pipeline
 
 CHUNK = 2500  # lines per process: starting the ten programs of a pipeline takes as long as about 150 lines
 
@@ -69,10 +69,8 @@ class Apertium(Engine):
         if translations is not None:
             return translations
         if len(lines) == 1:
-            raise InputError(
-                f"{self.program} -u {self.mode} did not give one line for {lines[0]!r}",
-                remedy="leave this line out, or make it plain text",
-            )
+            problem = f"{self.program} -u {self.mode} did not give one line for {lines[0]!r}"
+            raise InputError(problem, remedy="leave this line out, or make it plain text")
         middle = len(lines) // 2
         return self._filled(run, lines[:middle]) + self._filled(run, lines[middle:])
 
@@ -86,10 +84,8 @@ class Apertium(Engine):
     def _path(self) -> str:
         program = shutil.which(self.program)
         if program is None:
-            raise InputError(
-                f"the program {self.program} is not installed",
-                remedy="on Debian: apt-get install apertium apertium-eng-spa",
-            )
+            problem = f"the program {self.program} is not installed"
+            raise InputError(problem, remedy="on Debian: apt-get install apertium apertium-eng-spa")
         return program
 
     @cached_property

@@ -1,1 +1,0 @@
-"""External programs: taggers, translation engines, and the columns that they produce."""
