@@ -21,12 +21,10 @@ from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
-from qe_papers.extractors.casing import Casing
-from qe_papers.extractors.edit_distance import EditDistance
-from qe_papers.extractors.similarity import Similarity
-from qe_papers.extractors.topics import Topics
-from qe_papers.extractors.triggers import TriggerScores
-from qe_papers.extractors.word_lexicon import WordLexiconScores
+from qe_papers.extractors.corpus_matches import EditDistance
+from qe_papers.extractors.similarity import Similarity, Topics
+from qe_papers.extractors.word_classes import Casing
+from qe_papers.extractors.word_models import TriggerScores, WordLexiconScores
 from qe_papers.resources.corpus_index import CorpusIndex
 
 KINDS = ("corpus_index", "ngram_documents", "triggers", "topic_model", "word_lexicon", "truecaser")

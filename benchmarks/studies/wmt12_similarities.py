@@ -18,8 +18,8 @@ from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.statistics.metrics.ranking import DeltaAvg
+from qe_papers.extractors.corpus_matches import SkipGrams
 from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
-from qe_papers.extractors.skip_grams import SkipGrams
 from qe_papers.resources.ngram_documents import NgramDocuments
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

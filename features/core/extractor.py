@@ -160,7 +160,7 @@ class FittedExtractor(Extractor):
     def learned(self, value: Learned | None) -> Learned:
         """The learned value; raises InputError if it is None: the extractor is not fitted."""
         if value is None:
-            name = type(self).__module__.rpartition(".")[2]
+            name = type(self).__name__
             raise InputError(
                 f"{name} must be fitted before it scores, or is saved", remedy="train a model with it"
             )

@@ -1,6 +1,6 @@
-"""Similarity of a segment to the corpus as bags of n-grams."""
+"""Similarity of source and translation: explicit semantic analysis, topics, moved words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -12,8 +12,11 @@ from features.basics.errors import unknown_name
 from features.basics.hints import Count, Share
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
+from features.edits.edit_labels import edit_labels
+from features.text.stems import base_form_tokens, base_forms
 from features.text.tokens import ratio, segment_sum
 from qe_papers.resources.ngram_documents import K1, B, NgramDocuments, Padded
+from qe_papers.resources.topic_model import TopicModel
 
 Within = Literal["corpus", "segment"]
 Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]
@@ -200,3 +203,109 @@ class _Compared:
             idf = self.documents.idf(np.where(seen, self.documents.documents[nodes], 0))
             return idf, idf
         return ones, ones
+
+
+_DCU = "DCU-SYMC at WMT12, section 3.1"
+
+
+def cosine(first: FloatArray, right: FloatArray) -> FloatArray:
+    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(right, axis=1)
+    return ratio((first * right).sum(axis=1), norms)
+
+
+def _jensen_shannon(first: FloatArray, right: FloatArray) -> FloatArray:
+    middle = (first + right) / 2
+    divergences = [(shares * np.log2(shares / middle)).sum(axis=1) for shares in (first, right)]
+    return np.asarray((divergences[0] + divergences[1]) / 2)
+
+
+DISTANCES: tuple[tuple[str, str, str, Callable[[FloatArray, FloatArray], FloatArray]], ...] = (
+    ("cosine", "cosine", "cosine", cosine),
+    ("manhattan", "Manhattan distance", "share", lambda a, b: np.abs(a - b).sum(axis=1)),
+    ("euclidean", "Euclidean distance", "share", lambda a, b: np.linalg.norm(a - b, axis=1)),
+    ("jensen_shannon", "Jensen-Shannon divergence", "bits", _jensen_shannon),
+)
+
+
+@dataclass(frozen=True)
+class Topics(Extractor):
+    """Topic shares of source and target in a bilingual topic model, and distances.
+
+    `topic_model: sampled_topic_model` uses a model trained by Gibbs sampling without stop words, like
+    DCU-SYMC. Shares and distances are NaN for a text without words of the model.
+    """
+
+    plain: ClassVar[str] = "what the {text} is about"
+
+    topic_model: TopicModel
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        numbers = range(1, self.topic_model.topics + 1)
+        shares = [
+            (f"{side}_{k}", f"share of topic {k} in the {side}; NaN without topical words", "share")
+            for side in ("source", "target")
+            for k in numbers
+        ]
+        undefined = "of the topic shares of source and target; NaN if one has no topical words"
+        distances = [(name, f"{what} {undefined}", unit) for name, what, unit, _ in DISTANCES]
+        return [Feature(f"topics_{name}", what, _DCU, unit) for name, what, unit in (*shares, *distances)]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        source, of_source = self.topic_model.shares(segments.source_tokens, "source")
+        target, of_target = self.topic_model.shares(segments.target_tokens, "target")
+        distances = np.column_stack([function(source, target) for *_, function in DISTANCES])
+        distances[~(of_source & of_target)] = np.nan
+        source[~of_source], target[~of_target] = np.nan, np.nan
+        return np.hstack([source, target, distances])
+
+
+_MOVES = (
+    ("same", "kept their place"),
+    ("alone", "moved alone"),
+    ("group", "moved together with a neighbour"),
+    ("by_1", "moved by one place"),
+    ("further", "moved by two places or more"),
+)
+_ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with post-editing operations, 3"
+
+
+@dataclass(frozen=True)
+class WordMoves(Extractor):
+    """Shares of paired target words by their movement in a second translation, which replaces the post-edit.
+
+    Words are paired by `features.edits.edit_labels`, lower-cased; positions count paired words only. Base
+    forms come from simplemma for the target language. `error_classes` has the source's other edit categories.
+
+    Raises InputError for a target language without base forms.
+    """
+
+    plain: ClassVar[str] = "words that another translation has in another order"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(
+                f"word_moves_{name}",
+                f"words paired with the pseudo-reference that {text}, per paired word; NaN without any",
+                _ORIGIN,
+                "share",
+            )
+            for name, text in _MOVES
+        ]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("pseudo_reference",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        language = segments.target_tokenizer.language
+        base_forms((), language)  # raises InputError early
+        words = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
+        lemmas = base_form_tokens(words[0], language), base_form_tokens(words[1], language)
+        labels = edit_labels(words, lemmas)
+        paired = labels.partners >= 0
+        distances, sizes = labels.target_order.distances, labels.target_order.group_sizes
+        kinds = (paired & (distances == 0), sizes == 1, sizes > 1, distances == 1, distances > 1)
+        offsets = words[0].offsets
+        totals = segment_sum(paired, offsets)
+        return np.column_stack([ratio(segment_sum(kind, offsets), totals) for kind in kinds])

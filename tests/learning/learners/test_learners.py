@@ -29,8 +29,8 @@ from qe.learning.learners.precomputed_kernel import KernelSumSvr
 from qe.learning.learners.trees import ForestRegressor
 from qe.learning.learners.unsupervised_mean import Calibration, FeatureMean
 from qe_papers.learners.discretised import DiscretisedRegressor
-from qe_papers.learners.importance_weighted_svr import ImportanceWeightedSvr
-from qe_papers.learners.pls import PlsRegressor
+from qe_papers.learners.linear import PlsRegressor
+from qe_papers.learners.svr import ImportanceWeightedSvr
 from tests.factories import Find, refuses
 
 # Smaller settings where the defaults would take seconds; the questions are the same.

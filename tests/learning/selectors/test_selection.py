@@ -27,8 +27,7 @@ from qe.learning.selectors.greedy import BackwardElimination, CostAware, Forward
 from qe.learning.selectors.paths import KernelRefit, Path, backward_path, forward_path
 from qe.statistics.metric import METRICS
 from qe_papers.selectors.cfs import CorrelationBased, cut_points, uncertainties
-from qe_papers.selectors.fold_frequency import FoldFrequency
-from qe_papers.selectors.greedy_individual import GreedyIndividual
+from qe_papers.selectors.individual import FoldFrequency, GreedyIndividual
 from qe_papers.selectors.subset_search import SubsetSearch, position_weights
 from tests.factories import refuses
 

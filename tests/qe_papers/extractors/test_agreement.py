@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qe_papers.extractors.agreement import Agreement
+from qe_papers.extractors.grammar import Agreement
 from tests.factories import row
 from tests.features.parsed import translations
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from features.core.segments import Segments
 from features.text.tokens import Tokens
-from qe_papers.extractors.casing import Casing
+from qe_papers.extractors.word_classes import Casing
 from qe_papers.resources.truecaser import Truecaser
 from tests.factories import PLAIN
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features.core.segments import Segments
-from qe_papers.extractors.constituent_trees import ConstituentTrees
+from qe_papers.extractors.trees import ConstituentTrees
 from tests.factories import ENGLISH, SPANISH, row
 
 # The Penn Treebank's notation, and that of CESS.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qe_papers.extractors.dangling_determiners import DanglingDeterminers
+from qe_papers.extractors.grammar import DanglingDeterminers
 from tests.factories import row
 from tests.features.parsed import translations
 

@@ -20,7 +20,7 @@ from features.resources.phrases import keys_of
 from features.resources.tuple_lm import TupleLM
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
-from qe_papers.extractors.decoder_imitation import DecoderImitation
+from qe_papers.extractors.forced_decoding import DecoderImitation
 
 Phrase = tuple[str, ...]
 Pairs = dict[tuple[Phrase, Phrase], float]

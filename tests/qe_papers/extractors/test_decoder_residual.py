@@ -8,7 +8,7 @@ import pytest
 from features.core.segments import Segments
 from features.decoder_output.tokens import PRIOR, DecoderTokens, SubwordMeans
 from features.storage.damage import Damaged
-from qe_papers.extractors.decoder_residual import DecoderResidual
+from qe_papers.extractors.forced_decoding import DecoderResidual
 from tests.factories import refuses
 
 SPOKEN = (("a b a", "-1 -4 -3 -0.1"), ("a c@@ b", "-2 -5 -3 -0.1"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features import Segments, Tokenizer
-from qe_papers.extractors.deictics import WORDS, Deictics
+from qe_papers.extractors.word_classes import WORDS, Deictics
 from tests.factories import ENGLISH, SPANISH, refuses, row
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from features import ParallelCorpus, Segments
 from features.resources.lexicon import Lexicon
-from qe_papers.extractors.dependency_matches import DependencyMatches
+from qe_papers.extractors.dependencies import DependencyMatches
 from tests.factories import ENGLISH, SPANISH, row
 from tests.features.parsed import block, forms
 

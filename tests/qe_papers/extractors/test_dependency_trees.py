@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qe_papers.extractors.dependency_trees import DependencyTrees, depths_of
+from qe_papers.extractors.trees import DependencyTrees, depths_of
 from tests.factories import refuses, row
 from tests.features.parsed import translations
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from features import ParallelCorpus, Segments
-from qe_papers.extractors.edit_distance import EditDistance
+from qe_papers.extractors.corpus_matches import EditDistance
 from qe_papers.resources.corpus_index import CorpusIndex
 from tests.factories import PLAIN, refuses
 

@@ -7,7 +7,7 @@ import pytest
 
 from features import Segments, Tokenizer
 from features.text.annotation import block_of
-from qe_papers.extractors.edits_by_word_class import EditsByWordClass
+from qe_papers.extractors.parts_of_speech import EditsByWordClass
 
 WHITESPACE = Tokenizer("es", "whitespace")
 

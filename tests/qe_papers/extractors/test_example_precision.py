@@ -5,7 +5,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from features.core.segments import Segments
-from qe_papers.extractors.example_precision import ExamplePrecision, ranked
+from qe_papers.extractors.corpus_matches import ExamplePrecision, ranked
 from tests.factories import PLAIN
 
 ROWS = [

@@ -5,7 +5,7 @@ import pytest
 
 from features import Segments, Tokenizer
 from features.resources.stop_words import StopWords
-from qe_papers.extractors.function_words import FunctionWords
+from qe_papers.extractors.word_classes import FunctionWords
 
 PLAIN = Tokenizer(kind="whitespace")
 

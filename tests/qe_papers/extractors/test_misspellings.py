@@ -5,7 +5,7 @@ import pytest
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.taggers import tagger
-from qe_papers.extractors.misspellings import Misspellings
+from qe_papers.extractors.word_classes import Misspellings
 from tests.factories import ENGLISH, SPANISH, refuses, row
 
 ROWS = [("Osama", "NER=B-PER|Spell=no"), ("vive", "NER=O"), ("enla", "NER=O|Spell=no"), ("casa", "NER=O")]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features.core.segments import Segments
-from qe_papers.extractors.parse_probabilities import ParseProbabilities
+from qe_papers.extractors.trees import ParseProbabilities
 from tests.factories import ENGLISH, SPANISH, refuses, row
 from tests.features.parsed import block
 

@@ -5,7 +5,7 @@ import pytest
 
 from features import ParallelCorpus, Segments
 from features.resources.aligner import AlignerBuilder
-from qe_papers.extractors.projected_dependencies import ProjectedDependencies
+from qe_papers.extractors.dependencies import ProjectedDependencies
 from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projection
 from qe_papers.syntax import Word
 from tests.factories import ENGLISH, SPANISH, row

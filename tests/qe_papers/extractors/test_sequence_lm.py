@@ -9,7 +9,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
 from features.text.annotation import block_of
 from features.text.tokens import Tokens
-from qe_papers.extractors.sequence_lm import SequenceLanguageModels
+from qe_papers.extractors.sequences import SequenceLanguageModels
 from qe_papers.learned.sequence_models import SEQUENCES
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from features.core.segments import Segments
 from features.text.tokens import Tokens
+from qe_papers.extractors.corpus_matches import SkipGrams
 from qe_papers.extractors.similarity import Similarity
-from qe_papers.extractors.skip_grams import SkipGrams
 from qe_papers.resources.ngram_documents import NgramDocuments
 from tests.factories import PLAIN, refuses
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from features.core.segments import Segments
-from qe_papers.extractors.subjects import Subjects
+from qe_papers.extractors.grammar import Subjects
 from tests.factories import ENGLISH, SPANISH, row
 from tests.features.parsed import block, translations
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from qe_papers.extractors.topics import DISTANCES
+from qe_papers.extractors.similarity import DISTANCES
 
 LEFT = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
 RIGHT = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])

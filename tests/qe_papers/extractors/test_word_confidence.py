@@ -7,7 +7,7 @@ from features import ParallelCorpus, Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens
-from qe_papers.extractors.word_confidence import CRITERIA, WordConfidence, _right
+from qe_papers.extractors.word_models import CRITERIA, WordConfidence, _right
 from tests.factories import ENGLISH, SPANISH, refuses, row
 
 PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")] * 10

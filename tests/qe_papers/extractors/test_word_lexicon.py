@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from features import ParallelCorpus, Segments
 from features.resources.word_lexicon import WordLexicon
 from features.text.tokens import Tokens
-from qe_papers.extractors.word_lexicon import WordLexiconScores
+from qe_papers.extractors.word_models import WordLexiconScores
 from tests.factories import PLAIN
 
 

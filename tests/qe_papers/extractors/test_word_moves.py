@@ -3,7 +3,7 @@
 import numpy as np
 
 from features import Segments, Tokenizer
-from qe_papers.extractors.word_moves import WordMoves
+from qe_papers.extractors.similarity import WordMoves
 from tests.factories import refuses
 
 

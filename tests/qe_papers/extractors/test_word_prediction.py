@@ -11,7 +11,7 @@ from features import ParallelCorpus, Segments
 from features.resources.kept_words import KeptWords
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens, Vocabulary
-from qe_papers.extractors.word_prediction import WordPredictionScores
+from qe_papers.extractors.word_models import WordPredictionScores
 from qe_papers.resources.word_prediction import Training, WordPrediction, _vectors, distance, hashes, mean_log
 from tests.factories import ENGLISH, SPANISH, refuses, row
 

@@ -16,7 +16,7 @@ from features.resources.lexicon import Lexicon
 from features.resources.phrase_table import PhraseTable
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
-from qe_papers.extractors.word_confidence import SMOOTHINGS
+from qe_papers.extractors.word_models import SMOOTHINGS
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import NaiveBayes, error_rate
 from tests.factories import EN_ES, Find, refuses

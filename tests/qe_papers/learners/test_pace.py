@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 
-from qe_papers.learners.pace import PaceRegressor, contributions, expectations, mixture
+from qe_papers.learners.linear import PaceRegressor, contributions, expectations, mixture
 
 
 def data(effects: Any, n: int = 300, seed: int = 0) -> tuple[Any, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe_papers.learners.random_feature_sets import RandomFeatureSets
+from qe_papers.learners.ensembles import RandomFeatureSets
 
 RIDGE = {"kind": "ridge", "alpha": 1.0}
 

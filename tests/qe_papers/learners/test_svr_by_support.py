@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.ranking import DeltaAvg
-from qe_papers.learners.svr_by_support import Setting, SvrChosenBySupport, best_setting
+from qe_papers.learners.svr import Setting, SvrChosenBySupport, best_setting
 from tests.factories import refuses
 
 SMALL: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qe_papers.learners.svr_consistent import ConsistentSVR
+from qe_papers.learners.svr import ConsistentSVR
 
 
 def line(wrong: dict[int, float]) -> tuple[np.ndarray, np.ndarray]:

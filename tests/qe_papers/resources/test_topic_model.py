@@ -8,7 +8,7 @@ from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 
 from features import ParallelCorpus, Segments
-from qe_papers.extractors.topics import Topics
+from qe_papers.extractors.similarity import Topics
 from qe_papers.resources.topic_model import Bags, TopicModel, expected_words, infer
 from tests.factories import PLAIN, table
 

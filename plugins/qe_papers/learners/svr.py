@@ -1,29 +1,178 @@
-"""RBF-SVR with parameters chosen by a development set and the number of support vectors."""
+"""Support vector regression with the kernels, weights and selection of single papers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import MinLen
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import ElasticNet
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.hints import NotNegative, Positive, Seed, Share
+from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.config.ranges import Folds, Inner
-from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
+from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
+from qe.learning.learners.checks import contiguous_folds, relative_weights, rows_to_predict, training_data
+from qe.learning.learners.similarity import predicted
 from qe.learning.parameters import NameIn
 from qe.statistics.metric import METRICS
 from qe_papers.learner import OwnLearner
 
+_LEAST = 2  # minimum number of training rows
+_AT_BOUND = 1 - 1e-6
+
+
+@dataclass(repr=False, eq=False)
+class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """An SVR, retrained without inconsistent rows until none are left.
+
+    A row is inconsistent if its multiplier is at its bound (C, times its weight), that is, if its error
+    exceeds epsilon. In the end no training row has such an error. If at most one row would remain, the last
+    model with more rows is kept. A small epsilon leaves few rows and gives poor predictions.
+
+    kernel, C, epsilon, gamma  as in scikit-learn's SVR
+    After fit: `model_`, `kept_` (n,) mask of the final training rows, `rounds_` of training.
+
+    Source: Joachims 1999, SVM-light's option `-i 1`; WMT12 UPC-2 (findings, section 6.3).
+    """
+
+    kernel: Literal["linear", "rbf"] = "linear"
+    C: Positive = 1.0
+    epsilon: NotNegative = 0.5
+    gamma: Positive = 0.02
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
+        kept, self.rounds_ = np.arange(len(y)), 0
+        while True:
+            model = SVR(kernel=self.kernel, C=self.C, epsilon=self.epsilon, gamma=self.gamma, cache_size=500)
+            self.model_ = model.fit(X[kept], y[kept], sample_weight=weights[kept])
+            self.rounds_ += 1
+            consistent = self._consistent(len(kept), weights[kept])
+            if consistent.all() or consistent.sum() < _LEAST:
+                break
+            kept = kept[consistent]
+        self.kept_ = np.isin(np.arange(len(y)), kept)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        rows = rows_to_predict(self, X)
+        return np.asarray(self.model_.predict(rows), np.float64)
+
+    def _consistent(self, rows: int, weights: FloatArray) -> NDArray[np.bool_]:
+        multipliers = np.zeros(rows)
+        multipliers[self.model_.support_] = np.abs(self.model_.dual_coef_[0])
+        return np.asarray((multipliers < self.C * weights * _AT_BOUND) | (weights == 0), bool)
+
+
+class SvrConsistent(OwnLearner):
+    """SVR without the rows that it cannot fit; see ConsistentSVR. Deterministic."""
+
+    regressor = ConsistentSVR
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(1e-3, 10.0, log=True),
+        "epsilon": FloatRange(0.1, 1.0, log=True),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)
+
+
+@dataclass(repr=False, eq=False)
+class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """SVR on X * w, with w = floor + (1 - floor) (importance / largest importance)^power.
+
+    importance      `elastic_net` (|coefficient|), `lightgbm` (total gain) or `both` (mean of the two, each
+                    divided by its maximum)
+    alpha, l1_ratio elastic net parameters
+    power, floor    shape of the weights; floor 1 gives equal weights
+    C, epsilon      SVR parameters
+    gamma_scale     gamma = gamma_scale / sum of w^2
+    seed            LightGBM's seed
+
+    If all importances are 0, weights are equal. After fit: `weights_` (k,).
+
+    Source: own; feasibility study on WMT12.
+    """
+
+    importance: Literal["elastic_net", "lightgbm", "both"] = "elastic_net"
+    alpha: NotNegative = 0.05
+    l1_ratio: Share = 0.3
+    power: NotNegative = 1.2
+    floor: Share = 0.15
+    C: Positive = 1.0
+    gamma_scale: Positive = 0.2
+    epsilon: NotNegative = 0.2
+    seed: Seed = 0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
+        self.weights_ = self.floor + (1 - self.floor) * self._importances(X, y, weights) ** self.power
+        gamma = self.gamma_scale / float((self.weights_**2).sum())
+        self.svr_ = SVR(C=self.C, gamma=gamma, epsilon=self.epsilon, cache_size=500)
+        self.svr_.fit(X * self.weights_, y, weights)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        rows = rows_to_predict(self, X)
+        return predicted(self.svr_, rows * self.weights_)
+
+    def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+        sources = {
+            "elastic_net": (self._linear,),
+            "lightgbm": (self._gain,),
+            "both": (self._linear, self._gain),
+        }
+        if self.importance not in sources:
+            raise unknown_name("importance", self.importance, sources)
+        shares = np.mean([_share(source(X, y, weights)) for source in sources[self.importance]], axis=0)
+        return _share(shares)
+
+    def _linear(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+        model = ElasticNet(alpha=self.alpha, l1_ratio=self.l1_ratio, max_iter=20_000)
+        model.fit(X, y, weights)
+        return np.asarray(np.abs(model.coef_))
+
+    def _gain(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+        trees = BoostedTrees(
+            **REPRODUCIBLE, n_estimators=150, num_leaves=7, learning_rate=0.05, random_state=self.seed
+        )
+        return np.asarray(trees.fit(X, y, weights).booster_.feature_importance("gain"), np.float64)
+
+
+def _share(importances: FloatArray) -> FloatArray:
+    largest = importances.max()
+    return importances / largest if largest > 0 else np.ones_like(importances)
+
+
+class ImportanceWeighted(OwnLearner):
+    """Importance-weighted SVR, the feasibility study's best learner; see ImportanceWeightedSvr."""
+
+    regressor = ImportanceWeightedSvr
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "importance": Choice(["elastic_net", "both"]),
+        "alpha": FloatRange(0.01, 0.2, log=True),
+        "l1_ratio": FloatRange(0.1, 0.9),
+        "power": FloatRange(0.5, 2.0),
+        "floor": FloatRange(0.0, 0.4),
+        "C": FloatRange(0.3, 4.0, log=True),
+        "gamma_scale": FloatRange(0.05, 0.8, log=True),
+        "epsilon": FloatRange(0.05, 0.4, log=True),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)
+
+
 Range = tuple[Positive, Positive]  # lowest and highest
 Values = tuple[float, ...]
-_LEAST = 3  # minimum rows: one for development, two for cross-validation
+_LEAST_SUPPORT = 3  # minimum rows: one for development, two for cross-validation
 
 
 @dataclass(frozen=True)
@@ -90,8 +239,8 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         self.check_parameters()
         X, y = training_data(self, X, y)
-        if len(y) < _LEAST:
-            raise InputError(f"a choice of parameters needs {_LEAST} rows, but got {len(y)}")
+        if len(y) < _LEAST_SUPPORT:
+            raise InputError(f"a choice of parameters needs {_LEAST_SUPPORT} rows, but got {len(y)}")
         first = len(y) - max(1, min(len(y) - 2, round(self.validation * len(y))))
         rng = np.random.default_rng(self.seed)
         grids = [

@@ -1,4 +1,4 @@
-"""Confidence in words and n-grams of a translation, by smoothed naive Bayes on post-edits."""
+"""Words by lexical models: triggers, lexicon, predicted words, confidence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +18,127 @@ from features.core.resource import load_fields, save_fields
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
+from features.resources.word_lexicon import WordLexicon
 from features.storage.damage import finite, typed, within
 from features.text.ngram_tables import unit_ngrams
-from features.text.tokens import Tokens, segment_mean
+from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_sum
 from features.word_level.labels import post_edit_labels
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of
+from qe_papers.resources.triggers import Triggers
+from qe_papers.resources.word_prediction import WordPrediction
+
+_LORIA = "LORIA at WMT12, section 4, equation 1"
+
+
+@dataclass(frozen=True)
+class TriggerScores(Extractor):
+    """Intra-lingual and cross-lingual mutual information of words, counted by token.
+
+    A word has none with itself. Rare and unseen pairs count 0.
+    """
+
+    plain: ClassVar[str] = "words that usually go together"
+
+    source_triggers: Triggers
+    target_triggers: Triggers
+    cross_triggers: Triggers
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        within = "mean mutual information of each {} word with the others; NaN below two words"
+        across = "mean mutual information of each target word with the source words; NaN if a side is empty"
+        return [
+            Feature("triggers_source", within.format("source"), _LORIA, "nats"),
+            Feature("triggers_target", within.format("target"), _LORIA, "nats"),
+            Feature("triggers_cross", across, _LORIA, "nats"),
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        source, target = segments.source_tokens, segments.target_tokens
+        columns = (
+            self.source_triggers.within(source),
+            self.target_triggers.within(target),
+            self.cross_triggers.across(target, source),
+        )
+        return np.column_stack(columns)
+
+
+_UEDIN = "University of Edinburgh at WMT12, section 3.4"
+_UNDEFINED = "words without a classifier do not count; NaN if no word has one"
+
+
+@dataclass(frozen=True)
+class WordLexiconScores(Extractor):
+    """Geometric mean and minimum of p(target word | source words), and their logarithms."""
+
+    plain: ClassVar[str] = "whether the words translate each other"
+
+    word_lexicon: WordLexicon
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(f"word_lexicon_{name}", f"{what} of the target words; {_UNDEFINED}", origin, unit)
+            for name, what, origin, unit in (
+                ("mean", "geometric mean of the probabilities", f"{_UEDIN}, equation 3", "probability"),
+                ("min", "least probability", f"{_UEDIN}, equation 4", "probability"),
+                ("mean_log10", "mean log10 probability", f"{_UEDIN}, equation 3", "log10"),
+                ("min_log10", "least log10 probability", f"{_UEDIN}, equation 4", "log10"),
+            )
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        values = self.word_lexicon.log_probability(segments.source_tokens, segments.target_tokens) / np.log(
+            10
+        )
+        offsets = segments.target_tokens.offsets
+        known = np.isfinite(values)
+        mean = ratio(segment_sum(np.where(known, values, 0.0), offsets), segment_sum(known, offsets))
+        least = -segment_max(np.where(known, -values, -np.inf), offsets)
+        least[np.isinf(least)] = np.nan
+        return np.column_stack([10**mean, 10**least, mean, least])
+
+
+_UEDIN_PREDICTION: Final = "Buck 2012 (UEdin), section 3.5"
+_KINDS: Final = {"filtered": "kept words", "hashed": "hashed words"}
+
+
+@dataclass(frozen=True)
+class WordPredictionScores(Extractor):
+    """NNdist, NNprob+, HNNdist and HNNprob+: distance and mean prediction of two networks.
+
+    Distances are between the predicted and the actual target vector; means are geometric, over predictions
+    for the words of the translation. NaN if source or translation has no word known to the network. The
+    filtered network uses words from files, as in the paper (`resources: {read: {source_kept_words: FILE,
+    target_kept_words: FILE}}`), or the most frequent words of the corpus. Networks are trained on `pairs` of
+    the corpus, evenly spaced: 30,000 unless `resources: {settings: {word_prediction_hashed: {pairs: N}}}`
+    sets another number.
+    """
+
+    plain: ClassVar[str] = "how predictable the words of the translation are"
+
+    word_prediction_filtered: WordPrediction
+    word_prediction_hashed: WordPrediction
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(
+                f"word_prediction_{kind}_{name}", f"{what}, by a network of {of}", _UEDIN_PREDICTION, unit
+            )
+            for kind, of in _KINDS.items()
+            for name, what, unit in (
+                ("distance", "Euclidean distance of predicted and observed words", "distance"),
+                ("probability", "geometric mean probability of the observed words", "probability"),
+            )
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = segments.source_tokens, segments.target_tokens
+        scores = [getattr(self, f"word_prediction_{kind}").score(*sides) for kind in _KINDS]
+        return np.column_stack([column for pair in scores for column in pair])
+
 
 _PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
 # Criterion -> condition of a correct word.

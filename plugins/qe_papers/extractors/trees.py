@@ -1,0 +1,365 @@
+"""Constituent and dependency trees: their shape, phrases and probabilities."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import ClassVar, Final
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.syntax.trees import Trees
+from features.text.annotation import Annotated
+from qe_papers.families import AnnotationFamily, Measure, Sides
+
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
+_DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 and table 5"
+
+# Category -> label prefixes, up to a dot, of the Penn Treebank and of CESS or AnCora.
+PHRASES: Final[Mapping[str, frozenset[str]]] = {
+    "s": frozenset({"S"}),
+    "np": frozenset({"NP", "sn"}),
+    "vp": frozenset({"VP", "grup.verb", "gv", "infinitiu", "gerundi"}),
+    "pp": frozenset({"PP", "sp"}),
+}
+TAGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cc": ("CC", "cc"), "vb": ("VB", "v"), "nn": ("NN", "n"), "jj": ("JJ", "a"),
+    "comma": (",", "Fc", "fc"), "dot": (".", "Fp", "fp"),
+}  # fmt: skip
+_WHOLE: Final = frozenset({"CC", "cc", ",", "Fc", "fc", ".", "Fp", "fp"})  # tags that are not prefixes
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Number of nodes at each depth (none: no tree), labels of nodes above tags, and tags."""
+
+    levels: Sequence[int]
+    phrases: Sequence[str]
+    tags: Sequence[str]
+
+
+def trees_of(annotated: Annotated) -> list[Tree]:
+    """Trees (n,); raises InputError for a text that was not parsed, or unbalanced brackets."""
+    trees = Trees.from_brackets(annotated.parses, annotated.location, plain=True)
+    return [_tree(trees, i) for i in range(len(trees))]
+
+
+def _tree(trees: Trees, i: int) -> Tree:
+    first, last = int(trees.offsets[i]), int(trees.offsets[i + 1])
+    depths = np.zeros(last - first, np.int64)
+    arities, children = trees.arities[first:last].tolist(), (trees.first_child[first:last] - first).tolist()
+    above, levels, phrases, tags = [False] * (last - first), list[int](), list[str](), list[str]()
+    for node, (arity, child) in enumerate(zip(arities, children, strict=True)):
+        depths[child : child + arity] = depths[node] + 1
+        if not arity:
+            continue
+        above[node] = arity == 1 and not arities[child]
+        (tags if above[node] else phrases).append(trees.types[trees.labels[first + node]])
+        levels += [0] * (int(depths[node]) + 1 - len(levels))
+        levels[int(depths[node])] += 1
+    return Tree(levels, phrases, tags)
+
+
+def _width(tree: Tree) -> float:
+    return max(tree.levels, default=np.nan)
+
+
+def _depth(tree: Tree) -> float:
+    return len(tree.levels) - 1 if tree.levels else np.nan
+
+
+def _phrases(tree: Tree, labels: frozenset[str]) -> float:
+    if not tree.levels:
+        return np.nan
+    return sum(is_phrase(label, labels) for label in tree.phrases)
+
+
+def is_phrase(label: str, labels: frozenset[str]) -> bool:
+    """Whether the label, or its part before the first dot, is among `labels`.
+
+    >>> is_phrase("sn.e-SUJ", PHRASES["np"]), is_phrase("grup.nom", PHRASES["np"])
+    (True, False)
+    """
+    return label in labels or label.split(".", 1)[0] in labels
+
+
+def _tags(tree: Tree, beginnings: tuple[str, ...]) -> float:
+    if not tree.levels:
+        return np.nan
+    whole = set(beginnings) & _WHOLE
+    return sum(tag in whole if whole else tag.startswith(beginnings) for tag in tree.tags)
+
+
+def _measures() -> Sequence[Measure[Tree]]:
+    def counted(name: str, measure: Callable[[Tree], float], description: str, origin: str) -> Measure[Tree]:
+        return Measure(name, f"{description}; undefined without a tree", origin, "nodes", measure, ratio=True)
+
+    return (
+        counted("width", _width, "nodes of the widest level of the constituents' tree", _WLV),
+        counted("depth", _depth, "levels below the root of the constituents' tree", _WLV),
+        *(
+            counted(name, partial(_phrases, labels=labels), f"phrases {' or '.join(sorted(labels))}",
+                    _DFKI if name == "s" else _WLV)
+            for name, labels in PHRASES.items()
+        ),
+        *(
+            counted(name, partial(_tags, beginnings=tags), f"words tagged {', '.join(tags)}", _DFKI)
+            for name, tags in TAGS.items()
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ConstituentTrees(AnnotationFamily):
+    """Width, depth, phrases and tags of constituency trees of each side, with difference and ratio.
+
+    sides  parsed sides
+
+    All values are NaN for a text without a tree; a text of several sentences has one tree, whose root is
+    above theirs. Labels are those of the Penn Treebank and of CESS (AnCora).
+
+    Raises InputError for a text that was not parsed.
+    """
+
+    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
+
+    sides: Sides = "both"
+
+    stem = "tree"
+    measures = _measures()
+
+    def read(self, annotated: Annotated) -> list[Tree]:
+        return trees_of(annotated)
+
+
+_OWN: Final = "this project: shape of the dependencies"
+_NO_HEAD: Final = -1
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Place of each word's head (-1: root), and the number of heads above each word."""
+
+    heads: Sequence[int]
+    depths: Sequence[int]
+
+
+def heads_of(annotated: Annotated) -> list[Heads]:
+    """Heads (n,) of each text; raises InputError for cyclic heads."""
+    heads, offsets = annotated.heads.tolist(), annotated.tokens.offsets.tolist()
+    result = []
+    for number, (low, high) in enumerate(pairwise(offsets), start=1):
+        own = heads[low:high]
+        depths = depths_of(own)
+        if depths is None:
+            raise InputError(
+                "words depend on each other in a circle, not on a root",
+                location=f"{annotated.location}, segment {number}",
+            )
+        result.append(Heads(own, depths))
+    return result
+
+
+def depths_of(heads: Sequence[int]) -> list[int] | None:
+    """Number of heads above every word; None if heads are cyclic."""
+    depths = {_NO_HEAD: -1}
+    for place in range(len(heads)):
+        line, node = list[int](), place
+        while node not in depths:
+            if len(line) == len(heads):
+                return None
+            line.append(node)
+            node = heads[node]
+        for node in reversed(line):
+            depths[node] = depths[heads[node]] + 1
+    return [depths[place] for place in range(len(heads))]
+
+
+def _dependency_width(tree: Heads) -> float:
+    return float(np.bincount(tree.depths).max()) if tree.heads else np.nan
+
+
+def _dependency_depth(tree: Heads) -> float:
+    return max(tree.depths, default=np.nan)
+
+
+def _roots(tree: Heads) -> float:
+    return tree.heads.count(_NO_HEAD) if tree.heads else np.nan
+
+
+def _mean(tree: Heads) -> float:
+    distances = [abs(head - place) for place, head in enumerate(tree.heads) if head != _NO_HEAD]
+    return float(np.mean(distances)) if distances else np.nan
+
+
+def _leaves(tree: Heads) -> float:
+    return 1 - len(set(tree.heads) - {_NO_HEAD}) / len(tree.heads) if tree.heads else np.nan
+
+
+def _to_the_right(tree: Heads) -> float:
+    inner = [head < place for place, head in enumerate(tree.heads) if head != _NO_HEAD]
+    return float(np.mean(inner)) if inner else np.nan
+
+
+@dataclass(frozen=True)
+class DependencyTrees(AnnotationFamily):
+    """Width, depth, distances and leaves of dependency trees of each side, with difference and ratio.
+
+    sides  parsed sides
+
+    All values are NaN for a text without words.
+
+    Raises InputError for words without heads, and for cyclic heads.
+    """
+
+    plain: ClassVar[str] = "how long and how nested the sentences of the {text} are"
+
+    sides: Sides = "both"
+
+    stem = "dependency"
+    measures = (
+        Measure(
+            "width",
+            "words at the widest level of the dependencies",
+            _WLV,
+            "nodes",
+            _dependency_width,
+            ratio=True,
+        ),
+        Measure("depth", "heads above the word that has most", _WLV, "nodes", _dependency_depth, ratio=True),
+        Measure("roots", "words without a head", _OWN, "nodes", _roots),
+        Measure("distance", "mean distance of words from heads; NaN without any", _OWN, "mean words", _mean),
+        Measure("leaves", "share of words without dependants", _OWN, "share", _leaves),
+        Measure("to_the_right", "share of dependants after their heads", _OWN, "share", _to_the_right),
+    )
+
+    def read(self, annotated: Annotated) -> list[Heads]:
+        return heads_of(annotated)
+
+
+_DFKI_PARSES: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)"
+
+
+@dataclass(frozen=True, eq=False)
+class Parses:
+    """Parses of a text: log-probabilities, best first (none: not comparable); whether only `plain` parses."""
+
+    plain: bool | None
+    log: FloatArray
+    words: int
+
+
+def parses_of(annotated: Annotated) -> list[Parses]:
+    """Parses (n,); raises InputError if probabilities are missing."""
+    lists, lengths = annotated.value_lists("tree_log_probabilities"), annotated.tokens.lengths.tolist()
+    result = []
+    for number, (tree, text, log, words) in enumerate(
+        zip(annotated.parses, annotated.blocks, lists, lengths, strict=True), start=1
+    ):
+        if tree and not (len(log) and np.isfinite(log).all()):
+            raise _no_probabilities(annotated.location, number)
+        plain = "# tree_grammar = plain" in text
+        result.append(Parses(plain if tree else None, np.empty(0) if plain else log, words))
+    return result
+
+
+def _no_probabilities(location: str, number: int) -> InputError:
+    return InputError(
+        "the parse has no probabilities",
+        location=f"{location}, segment {number}",
+        remedy="annotate with an annotator of constituents, or give `# tree_log_probabilities = -81.2 -83`",
+    )
+
+
+def _best(parses: Parses) -> float:
+    return float(parses.log[0]) if len(parses.log) else np.nan
+
+
+def _by_word(parses: Parses) -> float:
+    return _best(parses) / parses.words if parses.words else np.nan
+
+
+def _number(parses: Parses) -> float:
+    return len(parses.log) or np.nan
+
+
+def _mean_probability(parses: Parses) -> float:
+    return float(parses.log.mean()) if len(parses.log) else np.nan
+
+
+def _spread(parses: Parses) -> float:
+    return _best(parses) - _mean_probability(parses)
+
+
+def _shares(parses: Parses) -> FloatArray:
+    weights = np.exp(parses.log - parses.log.max(initial=-np.inf))
+    return np.asarray(weights / weights.sum())
+
+
+def _confidence(parses: Parses) -> float:
+    return float(_shares(parses)[0]) if len(parses.log) else np.nan
+
+
+def _entropy(parses: Parses) -> float:
+    if not len(parses.log):
+        return np.nan
+    shares = _shares(parses)
+    return float(-(shares * np.log(np.maximum(shares, np.finfo(np.float64).tiny))).sum())
+
+
+def _plain(parses: Parses) -> float:
+    return np.nan if parses.plain is None else float(parses.plain)
+
+
+_BEST: Final = "logarithm of the best parse's probability"
+_SURE: Final = "share of the best parse in the probability of the n best"
+MEASURES: Final = (
+    Measure("log_probability", _BEST, _DFKI_PARSES, "nat", _best, ratio=True),
+    Measure("log_probability_by_word", f"{_BEST}, by word", _DFKI_PARSES, "nat", _by_word),
+    Measure(
+        "trees",
+        "how many parses there are among the n best",
+        _DFKI_PARSES,
+        "parses",
+        _number,
+        ratio=True,
+    ),
+    Measure("confidence", _SURE, _DFKI_PARSES, "share", _confidence, ratio=True),
+    Measure(
+        "mean_log_probability",
+        "mean of the n best's logarithms",
+        _DFKI_PARSES,
+        "nat",
+        _mean_probability,
+        ratio=True,
+    ),
+    Measure("spread", f"{_BEST} less the mean of the n best", _DFKI_PARSES, "nat", _spread),
+    Measure("entropy", "entropy of the n best parses", _DFKI_PARSES, "nat", _entropy),
+    Measure("plain", "1 if only the plain grammar has a tree", "this project", "share", _plain),
+)
+
+
+@dataclass(frozen=True)
+class ParseProbabilities(AnnotationFamily):
+    """Log-likelihood of the best parse; number, confidence and spread of the n best.
+
+    sides  parsed sides
+
+    An annotator trained with `n_best=100` gives at most 100 parses; with a single parse the spread is 0 and
+    the confidence 1. All values except `plain` are NaN for a text without a tree, and for a text that only
+    the plain grammar parses, whose probabilities are not comparable.
+
+    Raises InputError for a text that was not parsed, or whose parse has no probabilities.
+    """
+
+    plain: ClassVar[str] = "how well the sentences of the {text} are formed"
+
+    sides: Sides = "both"
+
+    stem = "parse"
+    measures = MEASURES
+
+    def read(self, annotated: Annotated) -> list[Parses]:
+        return parses_of(annotated)
