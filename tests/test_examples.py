@@ -14,12 +14,10 @@ import qe.statistics.metric
 import qe.systems.text_metric
 import qe.tracking.address
 from features.storage.damage import Damaged
-from qe.data.classes import numbers_of, unknown_pair
-from qe.data.headers import higher_is_better, key_of, says_languages
+from qe.data.delimited import is_sgm
+from qe.data.headers import higher_is_better, key_of, numbers_of, says_languages, unknown_pair
 from qe.data.reading import number_in, number_problem
-from qe.data.records import named_fields
-from qe.data.score_files import is_submission, ranks_of
-from qe.data.sgm import is_sgm
+from qe.data.score_files import is_submission, named_fields, ranks_of
 from qe.data.split import LabelScale
 from qe.display.numbers import estimate, fixed, probability, span, starred
 from qe.language.taggers import is_program
@@ -34,7 +32,7 @@ from qe.production.server.protocol import escaped
 from qe.resources.cache import rows_of_own_corpus
 from qe.resources.settings import parsed
 from qe.scoring.checks import is_similar, language_probabilities
-from qe.scoring.naming import name_pairs
+from qe.scoring.row_formats import name_pairs
 from qe.statistics.family import copies_of
 from qe.statistics.metrics.ranking import tie_groups
 from qe.systems.mt_metrics.table import SegmentScores

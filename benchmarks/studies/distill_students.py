@@ -28,7 +28,7 @@ from qe.data.dataset import Split
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
 from qe.production.distillation.distill import learns_words, student_of, taught
-from qe.scoring.pool import read_pool
+from qe.scoring.input import read_pool
 from qe.statistics.metrics.ranking import DeltaAvg
 from qe.training.check import check
 from qe.training.fitting import fit_model

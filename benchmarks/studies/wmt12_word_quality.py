@@ -38,7 +38,7 @@ from features.word_quality import KINDS, TokenQuality, WordQuality
 from qe.config.experiment import ResourcesSection
 from qe.data.dataset import Split
 from qe.data.folds import make_folds
-from qe.data.formats.wmt12 import Wmt12
+from qe.data.formats.wmt import Wmt12
 from qe.resources.cache import resources_for
 from qe.statistics.metric import METRICS
 

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -18,7 +18,7 @@ from qe.cli._log import JsonLog, Log, log_of
 from qe.cli.shared.application import check_existence
 from qe.cli.shared.options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, on_spark, registered
-from qe.data.translation_files.kinds import translation_kind
+from qe.data.translation_files.segments import translation_kind
 from qe.display import output_schemas
 from qe.display.files import write_json
 from qe.display.numbers import percent
@@ -28,9 +28,16 @@ from qe.models import description
 from qe.models.drift import DriftReport, Profile
 from qe.models.model import Model
 from qe.production.triage import Thresholds, actions_table, closed_scale
-from qe.scoring.document_scores import DocumentIds, score_documents, write_documents
 from qe.scoring.in_place import score_in_place
-from qe.scoring.input import Piped, check_unread, files_of, open_all
+from qe.scoring.input import (
+    DocumentIds,
+    Piped,
+    check_unread,
+    files_of,
+    open_all,
+    score_documents,
+    write_documents,
+)
 from qe.scoring.job_summary import (
     Condition,
     JobSummary,
@@ -43,9 +50,6 @@ from qe.scoring.jobs import score_file
 from qe.scoring.routes import Destination, Routes, ScoringModel
 from qe.scoring.row_formats import kind_of
 from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options, languages_of
-
-if TYPE_CHECKING:
-    from qe.scoring.spark.scoring import ScoredTable
 
 # Options that the summary of a job does not list: it names inputs, output and model in fields of their own.
 _UNLISTED = {
@@ -312,7 +316,7 @@ class ScoreJob:
             if thresholds is not None and options.models is None and not (options.json or self.silent):
                 show(actions_table(thresholds, result.actions, result.scored))
 
-    def _show(self, result: "ScoredFile | ScoredTable", model: Mapping[str, object] | None) -> None:
+    def _show(self, result: ScoredFile, model: Mapping[str, object] | None) -> None:
         if self.options.json:
             print(summary_json(result, self.options.output, model))
         elif not self.silent:
@@ -334,27 +338,25 @@ def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, s
         log.tell("warning", f"the input differs from the training data: {warning}")
 
 
-def summary_json(
-    completed: "ScoredFile | ScoredTable", output: str, model: Mapping[str, object] | None
-) -> str:
+def summary_json(completed: ScoredFile, output: str, model: Mapping[str, object] | None) -> str:
     of_model = {} if model is None else {"model": model}
     content = {**completed.to_json(), "output": output, **of_model}
     return json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content))
 
 
-def show_scored(completed: "ScoredFile | ScoredTable", output: str) -> None:
-    if getattr(completed, "unchanged", False):
+def show_scored(completed: ScoredFile, output: str) -> None:
+    if completed.unchanged:
         print(
             f"{output} is finished: the same job made it, so there is nothing to do (--overwrite repeats it)"
         )
     print(f"{completed.scored:,} of {completed.rows:,} rows scored: {output}")
     origins = {"repeated": "an equal segment", "reused": "an earlier job"}
     for kind, origin in origins.items():
-        if rows := getattr(completed, kind, 0):
+        if rows := getattr(completed, kind):
             print(f"  {rows:,} ({percent(rows / completed.scored)}) reused the score of {origin}")
-    for name, route in getattr(completed, "routes", {}).items():
+    for name, route in completed.routes.items():
         print(f"  {route.scored:,} of {route.rows:,} rows scored: {name}")
-    for kind, count in sorted(getattr(completed, "flagged", {}).items()):
+    for kind, count in sorted(completed.flagged.items()):
         print(f"  {count:,} flagged: {kind}")
     for reason, count in sorted(completed.reasons.items(), key=lambda item: -item[1])[:10]:
         print(f"  {count:,} without a score: {reason}")

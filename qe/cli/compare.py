@@ -358,7 +358,7 @@ def _numbers(values: list[str]) -> tuple[float, ...] | None:
 
 
 def _texts(path: Path) -> "Texts":
-    from qe.data.sgm import lines_of
+    from qe.data.delimited import lines_of
     from qe.systems.texts import Texts
 
     return Texts.from_lines(list(lines_of(path)), str(path))

@@ -173,8 +173,8 @@ def labels(
     """
     from features.text.languages import language_code
     from features.text.stems import has_base_forms
+    from qe.data.check import edit_rates_table
     from qe.data.labels import check_output
-    from qe.data.report_tables import edit_rates_table
 
     if output is not None:
         check_output(output)
@@ -484,8 +484,7 @@ def force(
     import pandas as pd
 
     from qe.data.labels import check_output, save_table
-    from qe.data.reading import Reading
-    from qe.data.table_files import read_table, texts_of
+    from qe.data.reading import Reading, read_table, texts_of
     from qe.language.user_models import ForcedDecoder
 
     check_output(output)
@@ -507,7 +506,7 @@ def force(
 
 
 def _show(report: "DataReport") -> None:
-    from qe.data.report_tables import counts_text, data_tables, scale_text
+    from qe.data.check import counts_text, data_tables, scale_text
     from qe.display.summary import say, show
 
     say(f"{report.name} (format {report.format}), label {scale_text(report.label)}")

@@ -257,7 +257,7 @@ def promote(
     """
     from qe.config.experiment import load
     from qe.production import promotion
-    from qe.scoring.naming import name_pairs
+    from qe.scoring.row_formats import name_pairs
 
     if rollback:
         demoted, champion = promotion.rollback(name)
@@ -393,8 +393,8 @@ def robustness(
     from qe.models.robustness import judge_of, robustness_of
     from qe.models.robustness_table import robustness_table
     from qe.scoring.checks import Flags
-    from qe.scoring.naming import name_pairs
-    from qe.scoring.pool import segments_of
+    from qe.scoring.input import segments_of
+    from qe.scoring.row_formats import name_pairs
 
     loaded = Model.load(*model_folder(model))
     segments = segments_of(loaded, input_, name_pairs(columns or (), "--columns"))

@@ -8,16 +8,22 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.hints import fits
+from features.basics.hints import mistakes
 from features.core.extractor import TableColumns
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
-from qe.data.classes import check_classes, numbers_of
 from qe.data.frames import cells_of
-from qe.data.headers import HEADERS, header_of, says_languages
-from qe.data.reading import Column, Reading, equal_lengths, known_keys, number_problem, with_points
+from qe.data.headers import HEADERS, check_classes, header_of, numbers_of, says_languages
+from qe.data.reading import (
+    Column,
+    Reading,
+    columns_of_pair,
+    equal_lengths,
+    known_keys,
+    number_problem,
+    with_points,
+)
 from qe.data.split import LabelScale, Split
-from qe.data.table_files import columns_of_pair
 from qe.data.table_rows import TEXTS
 
 if TYPE_CHECKING:
@@ -52,7 +58,10 @@ def _lacking(name: str, column: Column, classes: Sequence[str] | None) -> list[i
 
 
 HTER = LabelScale("hter", 0.0, None, higher_is_better=False)
-LABEL_KEYS = ("name", "low", "high", "higher_is_better", "classes")
+_LABEL_TYPES: Mapping[str, Any] = {
+    "low": float | None, "high": float | None, "higher_is_better": bool, "classes": Sequence[str] | None,
+}  # fmt: skip
+_QUOTE = "put names in quotes that YAML reads otherwise, such as 'true' and 'no'"
 SIDE_TEXT = ("post_edit", "reference", "word_tags", "source_tags")
 ROW_WEIGHTS = "row_weights"
 NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment", ROW_WEIGHTS)
@@ -78,42 +87,27 @@ def label_scale(label: Label) -> LabelScale:
                 remedy="use hter (computed from the post-edits) or {name, low, high, higher_is_better}",
             )
         return HTER
-    known_keys(label, LABEL_KEYS, "dataset.label")
+    known_keys(label, ("name", *_LABEL_TYPES), "dataset.label")
     for key in ("name", "higher_is_better"):
         if key not in label:
             raise InputError(
                 f"the key '{key}' is missing", location="dataset.label", remedy="nothing guesses it"
             )
-    if not isinstance(label["higher_is_better"], bool):
-        raise InputError("must be true or false", location="dataset.label.higher_is_better")
+    for key, hint in _LABEL_TYPES.items():
+        for location, problem in mistakes(label.get(key), hint, f"dataset.label.{key}"):
+            raise InputError(problem, location=location, remedy=_QUOTE if key == "classes" else "")
+    low, high = (None if label.get(key) is None else float(label[key]) for key in ("low", "high"))
     classes = label.get("classes")
     if classes is not None:
-        return _classes_scale(label, classes)
-    low, high = (_bound(label, key) for key in ("low", "high"))
-    if low is not None and high is not None and low >= high:
+        check_classes(classes, "dataset.label.classes")
+        for key, expected in (("low", 0), ("high", 1)):
+            if label.get(key) not in (None, expected):
+                problem = f"must be {expected}, as the label has classes"
+                raise InputError(problem, location=f"dataset.label.{key}")
+        low, high = 0.0, 1.0
+    elif low is not None and high is not None and low >= high:
         raise InputError(f"`low < high` must hold, but got ({low=:g}, {high=:g})", location="dataset.label")
-    return LabelScale(str(label["name"]), low, high, label["higher_is_better"])
-
-
-def _classes_scale(label: Mapping[str, Any], classes: Any) -> LabelScale:
-    if not fits(classes, Sequence[str]):
-        raise InputError(
-            f"must be a list of two names, but got {classes!r}",
-            location="dataset.label.classes",
-            remedy="put names in quotes that YAML reads otherwise, such as 'true' and 'no'",
-        )
-    check_classes(classes, "dataset.label.classes")
-    for key, expected in (("low", 0), ("high", 1)):
-        if label.get(key) not in (None, expected):
-            raise InputError(f"must be {expected}, as the label has classes", location=f"dataset.label.{key}")
-    return LabelScale(str(label["name"]), 0.0, 1.0, label["higher_is_better"], classes)
-
-
-def _bound(label: Mapping[str, Any], key: str) -> float | None:
-    value = label.get(key)
-    if value is None or fits(value, float):
-        return None if value is None else float(value)
-    raise InputError(f"must be a number or null, but got {value!r}", location=f"dataset.label.{key}")
+    return LabelScale(str(label["name"]), low, high, label["higher_is_better"], classes)
 
 
 def make_split(
@@ -136,8 +130,9 @@ def make_split(
             )
     equal_lengths(columns)
     _refuse_unread(reading, columns)
+    numbers = {key for key, column in reading.table_columns.items() if column.number}
     columns = {
-        key: reading.numbers_as_text(column, key) if _holds_numbers(reading, key) else column
+        key: reading.numbers_as_text(column, key) if key in numbers else column
         for key, column in columns.items()
     }
     texts = {key: tuple(column.texts) for key, column in columns.items() if key not in LABEL_COLUMNS}
@@ -219,10 +214,6 @@ def frame_columns(
     }
     columns = columns_of_pair(reading, columns, languages, place)
     return {role: columns[header] for role, header in roles.items() if header}
-
-
-def _holds_numbers(reading: Reading, name: str) -> bool:
-    return name in reading.table_columns and reading.table_columns[name].number
 
 
 def _refuse_unread(reading: Reading, columns: Mapping[str, Column]) -> None:

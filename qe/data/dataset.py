@@ -9,10 +9,9 @@ from features.basics.errors import InputError
 from features.core.extractor import TableColumn
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
-from qe.data.classes import classes_of
 from qe.data.frames import AnyTable, as_pandas
+from qe.data.headers import classes_of, is_rate
 from qe.data.headers import higher_is_better as higher_is_better_of
-from qe.data.headers import is_rate
 from qe.data.split import LabelScale as LabelScale
 from qe.data.split import Split as Split
 from qe.data.split import concatenate as concatenate
@@ -125,4 +124,4 @@ class Dataset:
         return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))
 
     def summary(self) -> Table:
-        return table_by("qe.data.report_tables.dataset_table", self)
+        return table_by("qe.data.check.dataset_table", self)

@@ -1,4 +1,4 @@
-"""TSV and CSV files: delimiter, quotes and encoding are detected or set by the user."""
+"""TSV, CSV and SGM files; delimiter, quotes and encoding are detected or set by the user."""
 
 import codecs
 import io
@@ -94,16 +94,15 @@ class Dialect:
         Raises InputError, with file and line, for quotes that are no CSV.
         """
         numbered: Iterator[tuple[int, str]] = islice(enumerate(lines, start=1), self.preamble, None)
-        if self.escape:
-            numbered = ((number, self._doubled(line)) for number, line in numbered)
+        if self.escape:  # RFC 4180 doubles the quotes that other programs escape
+            escape = re.compile(rf'{re.escape(self.escape)}(["{re.escape(self.escape)}])')
+            numbered = (
+                (number, escape.sub(lambda match: '""' if match[1] == '"' else match[1], line))
+                for number, line in numbered
+            )
         if not self.quoting:
             return _within_header((number, line.split(self.delimiter)) for number, line in numbered)
         return _within_header(_Quoted(numbered, self.delimiter, path).rows())
-
-    def _doubled(self, line: str) -> str:
-        # RFC 4180 doubles the quotes that other programs escape.
-        escaped = rf'{re.escape(self.escape)}(["{re.escape(self.escape)}])'
-        return re.sub(escaped, lambda match: '""' if match[1] == '"' else match[1], line)
 
     def remedy(self, fields: Sequence[str]) -> str:
         if any('\\"' in field for field in fields):
@@ -152,7 +151,10 @@ class _Quoted:
                 field, place = line[place:end] if end >= 0 else line[place:], end if end >= 0 else len(line)
             fields.append(field)
             if place == len(line):
-                self._refuse_merged(number, spanned)
+                several = len(spanned) > 1 and self.width > 1
+                if several and all(self._field_count(line) == self.width for line in spanned):
+                    problem = f"quotes would merge {len(spanned)} lines into one row"
+                    raise self._wrong(problem, number, spanned[0])
                 return fields
             if line[place] != self.delimiter:
                 raise self._wrong(
@@ -174,11 +176,6 @@ class _Quoted:
             spanned.append(line)
         parts.append(line[place : found.end() - 1])
         return "\n".join(parts).replace('""', '"'), line, found.end()
-
-    def _refuse_merged(self, number: int, spanned: list[str]) -> None:
-        several = len(spanned) > 1 and self.width > 1
-        if several and all(self._field_count(line) == self.width for line in spanned):
-            raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
 
     def _field_count(self, line: str) -> int:
         number, place = 1, 0
@@ -253,7 +250,9 @@ def detect_dialect(sample: bytes, kind: str, wanted: CsvOptions) -> Dialect:
     wanted.check()
     complete = len(sample) <= _SAMPLE
     encoding = wanted.encoding or _encoding(sample if complete else sample[: _SAMPLE - 3])
-    lines = _sample_lines(sample, encoding, complete)
+    text = sample.decode(encoding, "replace").removeprefix("\ufeff")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = lines if complete and lines[-1] else lines[:-1]
     separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     preamble = 0 if separator is None else 1
     delimiter = wanted.character or (separator[1] if separator else None)
@@ -276,22 +275,14 @@ def _encoding(sample: bytes) -> str:
     text = sample.decode("utf-8", "surrogateescape")
     wrong = sum("\udc80" <= letter <= "\udcff" for letter in text)
     right = sum(letter > "\x7f" for letter in text) - wrong
-    return "cp1252" if wrong > right and _is_western(sample) else "utf-8"
-
-
-def _is_western(sample: bytes) -> bool:
+    if wrong <= right:
+        return "utf-8"
     try:
-        text = sample.decode("cp1252")
+        letters = [letter for letter in sample.decode("cp1252") if letter.isalpha()]
     except UnicodeDecodeError:
-        return False
-    letters = [letter for letter in text if letter.isalpha()]
-    return sum(letter > "\x7f" for letter in letters) <= _MOST_FOREIGN * len(letters)
-
-
-def _sample_lines(sample: bytes, encoding: str, complete: bool) -> list[str]:
-    text = sample.decode(encoding, "replace").removeprefix("\ufeff")
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    return lines if complete and lines[-1] else lines[:-1]
+        return "utf-8"
+    foreign = sum(letter > "\x7f" for letter in letters)
+    return "cp1252" if foreign <= _MOST_FOREIGN * len(letters) else "utf-8"
 
 
 @dataclass(frozen=True)
@@ -348,3 +339,77 @@ class _Sample:
                         quoted += 1
                         sure = sure or number == 0 or '""' in field[1:-1]
         return sure and quoted >= _SHARE * with_quotes
+
+
+_TAG = re.compile(r"<(?P<close>/?)(?P<name>doc|seg|srcset|refset|tstset)\b(?P<rest>[^<>]*)>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ENTITY = re.compile(r"&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
+_CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+@dataclass(frozen=True)
+class Segment:
+    text: str
+    document: str
+    line: int
+
+
+def is_sgm(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith((".sgm", ".sgml"))
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    return (segment.text for segment in segments(path)) if is_sgm(path) else read_lines(path)
+
+
+def segments(path: Path) -> Sequence[Segment]:
+    """The segments of an SGM file in order; line ends inside a segment are blanks.
+
+    Raises InputError for a file that has none, a segment that is not closed, several systems in one file.
+    """
+    text = "\n".join(read_lines(path))
+    found: list[Segment] = []
+    systems: dict[str, None] = {}
+    document, begin = "", None
+    for tag in _TAG.finditer(text):
+        name, closes = tag["name"].lower(), bool(tag["close"])
+        attributes = {key.lower(): one or other for key, one, other in _ATTRIBUTE.findall(tag["rest"])}
+        if "sysid" in attributes:
+            systems[attributes["sysid"]] = None
+        if name == "doc":
+            document = "" if closes else attributes.get("docid", attributes.get("id", ""))
+        elif name == "seg" and closes == (begin is None):
+            raise _wrong("is not opened" if closes else "is not closed", text, begin or tag, path)
+        elif name == "seg" and not closes:
+            begin = tag
+        elif name == "seg" and begin is not None:
+            inside = " ".join(text[begin.end() : tag.start()].split("\n")).strip()
+            line = text.count("\n", 0, begin.start()) + 1
+            found.append(Segment(_ENTITY.sub(_character, inside), document, line))
+            begin = None
+    if begin is not None:
+        raise _wrong("is not closed", text, begin, path)
+    if not found:
+        raise InputError(
+            "holds no <seg>", location=path, remedy="give an SGM file, or text with another ending"
+        )
+    if len(systems) > 1:
+        raise InputError(
+            f"holds {len(systems)} systems ({', '.join(systems)})",
+            location=path,
+            remedy="give one file for each",
+        )
+    return found
+
+
+def _character(entity: re.Match[str]) -> str:
+    name = entity[1]
+    if not name.startswith("#"):
+        return _CHARACTERS[name]
+    number = int(name[2:], 16) if name[1] == "x" else int(name[1:])
+    return chr(number) if 31 < number < 0x110000 and not 0xD800 <= number < 0xE000 else entity[0]
+
+
+def _wrong(problem: str, text: str, tag: re.Match[str], path: Path) -> InputError:
+    line = text.count("\n", 0, tag.start()) + 1
+    return InputError(f"a <seg> {problem}", location=f"{path}:{line}", remedy="fix the file")

@@ -102,28 +102,22 @@ def option_errors(name: str, options: Mapping[str, Any]) -> Iterator[InputError]
         return
     entries = {entry.name: entry for entry in fields(kind) if entry.init}  # type: ignore[arg-type]
     hints, known = get_type_hints(kind, include_extras=True), ", ".join(entries)
-    right = True
+    errors: list[InputError] = []
     for key, value in options.items():
-        if key not in entries:
-            right = False
-            yield InputError(
-                f"the format '{name}' has no key '{key}'",
-                location="dataset",
-                remedy=f"known: {known}{did_you_mean(str(key), entries)}",
-            )
+        if key in entries:
+            wrong = mistakes(value, hints[key], f"dataset.{key}")
+            errors += [InputError(what, location=place) for place, what in wrong]
             continue
-        for place, what in mistakes(value, hints[key], f"dataset.{key}"):
-            yield InputError(what, location=place)
-            right = False
+        remedy = f"known: {known}{did_you_mean(str(key), entries)}"
+        errors.append(
+            InputError(f"the format '{name}' has no key '{key}'", location="dataset", remedy=remedy)
+        )
     for entry in entries.values():
         if entry.name not in options and entry.default is MISSING and entry.default_factory is MISSING:
-            yield InputError(
-                f"the format '{name}' needs the key '{entry.name}'",
-                location="dataset",
-                remedy=f"known: {known}",
-            )
-            right = False
-    if right:
+            problem = f"the format '{name}' needs the key '{entry.name}'"
+            errors.append(InputError(problem, location="dataset", remedy=f"known: {known}"))
+    yield from errors
+    if not errors:
         try:
             kind(**options).check_options()
         except InputError as error:
@@ -137,12 +131,12 @@ def page(names: Iterable[str] = FORMATS.names) -> str:
 def _section(name: str, kind: type[Format]) -> str:
     hints = get_type_hints(kind, include_extras=True)
     rows = [_row(entry, hints[entry.name]) for entry in fields(kind) if entry.init]  # type: ignore[arg-type]
-    paragraphs = [
-        f"### `{name}`",
-        _code(inspect.getdoc(kind) or "", "text"),
-        "\n".join(["| key | value | default |", "| --- | --- | --- |", *rows]),
-        *(_example(examples()[name]) if name in examples() else ()),
-    ]
+    table = "\n".join(["| key | value | default |", "| --- | --- | --- |", *rows])
+    paragraphs = [f"### `{name}`", _code(inspect.getdoc(kind) or "", "text"), table]
+    if name in examples():
+        example = examples()[name]
+        files = [f"`{name}`:\n\n{_code(text, 'text')}" for name, text in example.files.items()]
+        paragraphs += ["An example:", _code(example.section, "yaml"), *files]
     return "\n\n".join(paragraphs)
 
 
@@ -152,11 +146,6 @@ def _row(entry: "Field[Any]", hint: Any) -> str:
     default = "required" if value is MISSING else "none" if value in ({}, ()) else f"`{written}`"
     what = described(hint).replace("|", "\\|")
     return f"| `{entry.name}` | {what} | {default} |"
-
-
-def _example(example: Example) -> list[str]:
-    files = [f"`{name}`:\n\n{_code(text, 'text')}" for name, text in example.files.items()]
-    return ["An example:", _code(example.section, "yaml"), *files]
 
 
 def _code(text: str, language: str) -> str:

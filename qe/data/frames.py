@@ -48,12 +48,13 @@ def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:
     if isinstance(template, pd.DataFrame):
         return cast(AnyFrame, frame)
     objects = [name for name in frame.columns if frame[name].dtype == object]
-    plain = frame.assign(**{str(name): list(map(_plain, frame[name])) for name in objects})
-    table: Any = pa.Table.from_pandas(plain, preserve_index=False).replace_schema_metadata(None)
+    plain: dict[str, Any] = {}  # Arrow takes lists, and no other sequences
+    for name in objects:
+        cells = (list(c) if isinstance(c, Sequence) and not isinstance(c, str) else c for c in frame[name])
+        plain[str(name)] = list(cells)
+    table: Any = pa.Table.from_pandas(frame.assign(**plain), preserve_index=False).replace_schema_metadata(
+        None
+    )
     if type(template).__module__.partition(".")[0] == "polars":
         table = sys.modules["polars"].DataFrame(table)
     return cast(AnyFrame, table)
-
-
-def _plain(cell: Any) -> Any:
-    return list(cell) if isinstance(cell, Sequence) and not isinstance(cell, str) else cell

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from sklearn.metrics import cohen_kappa_score
 
-from features.basics.array_types import FloatArray, IntArray
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.display.summary import summarised
 
@@ -56,19 +56,15 @@ def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | 
     scores, codes = np.unique(paired[rows, columns], return_inverse=True)
     if not 1 < len(scores) <= LARGEST:
         return None
-    together = _coincidences(rows, codes)
-    often = together.sum(axis=1)
-    distances = _distances(scores, often, level)
-    by_chance = often @ distances @ often / (often.sum() - 1)
-    return float(1 - (together * distances).sum() / by_chance)
-
-
-def _coincidences(rows: IntArray, codes: IntArray) -> FloatArray:
     weights = 1.0 / (np.bincount(rows)[rows] - 1)
     counts = csr_array((np.ones(len(rows)), (rows, codes)))
     weighted = csr_array((weights, (rows, codes)))
     pairs = (counts.T @ weighted).toarray()
-    return np.asarray(pairs - np.diag(np.bincount(codes, weights)))
+    together = np.asarray(pairs - np.diag(np.bincount(codes, weights)))
+    often = together.sum(axis=1)
+    distances = _distances(scores, often, level)
+    by_chance = often @ distances @ often / (often.sum() - 1)
+    return float(1 - (together * distances).sum() / by_chance)
 
 
 def _distances(scores: FloatArray, often: FloatArray, level: Level) -> FloatArray:

@@ -49,16 +49,17 @@ class PostEditLabels:
     @classmethod
     def concatenate(cls, batches: Sequence["PostEditLabels"]) -> "PostEditLabels":
         edits = {
-            f.name: _joined([getattr(batch.edits, f.name) for batch in batches]) for f in fields(TerEdits)
+            f.name: np.concatenate([getattr(batch.edits, f.name) for batch in batches])
+            for f in fields(TerEdits)
         }
         errors = [batch.errors for batch in batches]
-        sides = [
+        sides: list[Any] = [
             column
             for lengths, words in (
                 ([e.hypothesis_lengths for e in errors], [e.hypothesis for e in errors]),
                 ([e.reference_lengths for e in errors], [e.reference for e in errors]),
             )
-            for column in (_joined(words), np.append(0, np.cumsum(_joined(lengths))))
+            for column in (np.concatenate(words), np.append(0, np.cumsum(np.concatenate(lengths))))
         ]
         return cls(TerEdits(**edits), ClassErrors(*sides), all(batch.has_classes for batch in batches))
 
@@ -124,10 +125,6 @@ def _columns_by_name(names: Sequence[str], values: np.ndarray[Any, Any]) -> dict
 
 def _numbers(names: Sequence[str], values: np.ndarray[Any, Any]) -> Mapping[str, float | int | None]:
     return {name: None if value != value else value.item() for name, value in zip(names, values, strict=True)}
-
-
-def _joined(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-    return np.concatenate(arrays)
 
 
 def from_post_edits(

@@ -76,7 +76,8 @@ def perturbed(
     kind = PERTURBATIONS.get(name)()
     texts = texts_of(segments)
     chosen = range(len(segments)) if rows is None else rows
-    changed = {row: kind.target(texts, row, _draw(name, seed, texts, row)) for row in chosen}
+    seeds = {row: digest(name, seed, texts.source[row], texts.target[row]) for row in chosen}
+    changed = {row: kind.target(texts, row, random.Random(seeds[row])) for row in chosen}
     kept = [row for row, text in changed.items() if text is not None and text != texts.target[row]]
     sources = tuple(kind.source(texts, row) for row in kept)
     targets = tuple(str(changed[row]) for row in kept)
@@ -106,7 +107,3 @@ def joined(units: Sequence[str], text: str) -> str:
 
 def _without_blanks(text: str, split: Sequence[str]) -> bool:
     return len(split) <= 1 + len(text) // 20 and _NO_BLANKS.search(text) is not None
-
-
-def _draw(name: str, seed: int, texts: Texts, row: int) -> random.Random:
-    return random.Random(digest(name, seed, texts.source[row], texts.target[row]))

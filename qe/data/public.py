@@ -30,6 +30,7 @@ _CHUNK = 1 << 16
 _TIMEOUT = 60  # seconds without an answer
 _LARGEST = 1 << 28  # bytes of one archive member
 _REMEDY = "fetch the dataset again into another folder"
+Files = tuple[tuple[str, str], ...]  # (SHA-256, path)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Download:
     """A file or archive (.tar.gz, .zip) under the base URL, with checksums of its files if published."""
 
     url: str
-    files: tuple[tuple[str, str], ...] = ()
+    files: Files = ()
     into: str = ""
 
 
@@ -97,17 +98,18 @@ def fetch(
     kept: list[Path] = []
     for done, download in enumerate(wanted):
         progress(f"checking {name}", done, len(wanted))
-        _check_unchanged(name, download, output)
+        _check_unchanged(name, download.files, output)
     for done, download in enumerate(wanted):
         progress(f"fetching {name}", done, len(wanted))
         missing = [(sum_, file) for sum_, file in download.files if not _has_checksum(output / file, sum_)]
         kept += [output / file for sum_, file in download.files if (sum_, file) not in missing]
-        if missing:
-            written += _land(download, missing, output, base_url.rstrip("/"), progress)
-        elif not download.files:
-            recorded[download.url] = _land_all(name, download, output, base_url.rstrip("/"), progress)
-            written += [output / file for _, file in recorded[download.url]]
-            _write_origin(name, public, output, recorded)
+        if missing or not download.files:
+            todo = replace(download, files=tuple(missing))
+            files = _land(name, todo, output, base_url.rstrip("/"), progress)
+            written += [output / file for _, file in missing or files]
+            if not download.files:
+                recorded[download.url] = files
+                _write_origin(name, public, output, recorded)
     _write_origin(name, public, output, recorded)
     progress(f"fetching {name}", len(wanted), len(wanted))
     return written, kept
@@ -123,7 +125,7 @@ def terms_of(path: Path) -> str:
     return ""
 
 
-def _recorded(output: Path) -> dict[str, tuple[tuple[str, str], ...]]:
+def _recorded(output: Path) -> dict[str, Files]:
     if not (output / ORIGIN).is_file():
         return {}
     content = read_json("what is known of the dataset", output / ORIGIN, _REMEDY)
@@ -134,16 +136,14 @@ def _recorded(output: Path) -> dict[str, tuple[tuple[str, str], ...]]:
         }
 
 
-def _write_origin(
-    name: str, public: PublicDataset, output: Path, recorded: Mapping[str, tuple[tuple[str, str], ...]]
-) -> None:
+def _write_origin(name: str, public: PublicDataset, output: Path, recorded: Mapping[str, Files]) -> None:
     content = {"name": name, "source": public.source, "terms": public.terms, "recorded": recorded}
     with atomic_file(output / ORIGIN) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 
-def _check_unchanged(name: str, download: Download, output: Path) -> None:
-    for sum_, file in download.files:
+def _check_unchanged(name: str, files: Files, output: Path) -> None:
+    for sum_, file in files:
         path = output / file
         if (path.exists() or path.is_symlink()) and not _has_checksum(path, sum_):
             raise InputError(
@@ -157,17 +157,29 @@ def _has_checksum(path: Path, checksum: str) -> bool:
     return path.is_file() and sha256(path) == checksum
 
 
-def _land_all(
-    name: str, download: Download, output: Path, base_url: str, progress: Progress
-) -> tuple[tuple[str, str], ...]:
+def _land(name: str, download: Download, output: Path, base_url: str, progress: Progress) -> Files:
+    """Writes the files with known checksums, or all if none is known; returns them with their checksums."""
+    wanted = dict(download.files)
+    found: list[tuple[str, str, bytes]] = []
     with _downloaded(download, output, base_url, progress) as part:
-        found = dict(_archive_files(part, download))
-        sums = tuple((hashlib.sha256(content).hexdigest(), file) for file, content in found.items())
-        _check_unchanged(name, replace(download, files=sums), output)
-        for file, content in found.items():
+        for file, content in _archive_files(part, download):
+            sum_ = hashlib.sha256(content).hexdigest()
+            if sum_ in wanted:
+                found.append((sum_, wanted.pop(sum_), content))
+            elif not download.files:
+                found.append((sum_, str(_inside(file)), content))
+        files = tuple((sum_, file) for sum_, file, _ in found)
+        _check_unchanged(name, files, output)
+        for _, file, content in found:
             with atomic_file(output / file) as temporary:
                 temporary.write_bytes(content)
-    return sums
+    if wanted:
+        raise InputError(
+            f"no content with the expected checksum for {', '.join(wanted.values())}",
+            location=f"{base_url}/{download.url}",
+            remedy="the file was damaged on the way, or changed at its source",
+        )
+    return files
 
 
 def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
@@ -181,7 +193,7 @@ def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]
     shared = len(outermost) == 1 and () not in outermost
     for place, content in wanted:
         inner = PurePosixPath(*place.parts[1:]) if shared else place
-        yield str(_inside(f"{download.into}/{inner}")), content
+        yield f"{download.into}/{inner}", content
 
 
 def _packed(url: str) -> bool:
@@ -217,26 +229,6 @@ def _downloaded(download: Download, output: Path, base_url: str, progress: Progr
     part.unlink()
     if not any(part.parent.iterdir()):
         part.parent.rmdir()
-
-
-def _land(
-    download: Download, missing: list[tuple[str, str]], output: Path, base_url: str, progress: Progress
-) -> list[Path]:
-    open_ = dict(missing)
-    with _downloaded(download, output, base_url, progress) as part:
-        found = _members(part, download.url) if _packed(download.url) else iter([("", part.read_bytes())])
-        for _, content in found:
-            destination = open_.pop(hashlib.sha256(content).hexdigest(), None)
-            if destination is not None:
-                with atomic_file(output / destination) as temporary:
-                    temporary.write_bytes(content)
-    if open_:
-        raise InputError(
-            f"no content with the expected checksum for {', '.join(open_.values())}",
-            location=f"{base_url}/{download.url}",
-            remedy="the file was damaged on the way, or changed at its source",
-        )
-    return [output / file for _, file in missing]
 
 
 def _members(archive: Path, url: str) -> Iterator[tuple[str, bytes]]:

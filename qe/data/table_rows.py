@@ -22,10 +22,9 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import is_finite, too_long
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
-from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of
-from qe.data.sgm import lines_of
-from qe.data.translation_files.kinds import translation_kind
-from qe.data.translation_files.opened import FileOptions, Opened, opened
+from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of, lines_of
+from qe.data.translation_files import FileOptions, Opened, opened
+from qe.data.translation_files.segments import translation_kind
 
 Types = Mapping[str, pa.DataType]
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
@@ -64,11 +63,13 @@ class Layout:
     @property
     def settings(self) -> dict[str, Any]:
         location = self.options.location
-        given = {"kind": self.kind, **vars(self.csv), "decimal": self.decimal}
-        given |= {
+        given = {
+            "kind": self.kind,
+            **vars(self.csv),
+            "decimal": self.decimal,
             "sheet": location.sheet or None,
-            "header_row": location.header if location.header > 1 else None,
         }
+        given["header_row"] = location.header if location.header > 1 else None
         return {key: value for key, value in given.items() if value is not None}
 
     def check(self) -> None:
@@ -410,10 +411,10 @@ class FileInput(Input):
 
     @cached_property
     def file(self) -> Opened:
-        languages = self.layout.languages
-        if languages is None and translation_kind(self.path) != "xlsx":
+        languages, kind = self.layout.languages, self.layout.kind or translation_kind(self.path)
+        if languages is None and kind != "xlsx":
             raise InputError("the languages of source and target are not known", location=self.path)
-        return opened(self.path, languages or ("", ""), self.layout.options)
+        return opened(self.path, languages or ("", ""), self.layout.options, kind)
 
     @cached_property
     def columns(self) -> list[str]:

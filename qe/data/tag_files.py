@@ -11,7 +11,14 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 from features.storage.files import read_lines
-from qe.data.records import Record, check_one_system, first_record_line, named_fields, places, read_records
+from qe.data.score_files import (
+    Record,
+    check_one_system,
+    first_record_line,
+    named_fields,
+    places,
+    read_records,
+)
 from qe.data.table_rows import json_rows
 from qe.display.summary import summarised
 

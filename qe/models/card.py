@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.plugins import DISTRIBUTION, version
-from qe.data.report_tables import scale_text
+from qe.data.check import scale_text
 from qe.display.numbers import count, settings
 from qe.display.summary import entries
 from qe.display.table import Table

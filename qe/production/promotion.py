@@ -22,7 +22,7 @@ from qe.display.numbers import p_value, signed
 from qe.display.summary import summarised
 from qe.models.model import Model
 from qe.models.training_rows import Learned
-from qe.scoring.naming import Names
+from qe.scoring.row_formats import Names
 from qe.scoring.scorer import Options, Scorer, training_headers
 from qe.statistics.comparisons import Comparisons, Predictions
 from qe.statistics.draws import Levels

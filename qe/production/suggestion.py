@@ -18,7 +18,7 @@ from qe.config.experiment import Experiment
 from qe.display.summary import summarised
 from qe.language.made_columns import with_made_columns
 from qe.scoring import row_formats
-from qe.scoring.pool import Pool
+from qe.scoring.input import Pool
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 

@@ -26,7 +26,7 @@ from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, ActionCosts, Thresholds, closed_scale, cost_table, read_costs
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of
-from qe.scoring.naming import Names
+from qe.scoring.row_formats import Names
 from qe.scoring.scorer import Options, Scorer, training_headers
 
 SHOWN = 20

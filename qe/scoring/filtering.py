@@ -1,7 +1,6 @@
 """Filtering of parallel text: pairs that pass all checks and a score threshold; the others with reasons."""
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,13 +26,11 @@ from qe.data.table_rows import (
 )
 from qe.display.numbers import number
 from qe.scoring.checks import CHECKS, Checks, Knowledge
-from qe.scoring.naming import Names
-from qe.scoring.row_formats import KeptColumns, kind_of, packed_as, table_writer, writing
+from qe.scoring.row_formats import KeptColumns, Names, kind_of, packed_as, table_writer, writing
 from qe.scoring.scorer import Scorer
 
 CHUNK = 5000
 _TEXTS = ("source", "target")
-_RENAMED = {"most": "maximum", "fewest": "minimum"}  # settings of 0.2
 
 
 def filter_checks(
@@ -59,9 +56,7 @@ def filter_checks(
         if name not in values:
             raise unknown_name("check", name, selected, location="--set")
         types = {field.name: field.type for field in fields(CHECKS[name]) if field.name != "knowledge"}
-        if setting in _RENAMED:
-            warnings.warn(f"--set {key} is {name}.{_RENAMED[setting]} now", FutureWarning, stacklevel=2)
-            setting = _RENAMED[setting]
+
         if setting not in types:
             raise unknown_name(f"setting of {name}", setting, types, location="--set")
         values[name][setting] = _number(key, text, int if types[setting] is int else float)
@@ -153,7 +148,13 @@ def filter_files(
     """
     table = open_input(source, layout)
     names = Names(columns or {}).completed(_TEXTS, table.headers, {}, table.path)
-    _check(names, table, threshold)
+    needed: Sequence[str] = _TEXTS
+    reader = "a filter"
+    if threshold is not None:
+        threshold.check(table.columns)
+        if threshold.scorer is not None:
+            needed, reader = threshold.scorer.columns(), threshold.scorer.title
+    names.check(needed, table.columns, table.path, reader)
     total = None if progress is silent else table.count()
     paths = [path for path in (*output, rejected) if path is not None]
     for position, path in enumerate(paths):
@@ -172,15 +173,6 @@ def filter_files(
             done += len(batch)
             progress("filtering (pairs)", done, total)
     return Filtered(done, counts.pop("", 0), dict(counts))
-
-
-def _check(names: Names, table: Input, threshold: Threshold | None) -> None:
-    if threshold is not None:
-        threshold.check(table.columns)
-        if (scorer := threshold.scorer) is not None:
-            names.check(scorer.columns(), table.columns, table.path, scorer.title)
-            return
-    names.check(_TEXTS, table.columns, table.path, "a filter")
 
 
 def _verdicts(

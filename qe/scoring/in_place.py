@@ -10,14 +10,14 @@ from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
-from qe.data.translation_files.kinds import FileRow, translation_kind
-from qe.data.translation_files.opened import Opened, opened
+from qe.data.translation_files import Opened, opened
+from qe.data.translation_files.segments import FileRow, translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
 from qe.display.numbers import number
 from qe.scoring import row_formats
 from qe.scoring.job_summary import JobSummary, ScoredFile, Tally
 from qe.scoring.jobs import FinishedOutput
-from qe.scoring.naming import Names, added_headers
+from qe.scoring.row_formats import Names, added_headers
 from qe.scoring.scorer import Options, Scorer
 
 

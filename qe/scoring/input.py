@@ -1,20 +1,38 @@
-"""Inputs of jobs: folders and patterns of tables as one table, standard input and output as files."""
+"""Inputs of jobs: folders and patterns of tables, standard input, files read whole, documents of rows."""
 
 import shutil
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from qe.data.table_rows import Input, Layout, Row, Types, kind_by_content, open_input
-from qe.scoring.row_formats import kind_of
+from features.core.segments import Segments
+from features.storage.files import atomic_file, is_input_file, read_lines
+from qe.data.delimited import CsvOptions
+from qe.data.headers import header_of
+from qe.data.table_rows import (
+    Input,
+    Layout,
+    Row,
+    Types,
+    Unreadable,
+    kind_by_content,
+    needed_texts,
+    open_input,
+)
+from qe.models.model import Model
+from qe.scoring import row_formats
+from qe.scoring.row_formats import Names, kind_of
+from qe.scoring.scorer import training_headers
 
 DASH = Path("-")
 _BLOCK = 1 << 20
@@ -145,3 +163,136 @@ class Piped:
 
     def display_path(self, path: Path) -> str:
         return str(DASH) if path.parent == self.path else str(path)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Unlabelled rows to choose from, with their numbers and ids, and the reasons for refusing others."""
+
+    columns: Mapping[str, list[str]]
+    rows: list[int]
+    ids: list[str]
+    refused: Mapping[str, int]
+
+
+def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layout | None = None) -> Pool:
+    """The translations of a table or of a translation tool's file; raises InputError if there are none."""
+    table = open_input([path], layout)
+    names = Names(columns or {}).completed(("source", "target"), table.headers, {}, path)
+    names.check(("source", "target"), table.columns, path, "a pool")
+    pool = Pool({}, [], [], refused := Counter[str]())
+    texts: dict[str, list[str]] = {}
+    for number, row in enumerate(table.rows(), start=1):
+        view, reason = names.view(row)
+        there = [name for name in Segments.column_names() if name in view and name != "id"]
+        values, unread = needed_texts(view, list(dict.fromkeys(("source", "target", *there))))
+        reason = reason or unread
+        if not reason and pool.rows and set(values) != set(texts):
+            reason = "other columns than the first row"
+        if reason:
+            refused[reason] += 1
+            continue
+        pool.rows.append(number)
+        pool.ids.append(str(view.get("id", number)))
+        for name, value in values.items():
+            texts.setdefault(name, []).append(value)
+    if not pool.rows:
+        reason = next(iter(refused), "it has no rows")
+        raise InputError(f"holds no translation that can be used ({reason})", location=path)
+    return Pool(texts, pool.rows, pool.ids, dict(refused))
+
+
+def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:
+    """The rows of a file that the model can score, numbered from 1 in their order."""
+    needed = model.columns()
+    table = open_input([path])
+    named = model.feature_set.table_columns
+    names = Names(columns).completed(needed, table.headers, training_headers(model), path, named)
+    names.check(needed, table.columns, path, f"the model '{model.name}'")
+    needed = tuple(dict.fromkeys((*needed, *named)))
+    views = (row for row, reason in map(names.view, table.rows()) if not reason)
+    rows = [texts for texts, reason in (needed_texts(row, needed, named) for row in views) if not reason]
+    if not rows:
+        raise InputError("no row has a source and a translation that can be scored", location=path)
+    return model.segments({name: [row[name] for row in rows] for name in needed})
+
+
+COLUMNS = ("document", "score", "segments", "scored")
+_TYPES = {"document": pa.string(), "score": pa.float64(), "segments": pa.int64(), "scored": pa.int64()}
+
+
+@dataclass
+class Document:
+    segments: int = 0
+    scored: int = 0
+    total: float = 0.0
+
+    def add(self, score: float | None) -> None:
+        self.segments += 1
+        if score is not None:
+            self.scored += 1
+            self.total += score
+
+    def row(self, name: str) -> dict[str, Any]:
+        mean = self.total / self.scored if self.scored else None
+        return {"document": name, "score": mean, "segments": self.segments, "scored": self.scored}
+
+
+@dataclass(frozen=True)
+class DocumentIds:
+    """The document of every row of an input: from a column, or from a file with one line for each row."""
+
+    table: Input
+    header: str = ""
+    lines: Path | None = None
+
+    @classmethod
+    def from_option(cls, table: Input, option: str | None) -> "DocumentIds":
+        """From the column or the file that the option names; without it, from a usual header."""
+        headers = table.headers
+        header = (
+            option if option is not None else header_of("doc_id", headers, table.path, option="--doc-ids")
+        )
+        if header in headers:
+            return cls(table, header=header)
+        if not header:
+            raise InputError(
+                f"no column names documents; the columns are {', '.join(headers)}",
+                location=table.path,
+                remedy="give --doc-ids, a column or a file with one line for each row",
+            )
+        path = Path(header)
+        if not is_input_file(path):
+            problem = f"is neither a column ({', '.join(headers)}) nor a file"
+            raise InputError(problem, location=f"--doc-ids {header}")
+        lines, rows = sum(1 for _ in read_lines(path)), table.count()
+        if lines != rows:
+            raise InputError(f"{lines} lines, but {rows} rows in {table.path}", location=path)
+        return cls(table, lines=path)
+
+    def __iter__(self) -> Iterator[str]:
+        if self.lines is not None:
+            yield from read_lines(self.lines)
+            return
+        for columns, _ in self.table.rows():
+            value = columns.get(self.header)
+            yield "" if value is None or isinstance(value, Unreadable) else str(value)
+
+
+def score_documents(documents: DocumentIds, scored: Path, score: str = "score") -> dict[str, Document]:
+    """The documents of a scored table, in order of first appearance; `score` is the header of its scores."""
+    kind = row_formats.kind_of(scored)
+    wanted = CsvOptions({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
+    rows = open_input([scored], Layout(csv=wanted)).rows()
+    scores: dict[str, Document] = {}
+    for name, row in zip_longest(documents, rows):
+        if name is None or row is None:
+            raise InputError("has not as many rows as the input", location=scored, remedy="score it again")
+        value = row[0].get(score)
+        scores.setdefault(name, Document()).add(None if value in (None, "") else float(value))
+    return scores
+
+
+def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
+    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
+        write([document.row(name) for name, document in documents.items()])

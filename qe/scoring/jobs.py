@@ -29,13 +29,18 @@ from qe.data.frames import cells_of
 from qe.data.table_rows import Kind, Layout, Row, Types, chunks
 from qe.models.model import Model
 from qe.scoring import row_formats
-from qe.scoring.earlier import EarlierScores, PreviousJob
 from qe.scoring.input import check_unread, files_of, open_all
-from qe.scoring.job_summary import METADATA, JobSummary, ScoredFile, Tally, table_metadata
-from qe.scoring.naming import Names
+from qe.scoring.job_summary import (
+    METADATA,
+    JobSummary,
+    PreviousJob,
+    ScoredFile,
+    Tally,
+    table_metadata,
+)
 from qe.scoring.routes import Router, Routes, ScoringModel
-from qe.scoring.row_formats import KeptColumns
-from qe.scoring.scorer import Options, Output, Scorer, training_headers
+from qe.scoring.row_formats import KeptColumns, Names
+from qe.scoring.scorer import EarlierScores, Options, Output, Scorer, training_headers
 
 CHUNK = 5000
 _RESTART = "start again with --overwrite"
@@ -240,12 +245,8 @@ class FinishedOutput:
         return [*identity_of(self.path.stat())]
 
 
-def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
-    """`score` and `reason` for a DataFrame, with its index."""
-    return frame_of(Scorer(model), table)
-
-
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
+    """The output columns for a DataFrame, with its index."""
     cells = cells_of(table, "the table")
     names = names_of(scorer.model, list(cells), scorer.columns(), scorer.table_columns)
     records = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))

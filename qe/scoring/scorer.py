@@ -1,6 +1,8 @@
 """Scorer: rows in, one output row for each: scores, intervals and reasons."""
 
 import hashlib
+import json
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +22,7 @@ from features.core.tree_columns import numbers
 from features.storage.files import digest
 from features.word_level.places import judges
 from features.word_level.tokens import forget_tables
-from qe.data.table_rows import Row, needed_texts
+from qe.data.table_rows import Row, chunks, needed_texts
 from qe.display.summary import summarised
 from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
@@ -34,6 +36,7 @@ from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000
 _UNDEFINED = "the model gives no finite score"
+_MAX_KEYS = 500  # of one query
 PIECE = 500  # segments whose words are described at once
 CACHE_WITH_TOKENS = 10_000  # some kilobytes each
 
@@ -47,10 +50,23 @@ class Decision(Protocol):
     def action(self, prediction: float, outside: bool, /) -> str: ...
 
 
-class Memory(Protocol):
-    """Outputs that need not be computed, by the keys of segments."""
+@dataclass(frozen=True)
+class EarlierScores:
+    """The outputs of an earlier job by the keys of their segments, in a database file: memory stays flat."""
 
-    def get(self, keys: Sequence[bytes], /) -> dict[bytes, Output]: ...
+    path: Path
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Output]:
+        outputs: dict[bytes, Output] = {}
+        for batch in chunks(keys, _MAX_KEYS):
+            marks = ",".join("?" * len(batch))
+            rows = self._database.execute(f"SELECT key, output FROM known WHERE key IN ({marks})", batch)
+            outputs |= {key: json.loads(output) for key, output in rows}
+        return outputs
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
 @dataclass(frozen=True)
@@ -167,7 +183,7 @@ class Scorer:
     profile: Profile | None = None
     words: WordLevel | None = None
     flags: Flags | None = None
-    earlier_scores: Memory | None = None
+    earlier_scores: EarlierScores | None = None
     _cache: OrderedDict[bytes, _Result] = field(default_factory=OrderedDict)
 
     @classmethod

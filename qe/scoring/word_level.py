@@ -74,7 +74,10 @@ class WordLevel:
             "tokens": tokens,
             "source_tokens": [source.words(i) for i in range(len(source))],
             **{PROBABILITIES[kind]: [row.tolist() for row in rows] for kind, rows in bad.items()},
-            **{TAGS[kind]: [_tag_names(row) for row in rows] for kind, rows in tags.items()},
+            **{
+                TAGS[kind]: [np.where(row, "BAD", "OK").tolist() for row in rows]
+                for kind, rows in tags.items()
+            },
         }
         if "word" in tags:
             values["spans"] = self._spans(tokens, bad, tags)
@@ -108,10 +111,6 @@ class WordLevel:
             described(words, (bad_words, bad_gaps), (word_tags, gap_tags), self.learned.insertions)
             for words, bad_words, bad_gaps, word_tags, gap_tags in columns
         ]
-
-
-def _tag_names(tags: BoolArray) -> list[str]:
-    return ["BAD" if tag else "OK" for tag in tags.tolist()]
 
 
 def bad_spans(words: BoolArray, gaps: BoolArray) -> list[tuple[int, int]]:

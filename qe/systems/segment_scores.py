@@ -9,9 +9,9 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.assignments import assigned
 from features.basics.errors import InputError
+from qe.data.delimited import lines_of
 from qe.data.score_files import is_comet, read_scores
 from qe.data.score_tables import ScoreTable, read_metric_tables
-from qe.data.sgm import lines_of
 from qe.display.numbers import exact
 from qe.systems.mt_metrics.table import BY_DIRECTION, NO_SCORE, SegmentScores
 from qe.systems.text_metric import known_direction

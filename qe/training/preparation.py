@@ -23,8 +23,7 @@ from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
-from qe.data.folds import Fold
-from qe.data.repeated import leaks
+from qe.data.folds import Fold, leaks
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learning.learner import LEARNERS
 from qe.resources.cache import resources_for

@@ -22,7 +22,7 @@ from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens
 from qe.data import read_scores
 from qe.data.format import FORMATS
-from qe.data.translation_files.opened import opened
+from qe.data.translation_files import opened
 from qe.data.translation_files.xlsx import Sheet
 from qe.language.conllu import read_conllu
 from qe.resources.alignments import Alignments

@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.nbest import hypotheses
 from features.syntax.trees import Trees
-from qe.data.formats.table import read_table
+from qe.data.formats.tables import read_table
 from qe.data.reading import Reading
 from qe.data.score_files import read_scores, read_submission
 from qe_human.judgements.reading import read_judgements

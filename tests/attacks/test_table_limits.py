@@ -16,8 +16,7 @@ from qe.data import MlqePe, read_scores, read_tags
 from qe.data.check import check
 from qe.data.format import make_format
 from qe.data.public import terms_of
-from qe.data.reading import Reading
-from qe.data.table_files import read_table
+from qe.data.reading import Reading, read_table
 from qe.data.table_rows import Layout, open_input
 from tests.factories import refuses
 

@@ -87,7 +87,10 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
         ("labels --target t --post-edit p --target-language eng", "unknown language code 'eng'"),
         ("evaluate wrods", "unknown command 'wrods'; known: evaluate, words; did you mean 'words'?"),
         ("score --modle m", "no such option: --modle; did you mean '--model'?; see `qe score --help`"),
-        ("filter -i t -i p -o a -o b --languages en es --set length.most=10", "is length.maximum now"),
+        (
+            "filter -i t -i p -o a -o b --languages en es --set length.most=10",
+            "unknown setting of length 'most'; known: minimum, maximum",
+        ),
     ],
 )
 def test_the_way_out_is_told(command: str, message: str, texts: Path) -> None:

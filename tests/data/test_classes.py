@@ -7,9 +7,9 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data import Dataset, LabelScale
-from qe.data.classes import classes_of
 from qe.data.columns import label_scale
 from qe.data.format import FORMATS
+from qe.data.headers import classes_of
 from tests.factories import refuses
 
 # Labels -> (the classes as they are written, whether the second is the better one), or None.
@@ -53,7 +53,7 @@ def test_a_table_with_classes(tmp_path: Path) -> None:
     ("label", "message"),
     [
         ({"classes": ["a"]}, "two different classes are needed, but got"),
-        ({"classes": [True, False]}, "must be a list of two names.*put names in quotes"),
+        ({"classes": [True, False]}, "classes.0: must be text.*put names in quotes"),
         ({"classes": ["a", "b"], "high": 5}, "must be 1, as the label has classes"),
     ],
 )

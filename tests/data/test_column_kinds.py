@@ -15,8 +15,7 @@ import qe
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset
 from qe.data.frames import cells_of
-from qe.data.reading import Reading
-from qe.data.table_files import read_table
+from qe.data.reading import Reading, read_table
 from qe.data.table_rows import needed_texts, read_rows
 from qe.production.server.protocol import Limits, parse
 from tests.factories import refuses

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from qe.data.delimited import CsvOptions, Dialect, check_encoding, detect_dialect, dialect_of
-from qe.data.reading import Reading, with_points
-from qe.data.table_files import read_table
+from qe.data.reading import Reading, read_table, with_points
 from qe.data.table_rows import Layout
 from tests.factories import refuses
 

@@ -4,7 +4,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.headers import header_of
-from qe.scoring.naming import Names
+from qe.scoring.row_formats import Names
 
 KNOWN = {
     "source": ["source", "SRC", "Original", "Source Text", "source-segment"],

@@ -6,8 +6,8 @@ import pytest
 
 from qe.data import Dataset, make_folds
 from qe.data.check import guess_format
+from qe.data.folds import leaks
 from qe.data.format import make_format
-from qe.data.repeated import leaks
 from tests.factories import Find, refuses
 
 HEADER = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"

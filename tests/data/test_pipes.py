@@ -16,8 +16,7 @@ import pytest
 from qe.cli import main
 from qe.config import experiment
 from qe.data.labels import save_table
-from qe.data.reading import Reading
-from qe.data.table_files import read_table
+from qe.data.reading import Reading, read_table
 from qe.data.table_rows import open_input
 from tests.factories import Capsys
 

@@ -9,7 +9,7 @@ import pytest
 
 from features import Segments, Tokenizer
 from qe.data import Split, make_folds
-from qe.data.repeated import leaks, overlaps
+from qe.data.folds import leaks, overlaps
 from tests.factories import ran
 
 

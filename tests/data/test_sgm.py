@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from qe.data.delimited import lines_of, segments
 from qe.data.format import FORMATS
-from qe.data.sgm import lines_of, segments
 from qe.data.table_rows import open_input
 from tests.factories import refuses
 

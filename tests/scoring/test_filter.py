@@ -94,8 +94,6 @@ def test_a_third_language_is_refused(target: str) -> None:
 
 def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
     assert usual(settings={"length.maximum": "5"}).first(*GOOD)[1] == "7 words in the source"
-    with pytest.warns(FutureWarning, match="--set length.most is length.maximum now"):
-        assert usual(settings={"length.most": "5"}).first(*GOOD)[1] == "7 words in the source"
     for settings, message in (
         ({"length.max": "5"}, "unknown setting of length 'max'; known: minimum, maximum"),
         ({"lenght.maximum": "5"}, "unknown check 'lenght'.*did you mean 'length'"),

@@ -12,7 +12,7 @@ from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
 from qe.data.table_rows import Layout, read_rows
-from qe.data.translation_files.opened import FileOptions
+from qe.data.translation_files import FileOptions
 from qe.data.translation_files.segments import TranslationFile
 from qe.data.translation_files.xlsx import Sheet
 from qe.models.model import Model

@@ -13,8 +13,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_rows import open_input, read_rows
 from qe.scoring.jobs import row_formats, score_file
-from qe.scoring.naming import Names
-from qe.scoring.row_formats import KeptColumns
+from qe.scoring.row_formats import KeptColumns, Names
 from tests.factories import refuses
 
 PAIRS = [("mi dol", "ka tel"), ("sun ra", "lo pim")]

@@ -21,7 +21,7 @@ from qe.models.pipeline import Candidate, fit
 from qe.production.server.protocol import Parsed, Refused
 from qe.scoring import Options, Scorer
 from qe.scoring.jobs import frame_of, score_file
-from qe.scoring.naming import Names
+from qe.scoring.row_formats import Names
 from qe.tracking.logged_models import example
 from tests.factories import refuses
 

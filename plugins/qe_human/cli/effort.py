@@ -122,8 +122,7 @@ def _texts(
 ) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
     from features.basics.errors import InputError
     from features.text.languages import language_code
-    from qe.data.reading import Reading, equal_lengths
-    from qe.data.table_files import texts_of
+    from qe.data.reading import Reading, equal_lengths, texts_of
     from qe.language.taggers import tagger as make_tagger
     from qe.resources.cache import default_cache
     from qe_human.effort.sets import is_conllu, read_conllu, tagged_texts
@@ -153,8 +152,7 @@ def _texts(
 
 def _source(path: Path | None, segments: int) -> list[str] | None:
     from features.basics.errors import InputError
-    from qe.data.reading import Reading
-    from qe.data.table_files import texts_of
+    from qe.data.reading import Reading, texts_of
 
     if path is None:
         return None

@@ -11,7 +11,7 @@ from features.basics.errors import InputError
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
     from qe.data.table_rows import Layout
-    from qe.scoring.pool import Pool
+    from qe.scoring.input import Pool
 
 MAX_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
 MAX_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
@@ -105,7 +105,7 @@ class TextOptions:
 
     @property
     def headers(self) -> dict[str, str]:
-        from qe.scoring.naming import name_pairs
+        from qe.scoring.row_formats import name_pairs
 
         return name_pairs(self.columns or (), "--columns")
 
@@ -114,8 +114,8 @@ class TextOptions:
     ) -> "Layout":
         from qe.data.delimited import CsvOptions
         from qe.data.table_rows import Layout
-        from qe.data.translation_files.opened import FileOptions, SheetLocation
-        from qe.scoring.naming import name_pairs
+        from qe.data.translation_files import FileOptions, SheetLocation
+        from qe.scoring.row_formats import name_pairs
 
         own = vars(self)  # those below that read sheets and numbers have more options
         tags = name_pairs(languages or (), "--languages", "SIDE", "TAG")
@@ -134,7 +134,7 @@ class TableOptions(TextOptions):
     header_row: Positive = 1
 
     def pool(self, path: Path, languages: tuple[str, str] | None) -> "Pool":
-        from qe.scoring.pool import read_pool
+        from qe.scoring.input import read_pool
 
         return read_pool(path, self.headers, replace(self.layout(), languages=languages))
 

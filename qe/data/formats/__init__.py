@@ -1,1 +1,7 @@
-"""Dataset formats: one file each; the file name is the format's name in experiments."""
+"""Dataset formats; `NAMES` lists those of modules that hold several."""
+
+NAMES = {
+    "tables": ("language_pairs", "parallel_text", "table"),
+    "tools": ("appraise", "label_studio"),
+    "wmt": ("catastrophic_errors", "mqm", "wmt12", "wmt_qe"),
+}

@@ -15,10 +15,9 @@ from features.text.tokenizer import Tokenizer
 from qe.data.columns import check_tags, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import CsvOptions
+from qe.data.folds import text_key
 from qe.data.format import Format
-from qe.data.reading import Column, Reading
-from qe.data.repeated import text_key
-from qe.data.table_files import read_table
+from qe.data.reading import Column, Reading, read_table
 from qe.data.table_rows import Layout
 
 SCALES: Mapping[str, LabelScale] = {
@@ -95,9 +94,8 @@ class MlqePe(Format):
         columns, direct = dict[str, Column](), dict[str, Column]()
         table, folder = files.direct(split), files.folder(split)
         if table is not None:
-            direct = _direct_assessments(
-                reading, table, split in LABELLED, (tokenizers[0].language, tokenizers[1].language)
-            )
+            languages = tokenizers[0].language, tokenizers[1].language
+            direct = _direct_assessments(reading, table, split in LABELLED, languages)
             columns |= {"source": direct["original"], "target": direct["translation"]}
             columns |= _side_information(reading, table.parent, split, files.code)
             if "model_scores" in direct:
@@ -172,9 +170,7 @@ class _Files:
 
     def edits(self, split: str) -> Path | None:
         for end in ("mt", "pe"):
-            file = self._file(
-                f"{split}.{end}", lambda parts: "post-editing" in parts and self._has_pair(parts)
-            )
+            file = self._file(f"{split}.{end}", self._holds_edits)
             if file is not None:
                 return file.parent
         return None
@@ -185,8 +181,9 @@ class _Files:
         file = self._file(f"{split}.src", lambda parts: parts[-1] == f"{self.pair}-{split}")
         return None if file is None else file.parent
 
-    def _has_pair(self, folders: Sequence[str]) -> bool:
-        return any(name == self.pair or name.startswith(f"{self.pair}-") for name in folders)
+    def _holds_edits(self, folders: Sequence[str]) -> bool:
+        of_pair = any(name == self.pair or name.startswith(f"{self.pair}-") for name in folders)
+        return "post-editing" in folders and of_pair
 
     def _file(self, name: str, wanted: Callable[[Sequence[str]], bool]) -> Path | None:
         below = [file.relative_to(self.root) for file in sorted(self.root.rglob(name))]
@@ -293,10 +290,8 @@ def _post_editing(
 
 def _later_texts(reading: Reading, base: Path, split: str, code: str, tokenised: bool) -> dict[str, Column]:
     kind = "tok." if tokenised else ""
-    texts = {
-        ours: reading.lines(base / f"{split}.{kind}{end}")
-        for ours, end in (("source", "src"), ("target", "mt"))
-    }
+    sides = {"source": "src", "target": "mt"}
+    texts = {ours: reading.lines(base / f"{split}.{kind}{end}") for ours, end in sides.items()}
     if (base / "goldlabels").is_dir():
         reading.notes.append(f"{split}: word tags and post-edits are not read")
     return {**texts, **_decoder_output(reading, base, split, code)}

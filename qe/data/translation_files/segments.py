@@ -1,14 +1,89 @@
-"""Content of a translation tool's file: segments, places of their notes, languages."""
+"""Content of a translation tool's file: kinds, segments with states, places of their notes, languages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from features.basics.errors import InputError, quoted
 from features.text.languages import is_language_tag, speaks
-from qe.data.translation_files._states import State
 from qe.data.translation_files._xml import Document, Edit, Element, Place, edits_of
-from qe.data.translation_files.kinds import FileRow
+
+KINDS = {
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+    ".mqxliff": "xliff",  # memoQ
+    ".mxliff": "xliff",  # Phrase
+    ".sdlxliff": "xliff",  # Trados
+    ".tmx": "tmx",
+    ".xlsx": "xlsx",
+}
+_GZIPPED = ("xliff", "tmx")
+
+
+def translation_kind(path: Path) -> str | None:
+    """The kind that a file's name says, `.gz` of XLIFF and TMX aside; None for others.
+
+    >>> [translation_kind(Path(name)) for name in ("a.mqxliff", "a.tmx.gz", "a.tsv")]
+    ['xliff', 'tmx', None]
+    """
+    name = path.name.lower()
+    kind = KINDS.get(Path(name.removesuffix(".gz")).suffix)
+    return None if name.endswith(".gz") and kind not in _GZIPPED else kind
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A segment or a row of a sheet, with reasons why it cannot be read or needs no score."""
+
+    texts: Mapping[str, str]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    number: int = 0
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.reasons) or any(self.texts.values())
+
+
+_NOT_LOCKED = ("", "0", "false", "no", "unlocked")
+_MEMOQ_STATUS = "{MQXliff}status"
+_UNTRANSLATED = ("new", "needs-translation", "initial", "NotStarted")  # XLIFF 1.2, XLIFF 2, memoQ
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a segment; `stage` of the translation is the file's own word, empty if it has none."""
+
+    translate: bool = True
+    locked: bool = False
+    stage: str = ""
+
+    def within(self, *elements: Element) -> "State":
+        """The state inside elements, the outermost first; each overrides what it says itself."""
+        state = self
+        for attributes in (element.attributes for element in elements):
+            locks = [value for key, value in attributes.items() if key.rpartition("}")[2] == "locked"]
+            stages = (attributes.get(name) for name in ("state", "conf", _MEMOQ_STATUS))  # `conf` is Trados'
+            state = State(
+                attributes["translate"] != "no" if "translate" in attributes else state.translate,
+                locks[0].lower() not in _NOT_LOCKED if locks else state.locked,
+                next(filter(None, stages), state.stage),
+            )
+        return state
+
+    def reason(self, source: str, target: str) -> str:
+        """Why a segment with this source and translation needs no score; empty if it needs one."""
+        if not self.translate:
+            return "not to be translated"
+        if self.locked:
+            return "locked"
+        is_copy = self.stage in _UNTRANSLATED and source == target != ""
+        return f"not translated yet: a copy of the source, state '{self.stage}'" if is_copy else ""
+
+    def __str__(self) -> str:
+        marks = ("" if self.translate else "translate=no", "locked" if self.locked else "", self.stage)
+        return ", ".join(filter(None, marks))
+
 
 MARK = "qe"  # who wrote a note
 _ABSENT = {"target": "no translation", "source": "no source"}
@@ -78,16 +153,12 @@ class Languages:
 
     def _error(self, entry: Declared, location: object) -> InputError:
         side, tag, wanted = entry.side, quoted(entry.tag), self.wanted(entry.side)
-        if is_language_tag(entry.tag):
-            problem = f"{entry.location}: the {side} is in {tag}, not in '{wanted}'"
-            return InputError(
-                problem, location=location, remedy="take a model, or name the languages, of this file"
-            )
-        return InputError(
-            f"{entry.location}: the language {tag} of the {side} is not known",
-            location=location,
-            remedy=f"if it is '{wanted}', say --languages {side}={entry.tag}",
-        )
+        problem = f"{entry.location}: the {side} is in {tag}, not in '{wanted}'"
+        remedy = "take a model, or name the languages, of this file"
+        if not is_language_tag(entry.tag):
+            problem = f"{entry.location}: the language {tag} of the {side} is not known"
+            remedy = f"if it is '{wanted}', say --languages {side}={entry.tag}"
+        return InputError(problem, location=location, remedy=remedy)
 
 
 @dataclass(frozen=True)

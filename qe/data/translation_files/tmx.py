@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from features.basics.errors import InputError
-from qe.data.translation_files._inline import plain
-from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, removal
+from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, plain, removal
 from qe.data.translation_files.segments import MARK, Languages, Segment, TranslationFile, notes_in, outside_of
 
 _TYPE = f"x-{MARK}"
@@ -55,7 +54,10 @@ class _Reader:
         name = unit.attributes.get("tuid") or str(self.units)
         variants = list(unit.members("tuv"))
         self.tags.update(map(_tag, variants))
-        source = self._source_of(unit, variants)
+        named = unit.attributes.get("srclang", self.source).lower()
+        fitting = [variant for variant in variants if self.languages.fit(_tag(variant), "source")]
+        exact = [variant for variant in fitting if _tag(variant).lower() == named]
+        source = next(iter(exact or fitting), None)
         others = (variant for variant in variants if variant is not source)
         targets = [variant for variant in others if self.languages.fit(_tag(variant), "target")]
         props = (prop for variant in variants for prop in variant.members("prop"))
@@ -64,12 +66,6 @@ class _Reader:
             self.segments.append(_segment(name, unit, source, None))
         for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):
             self.segments.append(_segment(label, unit, source, variant))
-
-    def _source_of(self, unit: Element, variants: Sequence[Element]) -> Element | None:
-        named = unit.attributes.get("srclang", self.source).lower()
-        fitting = [variant for variant in variants if self.languages.fit(_tag(variant), "source")]
-        exact = [variant for variant in fitting if _tag(variant).lower() == named]
-        return next(iter(exact or fitting), None)
 
     def check(self) -> None:
         if not self.units:

@@ -1,17 +1,61 @@
-"""XLIFF 1.0 to 2.2, as translation tools write it."""
+"""XLIFF 1.0 to 2.2, as translation tools write it; tags of Phrase are part of the text in its files."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, groupby
 from pathlib import Path
 
 from features.basics.errors import InputError, quoted
-from qe.data.translation_files import _phrase
-from qe.data.translation_files._inline import marked_segments, plain
-from qe.data.translation_files._states import State
-from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, removal
-from qe.data.translation_files.segments import MARK, Declared, Segment, TranslationFile, notes_in, outside_of
+from qe.data.translation_files._xml import (
+    Document,
+    Edit,
+    Element,
+    Place,
+    Walk,
+    marked_segments,
+    note_element,
+    plain,
+    removal,
+)
+from qe.data.translation_files.segments import (
+    MARK,
+    Declared,
+    Segment,
+    State,
+    TranslationFile,
+    notes_in,
+    outside_of,
+)
+
+_PHRASE = "http://www.memsource.com/mxlf/"
+_TAG = re.compile(r"(\{(?:[1-9]\d{0,3}|j)\}|\{[\w^]{1,8}>|<[\w^]{1,8}\})")  # {j} joins segments
+
+
+def _split_tags(element: Element) -> None:
+    """Put an element `x` in place of every tag, in the element and in those inside it."""
+    children: list[Element | str] = []
+    for is_text, group in groupby(element.children, key=lambda child: isinstance(child, str)):
+        if is_text:
+            for number, part in enumerate(_TAG.split("".join(map(str, group)))):
+                tag = {"id": part.strip("{}<>")}
+                placeholder = Element(element.namespace, "x", element.prefix, tag, element.start)
+                children.append(placeholder if number % 2 else part)
+            continue
+        for child in group:
+            if isinstance(child, Element):
+                _split_tags(child)
+                children.append(child)
+    element.children = children
+
+
+def _phrase_codes(unit: Element) -> dict[str, str]:
+    children = (child for child in unit.children if isinstance(child, Element))
+    marks = (mark for child in children if child.namespace.startswith(_PHRASE) for mark in child.members())
+    contents = ((mark.attributes.get("id", ""), mark.first("content")) for mark in marks)
+    return {name: content.text for name, content in contents if content is not None}
+
 
 _NAMESPACE = "urn:oasis:names:tc:xliff:document:"
 _SDL = "http://sdl.com/FileTypes/SdlXliff/1.0"
@@ -31,7 +75,9 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State
         texts = {"": whole}
     place = None if target is None else Place(target.end, target.end)
     state = state if target is None else state.within(target)
-    definitions, properties = _definitions(unit), _properties(unit)
+    parts = (part for part in unit.children if isinstance(part, Element) and part.namespace == _SDL)
+    definitions = {seg.attributes.get("id", ""): seg for part in parts for seg in part.members("seg")}
+    properties = _properties(unit)
     segments = []
     for mid, sides in texts.items():
         label = mid if len(texts) > 1 else ""
@@ -41,11 +87,6 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State
         own_state = state.within(definitions[mid]) if mid in definitions else state
         segments.append(Segment(f"{name}/{mid}" if mid else name, *sides, notes, place, note, own_state))
     return segments, [removal(note) for note in unit.members("note") if note.attributes.get("from") == MARK]
-
-
-def _definitions(unit: Element) -> dict[str, Element]:
-    parts = (part for part in unit.children if isinstance(part, Element) and part.namespace == _SDL)
-    return {seg.attributes.get("id", ""): seg for part in parts for seg in part.members("seg")}
 
 
 def _properties(holder: Element) -> dict[str, str]:
@@ -186,7 +227,7 @@ class _Reader:
                 self.declared.append(Declared(side, element.attributes[attribute], location))
 
     def namespace_declared(self, namespace: str) -> None:
-        self.is_phrase = self.is_phrase or namespace.startswith(_phrase.NAMESPACE)
+        self.is_phrase = self.is_phrase or namespace.startswith(_PHRASE)
 
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
@@ -222,10 +263,10 @@ class _Reader:
         name = unit if self.files < 2 else f"{self.files}:{unit}"  # ids are unique within a file
         codes = self.codes
         if self.is_phrase:
-            codes = {**codes, **_phrase.codes_of(element)}
+            codes = {**codes, **_phrase_codes(element)}
             for part in element.members():
                 if part.name in self.version.texts:
-                    _phrase.split_tags(part)
+                    _split_tags(part)
         state = State().within(*around, element)
         segments, edits = self.version.segments(element, name, codes, state)
         self.segments += segments

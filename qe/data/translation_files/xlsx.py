@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile
 
 from features.basics.errors import InputError, quoted, unknown_name
 from features.storage.files import MAX_LINE, is_input_file, rewindable
-from qe.data.translation_files.kinds import FileRow
+from qe.data.translation_files.segments import FileRow
 
 NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
 MAX_BYTES: Final = 1 << 30  # that the parts of a file may unpack to
@@ -71,7 +71,13 @@ class Sheet:
         values = _sheet(_book(path, rich_text=False), self.location, path)
         _check_rows(values, path)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
-        self._merged = _covered(values, self.location.header)
+        header = self.location.header
+        self._merged = {
+            (row, area.min_col): (area.min_row, area.min_col)
+            for area in values.merged_cells.ranges
+            if area.min_row > header
+            for row in range(area.min_row + 1, area.max_row + 1)
+        }
         self.header = self._names()
 
     def _names(self) -> list[str]:
@@ -155,7 +161,10 @@ class Sheet:
         filters = [found[0], getattr(found[0], "autoFilter", None)]
         for each in (*filters, *(each.sortState for each in filters if each)):
             if each is not None and each.ref:
-                each.ref = _widened(each.ref, last)
+                from openpyxl.utils.cell import get_column_letter
+
+                left, top, _, bottom = _bounds(each.ref)
+                each.ref = f"{get_column_letter(left)}{top}:{get_column_letter(last)}{bottom}"
 
     def _name_columns(self, table: Any, last: int) -> None:
         from openpyxl.worksheet.table import TableColumn
@@ -319,22 +328,6 @@ def _bounds(area: str) -> tuple[int, int, int, int]:
 
     left, top, right, bottom = range_boundaries(area)
     return left or 1, top or 1, right or MAX_COLUMNS, bottom or MAX_ROWS
-
-
-def _widened(area: str, last: int) -> str:
-    from openpyxl.utils.cell import get_column_letter
-
-    left, top, _, bottom = _bounds(area)
-    return f"{get_column_letter(left)}{top}:{get_column_letter(last)}{bottom}"
-
-
-def _covered(sheet: Any, header: int) -> Mapping[tuple[int, int], tuple[int, int]]:
-    return {
-        (row, area.min_col): (area.min_row, area.min_col)
-        for area in sheet.merged_cells.ranges
-        if area.min_row > header
-        for row in range(area.min_row + 1, area.max_row + 1)
-    }
 
 
 def _text(value: Any) -> str:

@@ -14,16 +14,25 @@ from features.basics.numerals import is_finite, real
 from features.core.extractor import TableColumn
 from features.core.segments import Segments
 from features.text.languages import language_code
-from qe.data.classes import Pair, classes_of, unknown_pair
 from qe.data.columns import COLUMNS
 from qe.data.dataset import Dataset, Split
 from qe.data.format import make_format
-from qe.data.headers import HEADERS, HIGHER, LOWER, header_of, higher_is_better, is_rate, key_of
-from qe.data.reading import Column, Reading
-from qe.data.table_files import read_table
+from qe.data.headers import (
+    HEADERS,
+    HIGHER,
+    LOWER,
+    Pair,
+    classes_of,
+    header_of,
+    higher_is_better,
+    is_rate,
+    key_of,
+    unknown_pair,
+)
+from qe.data.reading import Column, Reading, read_table
 from qe.data.table_rows import Layout
-from qe.data.translation_files.kinds import translation_kind
-from qe.scoring.naming import name_pairs
+from qe.data.translation_files.segments import translation_kind
+from qe.scoring.row_formats import name_pairs
 
 MIN_CORRELATION = 0.1
 LABEL_CORRELATION = 0.98  # above it, a column is the label in other words

@@ -18,7 +18,7 @@ from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, from_m
 from qe.data.dataset import Dataset, Split
 from qe.display.numbers import fixed
 from qe.models.model import Model
-from qe.scoring.pool import Pool
+from qe.scoring.input import Pool
 from qe.scoring.word_level import WordLevel
 
 STUDENTS: Final[Mapping[str, Path]] = {

@@ -18,12 +18,10 @@ from features.basics.errors import InputError
 from features.storage.outputs import locked_file
 from qe.data.table_rows import Row, Types, check_header, json_rows, rows_of
 from qe.models.description import one_model
-from qe.models.drift import DriftReport
 from qe.scoring import row_formats
 from qe.scoring.job_summary import ScoredFile, Tally
 from qe.scoring.jobs import CHUNK, Work
-from qe.scoring.naming import Names
-from qe.scoring.row_formats import KeptColumns
+from qe.scoring.row_formats import KeptColumns, Names
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.spark.session import ship_folder, shipped
 
@@ -33,23 +31,6 @@ _BOM = b"\xef\xbb\xbf"
 _TABLE = re.compile(r"[\w`]+(\.[\w`]+)*")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.spark")
 Split = tuple[str, int]  # a file and the byte where a task begins to read it
-
-
-@dataclass(frozen=True)
-class ScoredTable:
-    """Result of a scoring job on Spark, with attributes of `qe.scoring.job_summary.ScoredFile`."""
-
-    rows: int
-    scored: int
-    reasons: Mapping[str, int]
-    drift: DriftReport | None
-    actions: Mapping[str, int]
-    flagged: Mapping[str, int]
-    not_checked: Mapping[str, str]
-
-    def to_json(self) -> dict[str, Any]:
-        values = ScoredFile(**vars(self)).to_json()
-        return {name: values[name] for name in vars(self)}
 
 
 def score_table(
@@ -66,12 +47,14 @@ def score_table(
     safe: bool = False,
     overwrite: bool = False,
     chunk: int = CHUNK,
-) -> ScoredTable:
+) -> ScoredFile:
     """Score a table into the folder `output`, whose parts hold the rows and columns of the local engine.
 
     The name of the folder gives the kind of the parts; parts of TSV and CSV have a header each. Values equal
     the local engine's to the last bit, text to the byte. The folder exists only when it is complete.
     """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
     kind = row_formats.kind_of(Path(output))
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
@@ -98,25 +81,18 @@ def score_table(
         frame, rows_before = table.located(frame)
         tallies = session.sparkContext.accumulator({}, Partitions())
         settings = (kind, chunk, names, kept, safe)
+        work, schema = Work(scorer, *settings), "value string"
+        if kind == "parquet":
+            schema = from_arrow_schema(row_formats.arrow_table([], work.columns, work.types).schema)
         frame = frame.mapInArrow(
-            lambda batches: _scored(batches, model, table, rows_before, settings, tallies),
-            _schema(Work(scorer, *settings)),
+            lambda batches: _scored(batches, model, table, rows_before, settings, tallies), schema
         )
         if kind == "parquet":
             frame.write.parquet(folder)
         else:
             compression = "gzip" if output.lower().endswith(".gz") else "none"
             frame.write.text(folder, compression=compression, lineSep="\n")
-    result = sum(tallies.value.values(), Tally()).result(scorer)
-    return ScoredTable(**{name: getattr(result, name) for name in ScoredTable.__dataclass_fields__})
-
-
-def _schema(work: Work) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    if work.kind != "parquet":
-        return "value string"
-    return from_arrow_schema(row_formats.arrow_table([], work.columns, work.types).schema)
+    return sum(tallies.value.values(), Tally()).result(scorer, recipe=scorer.recipe)
 
 
 class Partitions:

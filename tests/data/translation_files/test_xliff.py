@@ -12,8 +12,7 @@ import pytest
 from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
-from qe.data.translation_files import xliff
-from qe.data.translation_files.opened import FileOptions, opened
+from qe.data.translation_files import FileOptions, opened, xliff
 from tests.factories import refuses
 
 ONE = (

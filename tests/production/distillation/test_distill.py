@@ -14,7 +14,7 @@ from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.production.distillation.distill import STUDENTS, learns_words, load_student, student_of, taught
-from qe.scoring.pool import read_pool
+from qe.scoring.input import read_pool
 from qe.scoring.word_level import WordLevel
 from qe.training.check import check
 from qe.training.train import train
