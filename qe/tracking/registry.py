@@ -195,15 +195,12 @@ def versions_table(versions: Sequence[Version]) -> Table:
 
 def _row(version: Version) -> list[str]:
     tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
+    learner = tags.get("model", "").partition(" on ")[0]
     return [
-        version.name, version.version, ", ".join(version.aliases), _learner(version),
+        version.name, version.version, ", ".join(version.aliases), learner,
         tags.get("data", ""), _score(version), _minute(version), tags.get("experiment", ""),
         "" if coverage is None else number(coverage), tags.get("promotion.decision", ""),
     ]  # fmt: skip
-
-
-def _learner(version: Version) -> str:
-    return version.tags.get("model", "").partition(" on ")[0]
 
 
 def _minute(version: Version) -> NumberText:

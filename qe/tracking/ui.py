@@ -121,13 +121,10 @@ def application() -> Any:
     from mlflow.server import app as pages
     from mlflow.server.fastapi_app import app
 
-    html = _with_defaults(Path(str(pages.static_folder), "index.html").read_text("utf-8"))
+    html = Path(str(pages.static_folder), "index.html").read_text("utf-8")
+    html = html.replace("<head>", "<head>" + _SCRIPT % json.dumps(_BEGINNING), 1)
     pages.view_functions["serve"] = lambda: Response(html, headers={"Cache-Control": "no-store"})
     return app
-
-
-def _with_defaults(html: str) -> str:
-    return html.replace("<head>", "<head>" + _SCRIPT % json.dumps(_BEGINNING), 1)
 
 
 def _point_at_store() -> None:
