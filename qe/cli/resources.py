@@ -109,8 +109,7 @@ def build(
     from qe.resources.alignments import Alignments
     from qe.resources.annotations import annotated_sides, annotations_for
     from qe.resources.bundle_source import BundleSource, Inputs
-    from qe.resources.corpora import CorpusFiles
-    from qe.resources.monolingual import Monolingual
+    from qe.resources.corpora import CorpusFiles, Monolingual
     from qe.resources.settings import bundle_table
 
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))

@@ -15,8 +15,7 @@ from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.artifact import REMEDY, Artifact
-from qe.models.difficulty import PENALTIES, Difficulty, Fits
-from qe.models.shift import DensityRatio
+from qe.models.difficulty import PENALTIES, DensityRatio, Difficulty, Fits
 from qe.models.taxonomy import TAXONOMIES, Column, Grouping, Taxonomy
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)

@@ -33,11 +33,10 @@ from qe.language.made_columns import (
 )
 from qe.models import description
 from qe.models.artifact import REMEDY
-from qe.models.description import FORMAT, Description
+from qe.models.description import FORMAT, Description, warn_of_versions
 from qe.models.guard.guard import Guard, GuardResult
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe.models.versions import warn_of_versions
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"

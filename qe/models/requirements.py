@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from features.basics.plugins import DISTRIBUTION, kinds_in, version, versions, versions_of
 from qe.learning.arrays import estimators
-from qe.models.description import kinds_of
+from qe.models.description import MAKERS, kinds_of
 from qe.models.general import General
 from qe.models.model import Model
-from qe.models.versions import MAKERS
 
 # Extra of this project -> packages among MAKERS that only this extra installs.
 _EXTRAS = {"encoder": ("onnxruntime", "tokenizers"), "segmenters": ("jieba", "pythainlp", "sudachipy")}

@@ -14,9 +14,8 @@ from features.storage.files import digest
 from features.text.corpus import ParallelCorpus
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations
-from qe.resources.corpora import Corpus, Tokenizers
+from qe.resources.corpora import Corpus, Monolingual, Tokenizers
 from qe.resources.files import PartFiles
-from qe.resources.monolingual import Monolingual
 from qe.resources.settings import PartSettings, checked
 
 

@@ -16,9 +16,8 @@ from qe.config.experiment import ResourcesSection
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations, annotations_for, from_column
 from qe.resources.bundle_source import BundleSource, Inputs
-from qe.resources.corpora import CorpusFiles, OwnText, Tokenizers
+from qe.resources.corpora import CorpusFiles, Monolingual, OwnText, Tokenizers
 from qe.resources.files import PartFiles
-from qe.resources.monolingual import Monolingual
 from qe.resources.settings import check_section
 
 OWN_CORPUS = (

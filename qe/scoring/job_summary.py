@@ -27,8 +27,8 @@ from qe.display import output_schemas
 from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA
 from qe.display.summary import summarised
+from qe.models.description import versions
 from qe.models.drift import Counts, DriftReport, Profile
-from qe.models.versions import versions
 from qe.scoring import row_formats
 from qe.scoring.checks import kinds_of
 from qe.scoring.input import ManyInput

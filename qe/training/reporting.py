@@ -33,10 +33,10 @@ from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, met
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.evaluation.plots import errors_let_through, interval_coverage, reliability_plot
 from qe.models.companions import Companions
+from qe.models.description import versions
 from qe.models.model import Model
 from qe.models.robustness import Robustness
-from qe.models.robustness_plot import robustness_plot
-from qe.models.versions import versions
+from qe.models.robustness_table import robustness_plot
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.tracking.settings import working_directory_commit

@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from qe.data import LabelScale, make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
 from qe.models import ByColumn, Label, Prediction
-from qe.models.difficulty import Difficulty
+from qe.models.difficulty import DensityRatio, Difficulty
 from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import (
     Intervals,
@@ -23,7 +23,6 @@ from qe.models.intervals import (
     split_conformal,
     weighted_quantiles,
 )
-from qe.models.shift import DensityRatio
 from qe.models.taxonomy import TAXONOMIES, Grouping
 from tests.factories import refuses
 

@@ -17,10 +17,9 @@ from features.basics.array_types import FloatArray
 from qe.data import LabelScale
 from qe.data.table_rows import read_rows
 from qe.models import Model
-from qe.models.attribution import Sampling
+from qe.models.attribution import Expansion, Sampling, shapley_values
 from qe.models.explanation import Background, Explainer
 from qe.models.pipeline import Candidate, fit
-from qe.models.product_kernel import Expansion, shapley_values
 from qe.scoring import Options, Scorer
 from tests.factories import refuses
 

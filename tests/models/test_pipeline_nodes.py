@@ -12,7 +12,7 @@ import skops.io
 
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
-from qe.models.pipeline_nodes import build_object
+from qe.models.pipeline_file import build_object
 from tests.learning.learners import test_learners as learners
 from tests.learning.selectors import test_selection as selectors
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from qe.models.description import MAKERS, differing, versions, warn_of_versions
 from qe.models.model import Model
-from qe.models.versions import MAKERS, differing, versions, warn_of_versions
 
 
 def test_only_what_is_recorded_and_differs_is_told(caplog: pytest.LogCaptureFixture) -> None:

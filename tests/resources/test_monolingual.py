@@ -13,7 +13,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
 from qe.config import load
 from qe.resources.bundle_source import Inputs
-from qe.resources.monolingual import Monolingual
+from qe.resources.corpora import Monolingual
 from qe_papers.resources.truecaser import Truecaser
 from tests.factories import ran, refuses
 from tests.resources.building import (

@@ -1,5 +1,6 @@
-"""Characters of texts as arrays: runs of marks, symbols, letters foreign to the language."""
+"""Characters of texts as arrays; distance of decoder subwords from the translation."""
 
+import html
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
 
 from features.basics.array_types import FloatArray
 from features.basics.distinct import numbered
+from features.core.segments import Segments
 from features.text.tokens import ratio
 
 _SYMBOLS = ("So", "Cn", "Co", "Cc", "Cs")
@@ -87,3 +90,25 @@ class Characters:
         inside = np.zeros(len(self.ids), np.bool_)
         inside[1:] = small[:-1] & capital[1:] & ~self.begins[1:]
         return self.count(inside)
+
+
+_MARKERS = ("@@", "\u0120", "\u2581")  # subword markers of BPE, GPT and SentencePiece
+
+
+def mismatch(segments: Segments) -> FloatArray:
+    """Share (n,) of letters and digits that differ between subwords and translation; 0 without subwords."""
+    if segments.subwords is None:
+        return np.zeros(len(segments))
+    pairs = zip(segments.subwords, segments.target, strict=True)
+    return np.array([_distance(subwords, target) for subwords, target in pairs], np.float64)
+
+
+def _distance(subwords: str, target: str) -> float:
+    for marker in _MARKERS:
+        subwords = subwords.replace(marker, " ")
+    return float(Levenshtein.normalized_distance(_letters(subwords), _letters(target)))
+
+
+def _letters(text: str) -> str:
+    composed = unicodedata.normalize("NFKC", html.unescape(text)).casefold()
+    return "".join(filter(str.isalnum, composed))

@@ -15,8 +15,8 @@ from features.storage.damage import Damaged, rising, typed
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.models.artifact import Artifact
+from qe.models.guard.characters import mismatch
 from qe.models.guard.columns import COLUMNS, columns
-from qe.models.guard.decoder_text import mismatch
 from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 

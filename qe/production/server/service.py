@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from features.basics.errors import InputError
+from qe.models.description import versions
 from qe.models.drift import Counts, Profile
 from qe.models.training_rows import HeldOutPredictions
-from qe.models.versions import versions
 from qe.production.server import protocol
 from qe.production.server.monitoring import Recent, bounds
 from qe.production.triage import Thresholds

@@ -11,8 +11,7 @@ from features.basics.plugins import missing
 from features.encoding.folder import POOLING, PROMPTS, TOKENIZER, EncoderFolder, encoders_home
 from features.encoding.tokenizing import package
 from features.storage.files import atomic_directory, sha256
-from qe.resources.encoders._e5_file import E5Weights, read_weights
-from qe.resources.encoders._transformer import transformer
+from qe.resources.encoders._transformer import E5Weights, read_weights, transformer
 from qe.resources.encoders.origin import Origin, is_up_to_date
 
 E5: Final = "multilingual-e5-small"

@@ -2,19 +2,134 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
+from features.encoding.tokenizing import REMEDY, package
+from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory, digest
 from features.storage.outputs import check_no_overlap
-from qe.resources.encoders._eight_bits import write_eight_bits
 from qe.resources.encoders.checked import ENGLISH, GERMAN, pairs_a_second, vectors
 from qe.resources.encoders.origin import Origin, check_unchanged, is_up_to_date, origin_of
+
+_RUNTIME: Final = "com.microsoft"  # the domain of onnxruntime's own operations
+_LEVELS: Final = 127  # on either side of 0
+_AXES_ARE_INPUTS: Final = 18  # of reductions, since this version of ONNX
+_LEAST: Final = np.float32(1e-12)  # in the place of the largest value of a row of zeros
+# In the graph: one, the byte of 0, a level, the last axis.
+_CONSTANTS: Final = {
+    "eight.one": np.float32(1),
+    "eight.middle": np.uint8(128),
+    "eight.level": np.float32(1 / _LEVELS),
+    "eight.last": np.array([-1], np.int64),
+    "eight.least": _LEAST,
+}
+
+
+def write_eight_bits(weights: Path, output: Path) -> None:
+    """Write the encoder in `weights` with a scale for each column of its matrices; GELU by tanh."""
+    onnx = package("onnx")
+    with damage_reported("the encoder", weights, REMEDY):
+        model = onnx.load(weights)
+    graph = _Graph(onnx, model)
+    nodes = [new for node in model.graph.node for new in graph.quantized(node)]
+    if not graph.matrices:
+        raise InputError("the encoder has no matrices in single precision to quantize", location=weights)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    graph.write_constants()
+    if all(entry.domain != _RUNTIME for entry in model.opset_import):
+        model.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
+    onnx.save(model, output)
+
+
+class _Graph:
+    def __init__(self, onnx: Any, model: Any) -> None:
+        self._onnx, self._graph = onnx, model.graph
+        self._version = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+        self._given = {tensor.name: tensor for tensor in model.graph.initializer}
+        self.matrices: set[str] = set()
+        self.inputs: set[str] = set()
+
+    def quantized(self, node: Any) -> Iterator[Any]:
+        if node.op_type == "MatMul" and self._is_matrix(node.input[1]):
+            yield from self._product(node)
+            return
+        if node.op_type == "Gelu":
+            del node.attribute[:]
+            node.attribute.append(self._onnx.helper.make_attribute("approximate", "tanh"))
+        yield node
+
+    def write_constants(self) -> None:
+        read = {name for node in self._graph.node for name in node.input}
+        for name in self.matrices - read:
+            self._graph.initializer.remove(self._given[name])
+        for name, value in _CONSTANTS.items():
+            self._keep(name, np.asarray(value))
+
+    def _is_matrix(self, name: str) -> bool:
+        tensor = self._given.get(name)
+        return (
+            tensor is not None and tensor.data_type == self._onnx.TensorProto.FLOAT and len(tensor.dims) == 2
+        )
+
+    def _product(self, node: Any) -> Iterator[Any]:
+        (rows, matrix), (result,) = node.input, node.output
+        if matrix not in self.matrices:
+            self._quantize_matrix(matrix)
+        if rows not in self.inputs:
+            yield from self._quantize_rows(rows)
+        operands = (
+            f"{rows}.eight",
+            f"{matrix}.eight",
+            "eight.one",
+            f"{matrix}.scale",
+            "eight.middle",
+            f"{matrix}.zero",
+        )
+        yield self._node("MatMulIntegerToFloat", operands, f"{result}.eight.product", domain=_RUNTIME)
+        yield self._node("Mul", (f"{result}.eight.product", f"{rows}.eight.scale"), result)
+
+    def _quantize_matrix(self, name: str) -> None:
+        matrix = self._onnx.numpy_helper.to_array(self._given[name])
+        scale = np.maximum(np.abs(matrix).max(axis=0) / _LEVELS, _LEAST).astype(np.float32)
+        self._keep(f"{name}.eight", np.rint(matrix / scale).astype(np.int8))
+        self._keep(f"{name}.scale", scale)
+        self._keep(f"{name}.zero", np.zeros(len(scale), np.int8))
+        self.matrices.add(name)
+
+    def _quantize_rows(self, name: str) -> Iterator[Any]:
+        high, low, far, scale = (f"{name}.eight.{part}" for part in ("high", "low", "far", "scale"))
+        yield self._reduction("ReduceMax", name, high)
+        yield self._reduction("ReduceMin", name, low)
+        yield self._node("Neg", (low,), f"{low}.negative")
+        yield self._node("Max", (high, f"{low}.negative", "eight.least"), far)
+        yield self._node("Mul", (far, "eight.level"), scale)
+        yield self._node("Reciprocal", (scale,), f"{scale}.reciprocal")
+        yield self._node("Mul", (name, f"{scale}.reciprocal"), f"{name}.eight.levels")
+        yield self._node(
+            "QuantizeLinear", (f"{name}.eight.levels", "eight.one", "eight.middle"), f"{name}.eight"
+        )
+        self.inputs.add(name)
+
+    def _reduction(self, operation: str, name: str, result: str) -> Any:
+        if self._version >= _AXES_ARE_INPUTS:
+            return self._node(operation, (name, "eight.last"), result, keepdims=1)
+        return self._node(operation, (name,), result, keepdims=1, axes=[-1])
+
+    def _node(self, operation: str, inputs: tuple[str, ...], result: str, **attributes: Any) -> Any:
+        return self._onnx.helper.make_node(operation, list(inputs), [result], **attributes)
+
+    def _keep(self, name: str, value: NDArray[Any]) -> None:
+        self._graph.initializer.append(self._onnx.numpy_helper.from_array(value, name))
+
 
 _WEIGHTS = "model.onnx"
 _REPEATS = 8
