@@ -107,23 +107,16 @@ def _check_file(file: Path) -> None:
             return
         if header != _HEADER:
             raise InputError("is no SQLite database", location=file, remedy=_REMEDY)
-        if not _is_ours(file):
-            raise InputError("is a database of another program, not of MLflow", location=file, remedy=_REMEDY)
+        deadline = time.monotonic() + _POLLING
+        while (tables := read_tables(file)) and not tables >= _TABLES:
+            if time.monotonic() > deadline:
+                problem = "is a database of another program, not of MLflow"
+                raise InputError(problem, location=file, remedy=_REMEDY)
+            time.sleep(0.1)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", location=file, remedy=_REMEDY) from None
     except sqlite3.Error as error:
         raise InputError(f"is no SQLite database ({error})", location=file, remedy=_REMEDY) from None
-
-
-def _is_ours(file: Path) -> bool:
-    deadline = time.monotonic() + _POLLING
-    while True:
-        tables = read_tables(file)
-        if not tables or tables >= _TABLES:
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
 
 
 def _check_server(uri: str) -> None:

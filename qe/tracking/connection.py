@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 
 import mlflow
 from mlflow.telemetry import client
@@ -34,25 +33,30 @@ _here: ContextVar[TrackingSettings | None] = ContextVar("connection", default=No
 
 
 @contextmanager
-def connected(path: Path | None = None, *, reading: bool = False) -> Iterator[TrackingSettings]:
+def connected(*, reading: bool = False) -> Iterator[TrackingSettings]:
     """Points MLflow at the store, for the block or the function that this decorates.
 
-    The store is that of the user's active run, else the one that the user has set, else that of mlflow.yaml
-    (`path`, or the nearest). Inside another such block this one changes nothing. With `reading`, the store
+    The store is that of the user's active run, else the one that the user has set, else that of the nearest
+    mlflow.yaml. Inside another such block this one changes nothing. With `reading`, the store
     must be there already; else an SQLite store is made where there is none.
     """
     known = _here.get()
     if known is not None:
         yield known
         return
-    settings, _ = load_settings(path)
-    uri = mlflow.get_tracking_uri() if mlflow.active_run() else tracking_uri(path)
-    if reading:
-        _check_there(uri)
+    settings, _ = load_settings()
+    uri = mlflow.get_tracking_uri() if mlflow.active_run() else tracking_uri()
+    file = database_file(uri)
+    if reading and file is not None and not file.exists():
+        raise InputError(
+            "no tracking store is there yet",
+            location=file,
+            remedy="`qe train` makes it; or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
+        )
     for store in (uri, os.environ.get(_REGISTRY) or uri):
         check_reachable(store)
     with quiet(), _pointed_at(uri):
-        _check_usable(uri, path)
+        _check_usable(uri)
         _log.info("tracking store: %s", without_passwords(uri))
         token = _here.set(settings)
         try:
@@ -61,26 +65,16 @@ def connected(path: Path | None = None, *, reading: bool = False) -> Iterator[Tr
             _here.reset(token)
 
 
-def store_is_there(path: Path | None = None) -> bool:
+def store_is_there() -> bool:
     """Whether there is a store to read; none is made to find out."""
     if _here.get() is not None or mlflow.active_run() is not None:
         return True
-    uri = tracking_uri(path)
+    uri = tracking_uri()
     file = database_file(uri)
     there = file is None or file.exists()
     if not there:
         _log.info("tracking store: %s (not there yet)", uri)
     return there
-
-
-def _check_there(uri: str) -> None:
-    file = database_file(uri)
-    if file is not None and not file.exists():
-        raise InputError(
-            "no tracking store is there yet",
-            location=file,
-            remedy="`qe train` makes it; or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
-        )
 
 
 @contextmanager
@@ -98,11 +92,11 @@ def _pointed_at(uri: str) -> Iterator[None]:
             mlflow.set_tracking_uri(before)  # type: ignore[arg-type]  # None: as if it had never been set
 
 
-def _check_usable(uri: str, path: Path | None) -> None:
+def _check_usable(uri: str) -> None:
     try:
         with one_at_a_time(uri):
             mlflow.search_experiments(max_results=1)  # makes the tables of a new store
-            follow_moved(uri, path)
+            follow_moved(uri)
     except InputError:
         raise
     except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
@@ -110,8 +104,8 @@ def _check_usable(uri: str, path: Path | None) -> None:
         raise InputError(f"MLflow cannot use this store: {reason}", location=uri) from None
 
 
-def follow_moved(uri: str, path: Path | None = None) -> None:
-    file, root = database_file(uri), local_path(artifact_root(path))
+def follow_moved(uri: str) -> None:
+    file, root = database_file(uri), local_path(artifact_root())
     if file is not None and root is not None:
         address.follow_moved(file, root)
 

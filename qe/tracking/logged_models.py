@@ -137,7 +137,8 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
     entry = mlflow.initialize_logged_model(
         re.sub(r"[/:.%\"']", "-", described.name),
         source_run_id=run.id,
-        params={name: str(value) for name, value in flatten(described.params).items()} | run.logged_params(),
+        params={name: str(value) for name, value in flatten(described.params).items()}
+        | dict(run.client.get_run(run.id).data.params),
         tags={"mlflow.note.content": described.description},
         experiment_id=run.experiment_id,
     )

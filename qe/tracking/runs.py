@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
@@ -43,40 +43,25 @@ def is_ours(experiment: Any) -> bool:
     return all(experiment.tags.get(name) == value for name, value in _KIND.items())
 
 
-def parent_run() -> str | None:
-    """The run that a new one is a child of: the user's active run, or that of `mlflow run`."""
-    active = mlflow.active_run()
-    return active.info.run_id if active else os.environ.get(_RUN)
-
-
-def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | None) -> str:
-    """The id of a run's experiment: of the parent, of MLflow's variables, or of mlflow.yaml (`path`)."""
+def experiment_id(settings: TrackingSettings, parent: str | None) -> str:
+    """The id of a run's experiment: of the parent, of MLflow's variables, or of mlflow.yaml."""
     if parent is not None:
         return str(mlflow.get_run(parent).info.experiment_id)
-    given = os.environ.get(_ID)
-    if given:
-        return _known_id(given)
-    return _id_of_name(os.environ.get(_NAME) or settings.experiment, path)
-
-
-def _known_id(number: str) -> str:
-    try:
-        return str(mlflow.get_experiment(number).experiment_id)
-    except MlflowException:
-        raise InputError(
-            f"{_ID} is '{number}', which this store does not have",
-            location=mlflow.get_tracking_uri(),
-            remedy=f"unset it, or name the experiment in {_NAME}",
-        ) from None
-
-
-def _id_of_name(name: str, path: Path | None) -> str:
-    uri = mlflow.get_tracking_uri()
+    uri, name = mlflow.get_tracking_uri(), os.environ.get(_NAME) or settings.experiment
+    if number := os.environ.get(_ID):
+        try:
+            return str(mlflow.get_experiment(number).experiment_id)
+        except MlflowException:
+            raise InputError(
+                f"{_ID} is '{number}', which this store does not have",
+                location=uri,
+                remedy=f"unset it, or name the experiment in {_NAME}",
+            ) from None
     with one_at_a_time(uri):
         experiment = mlflow.get_experiment_by_name(name)
         if experiment is not None:
             return str(experiment.experiment_id)
-        root = artifact_root(path)
+        root = artifact_root()
         place = quote(name) if local_path(root) else name
         location = f"{root}/{place}" if is_database(uri) else None
         return str(mlflow.create_experiment(name, artifact_location=location, tags=_KIND))
@@ -142,10 +127,6 @@ class Run:
         location = str(self.client.get_run(self.id).info.artifact_uri)
         local = kind_of(location) == "file" or "://" not in location
         return local and database_file(mlflow.get_tracking_uri()) is not None
-
-    def logged_params(self) -> dict[str, str]:
-        """All parameters that were logged."""
-        return dict(self.client.get_run(self.id).data.params)
 
     def metrics(
         self,
@@ -289,23 +270,24 @@ def run(
     resume: str | None = None,
     parent: str | None = None,
     tags: Mapping[str, str] | None = None,
-    settings_file: Path | None = None,
 ) -> Iterator[Run]:
     """An MLflow run, ended when the block ends; `resume` continues the run with that id.
 
     It is a child of `parent`, else of the run that the user has active. It does not become the active run,
     and MLflow logs nothing by itself meanwhile (autologging).
     """
-    with connected(settings_file) as settings, disable_autologging():
-        client = mlflow.MlflowClient()
-        if resume is not None and _exists(resume):
-            client.update_run(resume, status="RUNNING")
-            entry = client.get_run(resume)
-        else:
-            parent = parent or parent_run()
+    with connected() as settings, disable_autologging():
+        client, entry = mlflow.MlflowClient(), None
+        if resume is not None:
+            with suppress(MlflowException):  # it was deleted
+                client.update_run(resume, status="RUNNING")
+                entry = client.get_run(resume)
+        if entry is None:
+            active = mlflow.active_run()
+            parent = parent or (active.info.run_id if active else os.environ.get(_RUN))
             shown = {MLFLOW_RUN_NOTE: description} if description else {}
             shown |= {} if parent is None else {MLFLOW_PARENT_RUN_ID: parent}
-            experiment = experiment_id(settings, settings_file, parent)
+            experiment = experiment_id(settings, parent)
             entry = client.create_run(experiment, tags=resolve_tags({**shown, **(tags or {})}), run_name=name)
         with _ended(client, entry.info.run_id), _system_metrics(entry.info.run_id, resume is not None):
             yield Run(entry.info.run_id, entry.info.experiment_id, client)
@@ -346,22 +328,13 @@ def log_report(
     metrics: Mapping[str, float],
     folder: Path,
     under: str = "",
-    settings_file: Path | None = None,
 ) -> str:
     """Logs a report that is not a training run as a separate run, with the files of `folder`; its id."""
-    with run(name, settings_file=settings_file) as logged:
+    with run(name) as logged:
         logged.params(accepted(flatten(params)))
         logged.metrics(accepted(metrics))
         logged.artifact(folder, under or name)
     return logged.id
-
-
-def _exists(run_id: str) -> bool:
-    try:
-        mlflow.get_run(run_id)
-    except MlflowException:
-        return False
-    return True
 
 
 def _metrics(

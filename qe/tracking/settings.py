@@ -22,17 +22,11 @@ class TrackingSettings(Section):
     registered_model: str = "qe-{dataset}"
 
 
-def find_settings(start: Path | None = None) -> Path | None:
-    here = resolved(start or Path.cwd())
-    for folder in (here, *here.parents):
-        if (folder / "mlflow.yaml").is_file():
-            return folder / "mlflow.yaml"
-    return None
-
-
-def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
+def load_settings() -> tuple[TrackingSettings, Path]:
     """The settings, and the folder where their relative paths start: of mlflow.yaml, or the user's data."""
-    path = path or find_settings()
+    here = resolved(Path.cwd())
+    files = (folder / "mlflow.yaml" for folder in (here, *here.parents))
+    path = next((file for file in files if file.is_file()), None)
     if path is None:
         return TrackingSettings(), user_data() or Path.cwd()
     content = strict_yaml.read(path, "file of settings")
@@ -41,18 +35,17 @@ def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
     return settings, path.parent
 
 
-def tracking_uri(path: Path | None = None) -> str:
+def tracking_uri() -> str:
     """The tracking store: MLFLOW_TRACKING_URI, else that of mlflow.yaml, with an absolute SQLite path."""
-    settings, folder = load_settings(path)
-    given = os.environ.get("MLFLOW_TRACKING_URI")
-    if given:
+    if given := os.environ.get("MLFLOW_TRACKING_URI"):
         return given
+    settings, folder = load_settings()
     return absolute(settings.tracking_uri, folder)
 
 
-def artifact_root(path: Path | None = None) -> str:
+def artifact_root() -> str:
     """URI of the artifacts of a database: a path starts at mlflow.yaml, or next to another SQLite file."""
-    settings, folder = load_settings(path)
+    settings, folder = load_settings()
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
         file = database_file(given)

@@ -27,7 +27,7 @@ VARIABLES = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_EXPERIMENT_NA
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The tracking database of these tests: its tables take seconds to make."""
     folder = tmp_path_factory.mktemp("guest")
-    with clean(folder), connected(folder / "mlflow.yaml"):
+    with clean(folder), connected():
         pass
     yield folder
 
