@@ -8,6 +8,7 @@ SQLite.
 """
 
 import argparse
+import contextlib
 import tempfile
 import time
 from pathlib import Path
@@ -37,12 +38,12 @@ def main() -> None:
     path = ROOT / "experiments" / "wmt12" / "baseline.yaml"
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "mlflow.yaml").write_text("artifact_root: artifacts\n")
-        os.chdir(folder)
         loaded = experiments.load(path, data_root=arguments.data)
         data = prepare(check(loaded), Path(folder) / "cache")
         table = data.extraction.static(data.training.segments)
         theirs = scikit_learn(table.to_numpy(), np.asarray(data.training.scores))
-        ours, best = this_project(loaded, data, Path(folder) / "study.journal")
+        with contextlib.chdir(folder):
+            ours, best = this_project(loaded, data, Path(folder) / "study.journal")
     print(f"scikit-learn GridSearchCV: {theirs / 96 * 1000:.0f} ms CPU per configuration ({theirs:.1f} s)")
     print(f"this project, MLflow included: {ours / 96 * 1000:.0f} ms CPU per trial ({ours:.1f} s)")
     print(f"best MAE {best:.5f}")
@@ -63,9 +64,7 @@ def scikit_learn(features: np.ndarray, scores: np.ndarray) -> float:
     return time.process_time() - started
 
 
-def this_project(
-    loaded: experiments.Experiment, data: Prepared, journal: Path
-) -> tuple[float, float]:
+def this_project(loaded: experiments.Experiment, data: Prepared, journal: Path) -> tuple[float, float]:
     """CPU seconds of the same grid as a study with tracked trials, and its best MAE."""
     with runs.run("bench") as run:
         started = time.process_time()

@@ -75,15 +75,14 @@ def merged(base: Any, changes: Any) -> Any:
     {'kind': 'pls'}
     """
     mappings = isinstance(base, dict) and isinstance(changes, dict)
-    return _merged(base, changes) if mappings and changes and not _of_other_kind(base, changes) else changes
+    if not (mappings and changes):
+        return changes
+    other_kind = any(key in changes and base.get(key) != changes[key] for key in _CHOICES)
+    return changes if other_kind else _merged(base, changes)
 
 
 def _merged(base: Keys, changes: Keys) -> Keys:
     return base | {key: merged(base.get(key), value) for key, value in changes.items()}
-
-
-def _of_other_kind(base: Keys, changes: Keys) -> bool:
-    return any(key in changes and base.get(key) != changes[key] for key in _CHOICES)
 
 
 def _features(base: Any, changes: Any, location: Path) -> Any:

@@ -8,7 +8,6 @@ from types import UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.hints import described, fits
@@ -80,7 +79,9 @@ def decode(hint: Any, content: Any, name: str, stem: Path = Path()) -> Any:
     if origin in (Union, UnionType) and arguments[1:] == (type(None),):
         return None if content is None else decode(arguments[0], content, name, stem)
     if origin is np.ndarray:
-        return _array(np.dtype(get_args(arguments[1])[0]), name, stem)
+        array = np.load(f"{stem}.npy", allow_pickle=False)
+        typed(name, array, np.dtype(get_args(arguments[1])[0]), *[None] * array.ndim)
+        return np.asarray(array)
     if hasattr(hint, "from_json"):
         return hint.from_json(content)
     if hasattr(hint, "save") and not issubclass(hint, Artifact):
@@ -97,12 +98,6 @@ def decode(hint: Any, content: Any, name: str, stem: Path = Path()) -> Any:
     if not fits(content, hint):
         raise Damaged(f"`{name}` must be {described(hint)}, but is {content!r}")
     return content
-
-
-def _array(dtype: np.dtype[Any], name: str, stem: Path) -> NDArray[Any]:
-    array = np.load(f"{stem}.npy", allow_pickle=False)
-    typed(name, array, dtype, *[None] * array.ndim)
-    return np.asarray(array)
 
 
 def decode_fields(kind: Any, content: Any, prefix: str, stem: Path = Path()) -> Any:

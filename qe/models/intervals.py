@@ -119,7 +119,10 @@ class Intervals(Artifact):
         self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds like `bounds`, but infinite if the level needs more rows than a group has."""
-        weight = None if self.weights is None else self._new_weights(features, predicted)
+        weight: FloatArray | None = None
+        if self.weights is not None:
+            ratio = np.ones(len(predicted)) if self.shift is None else self.shift.weights(features, predicted)
+            weight = self.new_weight * ratio
         difficulty = self.difficulty.predict(features, predicted)
         size = 1 if self.taxonomy is None else self.taxonomy.size
         quantiles = [self._quantiles(number, level, weight) for number in range(size)]
@@ -129,10 +132,6 @@ class Intervals(Artifact):
         else:
             low, high = self.taxonomy.bounds(predicted, reach, column)
         return self.scale.clip(low), self.scale.clip(high)
-
-    def _new_weights(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
-        ratio = np.ones(len(predicted)) if self.shift is None else self.shift.weights(features, predicted)
-        return self.new_weight * ratio
 
     def _quantiles(self, number: int, level: float, weight: FloatArray | None) -> FloatArray:
         rows = slice(None) if self.groups is None else self.groups == number

@@ -159,12 +159,10 @@ class Model:
                     extractor.save(directory)
             for companion in (*companions, *([] if self.guard is None else [self.guard])):
                 companion.save(temporary)
-            columns = keep_annotators(self.made_columns, temporary)
-            description.write(temporary, self._description() | self._plugins() | {"made_columns": columns})
-
-    def _plugins(self) -> dict[str, Any]:
-        installed = versions_of(description.kinds_of(self.candidate, self.feature_set.configs))
-        return {"plugins": installed} if installed else {}
+            content = self._description() | {"made_columns": keep_annotators(self.made_columns, temporary)}
+            if installed := versions_of(description.kinds_of(self.candidate, self.feature_set.configs)):
+                content["plugins"] = installed
+            description.write(temporary, content)
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -207,7 +205,11 @@ class Model:
             made_columns = kept_annotators(described.made_columns, path)
             check_made_columns(made_columns, (source.language, target.language))
         warn_of_versions(described.about, path)
-        bundle = _bundle(path, described)
+        bundle, inside = None, f"{_RESOURCES}/"
+        if (path / _RESOURCES).is_dir():
+            recorded = described.files.items()
+            files = {name.removeprefix(inside): value for name, value in recorded if name.startswith(inside)}
+            bundle = Bundle(path / _RESOURCES, files)
         feature_set = _feature_set(described, bundle, path)
         trees = [tree.name for tree in feature_set.trees]
         return cls(
@@ -274,15 +276,6 @@ def _finite_numbers() -> Iterator[None]:
         if "infinity" not in str(error):
             raise
         raise InputError("the model computes infinite numbers from the features", remedy=_ORDINARY) from error
-
-
-def _bundle(path: Path, described: Description) -> Bundle | None:
-    if not (path / _RESOURCES).is_dir():
-        return None
-    inside = f"{_RESOURCES}/"
-    recorded = described.files.items()
-    files = {name.removeprefix(inside): value for name, value in recorded if name.startswith(inside)}
-    return Bundle(path / _RESOURCES, files)
 
 
 def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> FeatureSet:

@@ -79,14 +79,20 @@ def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str
     parts = list[str]()
     yield from _check_features(experiment, parts)
     yield from _check_trees(experiment)
-    yield from _check_resources(experiment, parts)
+    yield from _check_bundle(experiment, experiment.resources, "resources", parts)
+    for number, other in enumerate(experiment.auxiliary_datasets, start=1):
+        if other.resources is not None:
+            yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
     yield from _check_splits(experiment)
-    yield from _check_intervals(experiment)
     yield from _check_negatives(experiment)
-    yield from _check_auxiliary_labels(experiment)
+    if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
+        why = "families would be fitted on rows of another dataset, too"
+        yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
     yield from _check_strategies(experiment)
     yield from _check_search(experiment)
-    yield from _check_model_name(experiment)
+    name = experiment.tracking.model_name
+    if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
+        yield f"tracking.model_name: no name for a model in MLflow: {quoted(name)}; leave out `/` and `:`"
 
 
 def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
@@ -191,13 +197,6 @@ def _check_trees(experiment: Experiment) -> Iterator[str]:
             yield f"selection: '{section.kind}' cannot select if there are trees; set `kind: none`"
 
 
-def _check_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]:
-    yield from _check_bundle(experiment, experiment.resources, "resources", parts)
-    for number, other in enumerate(experiment.auxiliary_datasets, start=1):
-        if other.resources is not None:
-            yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
-
-
 def _check_bundle(
     experiment: Experiment, section: ResourcesSection | None, place: str, parts: Sequence[str]
 ) -> Iterator[str]:
@@ -252,10 +251,7 @@ def _check_splits(experiment: Experiment) -> Iterator[str]:
         yield "split.train: there is none"
     for name in sorted({name for name in train if train.count(name) > 1}):
         yield f"split.train: '{name}' is named {train.count(name)} times"
-
-
-def _check_intervals(experiment: Experiment) -> Iterator[str]:
-    section, train = experiment.intervals, experiment.split.train
+    section = experiment.intervals
     if section.calibration in train:
         name = section.calibration
         yield f"intervals.calibration: the split '{name}' is learned from, and so cannot calibrate"
@@ -291,12 +287,6 @@ def _check_negatives(experiment: Experiment) -> Iterator[str]:
     for config in _right(experiment.features):
         if EXTRACTORS.get(config["kind"]).reads_files:
             yield f"negatives: '{config['kind']}' has no values for perturbed rows; leave out one of both"
-
-
-def _check_auxiliary_labels(experiment: Experiment) -> Iterator[str]:
-    if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
-        why = "families would be fitted on rows of another dataset, too"
-        yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
 
 
 def _check_strategies(experiment: Experiment) -> Iterator[str]:
@@ -365,12 +355,6 @@ def _check_optuna_classes(section: SearchSection) -> Iterator[str]:
     yield from _checked("search.pruner", lambda: pruner_of(section))
     if section.pruner and len(section.objective) > 1:
         yield "search.pruner: Optuna prunes studies of one objective only; search.objective has several"
-
-
-def _check_model_name(experiment: Experiment) -> Iterator[str]:
-    name = experiment.tracking.model_name
-    if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
-        yield f"tracking.model_name: no name for a model in MLflow: {quoted(name)}; leave out `/` and `:`"
 
 
 def check_path(section: DatasetSection, place: str) -> None:
@@ -533,7 +517,11 @@ def settings_of(sweep: Sequence[str], max_runs: int = MAX_RUNS) -> list[Setting]
         if key in values:
             raise InputError(f"--each names '{key}' twice", remedy="give all its values at once")
         span = _RANGE.fullmatch(listed.strip())
-        values[key] = range(int(span[1]), int(span[2]) + 1) if span else _listed_values(key, listed)
+        if span:
+            values[key] = range(int(span[1]), int(span[2]) + 1)
+        else:
+            parsed = strict_yaml.parse(f"[{listed}]", f"--each {key}")
+            values[key] = [json.dumps(value, ensure_ascii=False).strip('"') for value in parsed]
         if not values[key]:
             raise InputError(f"--each {key}={listed} has no value", remedy="give VALUE,VALUE or FIRST..LAST")
     # The number comes first: a list of all runs might not fit into memory; len() of a range is limited.
@@ -542,11 +530,6 @@ def settings_of(sweep: Sequence[str], max_runs: int = MAX_RUNS) -> list[Setting]
         remedy = "give fewer values, or a larger --max-runs"
         raise InputError(f"--each makes {size:,} runs, more than {max_runs:,}", remedy=remedy)
     return [dict(zip(values, map(str, point), strict=True)) for point in product(*values.values())]
-
-
-def _listed_values(key: str, listed: str) -> list[str]:
-    parsed = strict_yaml.parse(f"[{listed}]", f"--each {key}")
-    return [json.dumps(value, ensure_ascii=False).strip('"') for value in parsed]
 
 
 def plans_of(
@@ -562,12 +545,12 @@ def plans_of(
     plans = []
     for setting in settings_of(sweep, max_runs):
         changes = [f"{key}={value}" for key, value in setting.items()]
-        run_name = "-".join([name, *(_run_name_part(key, value) for key, value in setting.items())])
+        labels = [
+            ("" if key.endswith((".kind", "features")) else key.rpartition(".")[2]) + value
+            for key, value in setting.items()
+        ]
+        parts = [re.sub(r"[^A-Za-z0-9._]+", "_", label).strip("_") for label in labels]
+        run_name = "-".join([name, *parts])
         plan = load(path, data_root=data_root, overrides=[*overrides, *changes, f"name={run_name}"])
         plans.append((setting, plan))
     return plans
-
-
-def _run_name_part(key: str, value: str) -> str:
-    last = "" if key.endswith((".kind", "features")) else key.rpartition(".")[2]
-    return re.sub(r"[^A-Za-z0-9._]+", "_", f"{last}{value}").strip("_")

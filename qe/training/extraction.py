@@ -117,17 +117,13 @@ class Sharing:
         return result
 
 
-def extracted(features: FeatureSet, i: int, segments: Segments) -> FloatArray:
-    return checked(features.extractors[i], segments)
-
-
 @dataclass(frozen=True)
 class Extraction:
     """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
 
     cross_fit      folds by which the training rows of a fitted extractor get values from models that never
                    saw them, unless fits are shared
-    compute        runs an extractor that learns nothing; None: `extracted`
+    compute        runs an extractor that learns nothing; default: its `extract`, checked
     part_features  the features with the resources of rows whose texts are in the others'
     """
 
@@ -157,7 +153,7 @@ class Extraction:
         return table.join(self.trees(segments)) if self.feature_set.trees else table
 
     def _computed(self, i: int, segments: Segments) -> FloatArray:
-        compute = self.compute or extracted
+        compute = self.compute or (lambda features, i, rows: checked(features.extractors[i], rows))
         if self.part_features is None:
             return compute(self.feature_set, i, segments)
         result = np.empty((len(segments), len(self.feature_set.extractors[i].feature_names)))
@@ -227,17 +223,13 @@ class Extraction:
 
     def fitted_extractors(self, split: Split) -> FeatureSet:
         """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
-        extractors = tuple(
-            self._fitted_on_all(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
-            for i, extractor in enumerate(self.feature_set.extractors)
-        )
-        return replace(self.feature_set, extractors=extractors)
-
-    def _fitted_on_all(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
-        name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
-        path = cache_entry(self.cache, "fitted", name) if self.cache else None
-        fitted = cached_fit(path, extractor, partial(self._fitted, i, extractor, split))
-        return fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
+        extractors = list(self.feature_set.extractors)
+        for i, extractor in self.fitted_families:
+            name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
+            path = cache_entry(self.cache, "fitted", name) if self.cache else None
+            fitted = cached_fit(path, extractor, partial(self._fitted, i, extractor, split))
+            extractors[i] = fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
+        return replace(self.feature_set, extractors=tuple(extractors))
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
         if not extractor.cross_fitted:

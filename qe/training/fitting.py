@@ -70,14 +70,10 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
     return pruned(model.described(selection=selected)) if selected else model
 
 
-def score_splits(prepared: Prepared, model: Model) -> Scored:
-    return {name: _score(prepared, model, split) for name, split in prepared.other_splits.items()}
-
-
 def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray, scored: Scored) -> Companions:
     section, calibration = prepared.experiment.intervals, None
     if prepared.calibration is not None:
-        features, predicted = _score(prepared, model, prepared.calibration)
+        features, predicted = score(prepared, model, prepared.calibration)
         column, weights = _groups_and_weights(prepared, prepared.calibration)
         calibration = CalibrationRows(features, predicted, scores_of(prepared.calibration), column, weights)
     new = None if section.weighted_to is None else scored[section.weighted_to]
@@ -101,7 +97,8 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
     return column, weights_of(split, prepared.experiment) if section.row_weights else None
 
 
-def _score(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
+def score(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
+    """The (n, k) features and (n,) predictions of a split."""
     table = _table(prepared, model, split)
     return numbers(table), model.judge(split.segments, table)[0]
 

@@ -33,10 +33,6 @@ Predict = Callable[[pd.DataFrame], FloatArray]  # prepared features -> predictio
 class CandidateFailed(InputError):
     """A learner or selector cannot be computed with these parameters on these rows."""
 
-    @property
-    def reason(self) -> str:
-        return self.problem
-
 
 @contextmanager
 def failures_of(candidate: Candidate) -> Iterator[None]:
@@ -181,7 +177,7 @@ class Objective:
         except NothingSelected as error:
             raise optuna.TrialPruned(str(error)) from None
         except CandidateFailed as error:
-            trial.set_user_attr(FAILURE, error.reason)
+            trial.set_user_attr(FAILURE, error.problem)
             raise
         values = np.array([self._scores(*pair) for pair in zip(self.folds, predictions, strict=True)])
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
@@ -190,7 +186,7 @@ class Objective:
         if not np.isfinite(mean).all():  # Optuna would close the trial as one that a kill cut off
             metric = self.metrics[int(np.argmin(np.isfinite(mean)))]
             undefined = CandidateFailed(f"{metric} is undefined for its predictions")
-            trial.set_user_attr(FAILURE, undefined.reason)
+            trial.set_user_attr(FAILURE, undefined.problem)
             raise undefined
         best, loss = self._best, self.sign * float(mean[0])
         if loss < best.loss:

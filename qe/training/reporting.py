@@ -307,17 +307,6 @@ def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[
 
 def write(output: Path, result: TrainingResult, progress: Progress = silent) -> None:
     """Writes predictions (submissions and one table), trials.tsv, word tags and plots."""
-    _write_submissions(output, result)
-    with atomic_file(output / "predictions.parquet") as temporary:
-        _predictions_table(result).to_parquet(temporary, index=False)
-    with atomic_file(output / "trials.tsv") as temporary:
-        result.search.history().to_csv(temporary, sep="\t", index=False)
-    if result.words is not None:
-        write_words(output / "words", result.words)
-    _write_plots(output / "plots", result, progress)
-
-
-def _write_submissions(output: Path, result: TrainingResult) -> None:
     prepared = result.prepared
     files = {f"predictions.{name}.tsv": values for name, values in result.predictions.items()}
     files["predictions.out-of-fold.tsv"] = result.out_of_fold
@@ -326,6 +315,13 @@ def _write_submissions(output: Path, result: TrainingResult) -> None:
     for name, predicted in files.items():
         quality = prepared.dataset.scale.sign * predicted
         write_submission(output / name, prepared.experiment.name, predicted, quality)
+    with atomic_file(output / "predictions.parquet") as temporary:
+        _predictions_table(result).to_parquet(temporary, index=False)
+    with atomic_file(output / "trials.tsv") as temporary:
+        result.search.history().to_csv(temporary, sep="\t", index=False)
+    if result.words is not None:
+        write_words(output / "words", result.words)
+    _write_plots(output / "plots", result, progress)
 
 
 def _predictions_table(result: TrainingResult) -> pd.DataFrame:

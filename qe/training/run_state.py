@@ -48,14 +48,18 @@ class RunState:
         complete = all((self.output / name).exists() for name in ("report.json", "model"))
         return complete and self.previous.get("command") == self.command
 
-    @property
-    def journal(self) -> Path:
-        return self.output / JOURNAL
-
     @classmethod
     def open(cls, output: Path, resume: bool, overwrite: bool, *, keep_same: bool = False) -> "RunState":
         """The state to continue from. Raises InputError if that, or a new start, would lose work."""
-        previous = _read(output / STATE)
+        previous, path = None, output / STATE
+        if path.exists():
+            remedy = "start again in another --output"
+            previous = read_json("the state of the run", path, remedy)
+            with damage_reported("the state of the run", path, remedy):
+                kinds = {"fingerprint": str, "run_id": str | None, "finished": bool}
+                for key, kind in kinds.items():
+                    if not isinstance(previous[key], kind):
+                        raise Damaged(f"`{key}` is {previous[key]!r}")
         if previous is None or (overwrite and not resume and not (keep_same and previous["finished"])):
             return cls(output)
         if not resume and not previous["finished"]:
@@ -72,8 +76,8 @@ class RunState:
         if self.replace and not self.unchanged:
             self.previous = None
         if self.previous is None:
-            shutil.rmtree(self.journal, ignore_errors=True)
-            self.journal.unlink(missing_ok=True)
+            shutil.rmtree(self.output / JOURNAL, ignore_errors=True)
+            (self.output / JOURNAL).unlink(missing_ok=True)
             return
         if self.previous["fingerprint"] != fingerprint and not self.resumes:
             raise _existing_run(self.output, "a finished")
@@ -87,14 +91,7 @@ class RunState:
             raise _existing_run(self.output, "a finished")
         self.run_id = self.previous["run_id"]
 
-    def begin(self, run_id: str | None) -> None:
-        self.run_id = run_id
-        self._write(finished=False)
-
-    def finish(self) -> None:
-        self._write(finished=True)
-
-    def _write(self, *, finished: bool) -> None:
+    def write(self, *, finished: bool) -> None:
         content = {"fingerprint": self.fingerprint, "run_id": self.run_id, "finished": finished}
         content["command"] = self.command
         with atomic_file(self.output / STATE) as temporary:
@@ -104,19 +101,6 @@ class RunState:
 def _existing_run(output: Path, state: str) -> InputError:
     remedy = "continue with --resume, or start again with --overwrite"
     return InputError(f"holds {state} run", location=output, remedy=remedy)
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
-    remedy = "start again in another --output"
-    content = read_json("the state of the run", path, remedy)
-    with damage_reported("the state of the run", path, remedy):
-        kinds = {"fingerprint": str, "run_id": str | None, "finished": bool}
-        wrong = [key for key, kind in kinds.items() if not isinstance(content[key], kind)]
-        if wrong:
-            raise Damaged(f"`{wrong[0]}` is {content[wrong[0]]!r}")
-    return content
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,14 +140,9 @@ class Clock:
         ]
 
     def _count(self) -> None:
-        now = _now()
+        now = time.perf_counter(), sum(os.times()[:4])
         if self._open:
             spent = self._spent.setdefault(self._open[-1], [0.0, 0.0])
             for i, (before, after) in enumerate(zip(self._last, now, strict=True)):
                 spent[i] += after - before
         self._last[:] = now
-
-
-def _now() -> tuple[float, float]:
-    times = os.times()
-    return time.perf_counter(), sum(times[:4])

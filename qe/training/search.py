@@ -48,10 +48,6 @@ class Finished:
     trial: FrozenTrial
     best: FrozenTrial
 
-    @property
-    def is_best(self) -> bool:
-        return self.trial.number == self.best.number
-
 
 OnTrial = Callable[[Finished], None]
 

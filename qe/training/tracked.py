@@ -74,12 +74,14 @@ def log_batch(run: Run, groups: Sequence[Sequence[tuple[str, str, Mapping[str, A
         return
     lines = []
     for group in groups:
-        figures = {id_: _headline_figures(report) for id_, _, report in group[:_SHOWN]}
-        texts = [f"[{name}]({_page(run, id_)}) {_in_words(figures[id_])}" for id_, name, _ in group[:_SHOWN]]
+        texts = []
+        for id_, name, report in group[:_SHOWN]:
+            figures = ", ".join(f"{title} {value:.4f}" for title, value in _headlines(report).values())
+            texts.append(f"[{name}]({_page(run, id_)}) {figures}")
         lines.append(f"**{group[0][2]['data']['name']}**: {'; '.join(texts)}")
     best = groups[0][0][2]
     if len(groups) == 1:
-        run.metrics(_defined(_headline_figures(best)))
+        run.metrics(dict(_headlines(best).values()))
     metric = best["experiment"]["evaluation"]["metric"]
     better = METRICS.get(metric).higher_is_better
     address = children_view(run, title(metric), higher_is_better=better).removeprefix("/")
@@ -87,15 +89,15 @@ def log_batch(run: Run, groups: Sequence[Sequence[tuple[str, str, Mapping[str, A
     run.describe(link + "\n\n".join(lines))
 
 
-def _headline_figures(report: Mapping[str, Any]) -> dict[str, float | None]:
+def _headlines(report: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
+    """Part of a report -> title and value of the metric that ranks; undefined ones are left out."""
     name, metric = report["experiment"]["name"], report["experiment"]["evaluation"]["metric"]
-    parts = [part for part in GROUPS if report[part] is not None]
-    scores = {part: report[part]["systems"][name] for part in parts}
-    return {title(metric) + _HEADLINES[part]: value_of(scores[part], metric) for part in parts}
-
-
-def _in_words(figures: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in _defined(figures).items())
+    headlines = {}
+    for part in GROUPS:
+        value = None if report[part] is None else value_of(report[part]["systems"][name], metric)
+        if value is not None:
+            headlines[part] = (title(metric) + _HEADLINES[part], value)
+    return headlines
 
 
 def _page(run: Run, run_id: str) -> str:
@@ -116,12 +118,6 @@ def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
     }
     known = {"cross_validation": training, "nested": training}
     return known if prepared.test is None else {**known, "test": others[prepared.test]}
-
-
-def log_budgets(run: Run, experiment: Experiment) -> None:
-    """Logs the budgets that a resumed search has spent; parameters keep what the run began with."""
-    section = experiment.search
-    run.tags({f"resumed.search.{key}": str(getattr(section, key)) for key in ("trials", "without_gain")})
 
 
 def _log_data(run: Run, prepared: Prepared, split: Split, name: str, context: str) -> Data:
@@ -155,7 +151,7 @@ def trial_logger(run: Run, metrics: tuple[str, ...]) -> OnTrial:
         best = dict(zip(map(title, metrics), finished.best.values, strict=True))
         run.metrics({f"search/{name}": value for name, value in values.items()}, number)
         run.metrics({f"search/best {name} so far": value for name, value in best.items()}, number)
-        if number > MAX_CHILDREN and not finished.is_best:
+        if number > MAX_CHILDREN and trial.number != finished.best.number:
             return
         run.child(
             f"trial {number}",
@@ -177,7 +173,12 @@ def register(
         experiment.name,
         summary(report, experiment.current_description),
         best_of(report),
-        {**experiment.tracking.tags, **_version_tags(prepared, report)},
+        {
+            **experiment.tracking.tags,
+            "experiment": experiment.name,
+            "data": f"{dataset.name}: {dataset.scale.name}, {_languages(prepared)}",
+            "model": model_line(report),
+        },
         requirements(model),
         model.feature_set.table_columns,
     )
@@ -214,15 +215,6 @@ def _languages(prepared: Prepared) -> str:
     return f"{segments.source_tokenizer.language} to {segments.target_tokenizer.language}"
 
 
-def _version_tags(prepared: Prepared, report: Mapping[str, Any]) -> dict[str, str]:
-    label = prepared.dataset.scale.name
-    return {
-        "experiment": prepared.experiment.name,
-        "data": f"{prepared.dataset.name}: {label}, {_languages(prepared)}",
-        "model": model_line(report),
-    }
-
-
 def _content(prepared: Prepared, model: Model) -> str:
     settings = prepared.experiment.settings()
     chosen = {
@@ -244,7 +236,10 @@ def log_end(
 ) -> None:
     experiment = result.prepared.experiment
     run.params({"best": best_of(report)})
-    run.describe(summary(report, experiment.current_description, _links(run)))
+    files, links = f"{_page(run, run.id)}/artifacts", ""
+    if run.id:
+        links = f"[report]({files}/report.html), [all figures]({files}/tables/figures.json)"
+    run.describe(summary(report, experiment.current_description, links))
     log_figures(run, report, data, model_id)
     run.metrics(_coverage(report["intervals"]), model_id=model_id)
     run.metrics(_word_figures(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
@@ -274,11 +269,8 @@ def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], m
     scores = {part: report[part]["systems"][report["experiment"]["name"]] for part in parts}
     metric = report["experiment"]["evaluation"]["metric"]
     names = [*(name for name in CLASS_METRICS if name in scores["cross_validation"]), *_MAIN_METRICS]
-    headlines = {part: title(metric) + _HEADLINES[part] for part in parts}
-    for part in parts:  # the page of a run has metrics in the order in which they came
-        run.metrics(
-            _defined({headlines[part]: value_of(scores[part], metric)}), model_id=model_id, data=data[part]
-        )
+    for part, headline in _headlines(report).items():  # a run's page has metrics in the order of their log
+        run.metrics(dict([headline]), model_id=model_id, data=data[part])
     for part in parts:
         values = {
             f"{GROUPS[part]}/{title(n)}": value_of(scores[part], n) for n in dict.fromkeys((metric, *names))
@@ -286,12 +278,7 @@ def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], m
         run.metrics(_defined(values), model_id=model_id, data=data[part])
     others = [title(name) for name in names if name != metric][:_COLUMNS]
     columns = [f"{GROUPS[part]}/{name}" for part in parts if part != "nested" for name in others]
-    show_columns(run, [*headlines.values(), *columns])
-
-
-def _links(run: Run) -> str:
-    files = f"{_page(run, run.id)}/artifacts"
-    return f"[report]({files}/report.html), [all figures]({files}/tables/figures.json)" if run.id else ""
+    show_columns(run, [*(title(metric) + _HEADLINES[part] for part in parts), *columns])
 
 
 def _defined(values: Mapping[str, float | None]) -> dict[str, float]:

@@ -29,7 +29,7 @@ from qe.training.objective import FoldData
 from qe.training.plan import Plan
 from qe.training.preparation import SETTINGS, Prepared, feature_tables, prepare
 from qe.training.reporting import TrainingResult
-from qe.training.run_state import STATE, Clock, RunState
+from qe.training.run_state import JOURNAL, STATE, Clock, RunState
 from qe.training.search import Helpers, gathered, nested_predictions, search_candidates
 from qe.training.words import words_of
 
@@ -142,12 +142,13 @@ def train(
             report = read_json("the report", output / "report.json", "start again with --overwrite")
             return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
         with tracked.started(plan.experiment, resume=state.run_id, parent=parent) as run:
-            state.begin(run.id or None)
+            state.run_id = run.id or None
+            state.write(finished=False)
             data = tracked.log_start(run, prepared)
             with clock.part("feature tables"):
                 folds = feature_tables(prepared)
             helpers = Helpers(plan, dataset, cache, workers) if workers > 1 else None
-            result = _fit(prepared, folds, state, run, clock, trial, helpers, progress)
+            result = _fit(prepared, folds, output, run, clock, trial, helpers, progress)
             with clock.part("report and plots"):
                 report = reporting.assemble(result, output)
                 model = result.model.described(**reporting.about(report))
@@ -159,14 +160,14 @@ def train(
             report = output_schemas.stamped("report", {**report, **seconds, "registration": registration})
             reporting.write_report(output, report)
             tracked.log_end(run, output, result, report, data, logged)
-            state.finish()
+            state.write(finished=True)
     return Outcome(report, model, output, run.id)
 
 
 def _fit(
     prepared: Prepared,
     folds: Sequence[FoldData],
-    state: RunState,
+    output: Path,
     run: Run,
     clock: Clock,
     trial: int | None,
@@ -175,14 +176,15 @@ def _fit(
 ) -> TrainingResult:
     with clock.part("search"), tracked.search_logger(run, prepared) as log:
         search = search_candidates(
-            prepared, folds, journal=state.journal, shared=True, trial_number=trial, on_trial=log,
+            prepared, folds, journal=output / JOURNAL, shared=True, trial_number=trial, on_trial=log,
             helpers=helpers, progress=progress,
         )  # fmt: skip
     if search.section != prepared.experiment.search:
         # The record, and nested cross-validation, have the budgets that were spent.
         experiment = prepared.experiment.model_copy(update={"search": search.section})
         prepared = replace(prepared, experiment=experiment)
-        tracked.log_budgets(run, experiment)
+        spent = {key: str(getattr(search.section, key)) for key in ("trials", "without_gain")}
+        run.tags({f"resumed.search.{key}": value for key, value in spent.items()})
     with clock.part("out-of-fold predictions"):
         predicted = search.objective.predictions(search.best)
         repeats = gathered(folds, predicted, prepared.experiment.split.folds)
@@ -193,7 +195,9 @@ def _fit(
     with clock.part("the model"):
         model = fitting.fit_model(prepared, search.best, guard)
     with clock.part("predictions of other splits"):
-        scored = fitting.score_splits(prepared, model)
+        scored = {
+            name: fitting.score(prepared, model, split) for name, split in prepared.other_splits.items()
+        }
         predictions = {name: predicted for name, (_, predicted) in scored.items()}
     with clock.part("intervals and profile"):
         companions = fitting.companions_of(prepared, model, guarded[0], scored)

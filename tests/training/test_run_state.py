@@ -31,9 +31,8 @@ def test_a_run_that_is_there(
     there: str, asked: dict[str, bool], command: str, expected: str, tmp_path: Path
 ) -> None:
     before = RunState(tmp_path, fingerprint="other" if there == "of other data" else "data", command="same")
-    before.begin("run")
-    if there != "unfinished":
-        before.finish()
+    before.run_id = "run"
+    before.write(finished=there != "unfinished")
     (tmp_path / "report.json").write_text("{}")
     if there != "finished without its model":
         (tmp_path / "model").mkdir()

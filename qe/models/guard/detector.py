@@ -35,7 +35,10 @@ class Detector:
         """Fits (n, columns) signs of real and (m, columns) of corrupted translations, weighted equally."""
         import lightgbm
 
-        reference = _subsample(np.sort(real, axis=0)).T.copy()
+        ordered = np.sort(real, axis=0)
+        if len(ordered) > _REFERENCE_ROWS:
+            ordered = ordered[np.linspace(0, len(ordered) - 1, _REFERENCE_ROWS).round().astype(np.int64)]
+        reference = ordered.T.copy()
         unfitted = cls("", reference)
         rows = np.concatenate([unfitted.inputs(real), unfitted.inputs(rubbish)])
         labels = np.repeat([0.0, 1.0], [len(real), len(rubbish)])
@@ -81,9 +84,3 @@ class Detector:
         typed("reference", self.reference, np.float64, len(COLUMNS), None)
         if self.walks.width != len(COLUMNS) + 2 or not self.reference.shape[1]:
             raise Damaged(f"the guard's trees take {self.walks.width} columns, not {len(COLUMNS) + 2}")
-
-
-def _subsample(rows: FloatArray) -> FloatArray:
-    if len(rows) <= _REFERENCE_ROWS:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, _REFERENCE_ROWS).round().astype(np.int64)]

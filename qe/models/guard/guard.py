@@ -98,7 +98,8 @@ class Guard(Artifact):
     def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
         rng = np.random.default_rng(seed)
         sample = np.sort(rng.permutation(len(segments))[:_MOST])
-        chosen = _with_tokens(segments.take(sample))
+        chosen = segments.take(sample)
+        _ = chosen.source_tokens, chosen.target_tokens  # cached, so that selected rows share them
         folds = rng.permutation(len(chosen)) % _FOLDS
         real = np.empty((len(chosen), len(COLUMNS)))
         rubbish, parts = list[FloatArray](), list[NDArray[np.int64]]()
@@ -131,15 +132,12 @@ class Guard(Artifact):
 
     def see(self, segments: Segments) -> GuardResult:
         signs = columns(segments, self.knowledge)
-        beyond = mismatch(segments) - self.differs
-        decided = np.maximum(self.detector.decide(signs), self._decided_of(beyond))
-        return GuardResult(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
-
-    def _decided_of(self, excess: FloatArray) -> FloatArray:
+        beyond = mismatch(segments) - self.differs  # excess share of letters
         middle, first, last = np.quantile(self.held_out_log_odds, [0.5, MARKED, 1])
         worst = last + _REACH * (last - middle)
-        share = np.clip(excess / _ANOTHER, 0, 1)
-        return np.where(excess > 0, first + share * (worst - first), -np.inf)
+        mismatched = np.where(beyond > 0, first + np.clip(beyond / _ANOTHER, 0, 1) * (worst - first), -np.inf)
+        decided = np.maximum(self.detector.decide(signs), mismatched)
+        return GuardResult(decided, self.outside(decided), self.detector.unusual(signs), beyond > 0)
 
     def outside(self, decided: FloatArray) -> FloatArray:
         return np.asarray(
@@ -190,12 +188,6 @@ class Guard(Artifact):
             raise Damaged(f"`rows` must be at least 1, but is {self.rows}")
         self.detector.check_arrays()
         self.knowledge.check_arrays()
-
-
-def _with_tokens(segments: Segments) -> Segments:
-    fresh = replace(segments)
-    _ = fresh.source_tokens, fresh.target_tokens  # cached, so that selected rows share them
-    return fresh
 
 
 def rubbish_of(segments: Segments, seed: int, max_rows: int) -> Sequence[Segments]:
