@@ -16,7 +16,7 @@ from features.storage.files import resolved
 
 STUDY_TABLES: Final = frozenset({"studies", "trials", "version_info"})  # of Optuna
 _LONGEST_RECORD: Final = 1 << 24  # bytes of a line of a journal
-_LOCK_SECONDS: Final = 3.0  # that a lock which leads nowhere may take to vanish
+_POLLING: Final = 3.0  # seconds that another process may take to make the first tables of a database
 _LIBPQ = re.compile(
     r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service)\s*=", re.IGNORECASE
 )
@@ -49,7 +49,6 @@ def check_journal(path: Path, location: object = None) -> None:
             _check_records(path, location)
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", location=location) from None
-    _check_lock(path, location)
 
 
 def check_database(url: str, tables: Collection[str], location: object = None) -> None:
@@ -69,10 +68,18 @@ def check_database(url: str, tables: Collection[str], location: object = None) -
         database = unquote(database.removeprefix("file:").partition("?")[0])
     if database in ("", ":memory:") or parsed.query.get("mode") == "memory":
         raise InputError(_MEMORY, location=location)
-    path = Path(database)
+    check_sqlite(Path(database), tables, location)
+
+
+def check_sqlite(path: Path, tables: Collection[str], location: object = None) -> None:
+    """Refuses a file that is no SQLite database, or one of another program; it may be absent."""
+    location, deadline = location or path, time.monotonic() + _POLLING
     if not _existing_file(path, location):
         return
-    _check_tables(_tables(path, location), tables, location)
+    while (names := _tables(path, location)) and not names >= set(tables):
+        if time.monotonic() > deadline:
+            _check_tables(names, tables, location)
+        time.sleep(0.1)
 
 
 def check_server(url: str, tables: Collection[str]) -> None:
@@ -141,18 +148,6 @@ def _is_record(line: bytes) -> bool:
 def _begins_record(line: bytes) -> bool:
     start, begun = b'{"op_code":', line.rstrip(b"\0")
     return begun.startswith(start) or start.startswith(begun)
-
-
-def _check_lock(path: Path, location: object) -> None:
-    lock, deadline = Path(f"{path}.lock"), time.monotonic() + _LOCK_SECONDS
-    while os.path.lexists(lock):
-        if lock.is_symlink() and lock.exists():
-            return
-        if time.monotonic() > deadline or (os.path.lexists(lock) and not lock.is_symlink()):
-            raise InputError(
-                f"{lock} is no lock of a study", location=location, remedy="remove it, or name another file"
-            )
-        time.sleep(0.05)
 
 
 def read_tables(path: Path, options: str = "") -> set[str]:

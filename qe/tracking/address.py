@@ -2,7 +2,6 @@
 
 import socket
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -10,14 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 from features.basics.errors import InputError
 from features.storage.files import check_writable, resolved
-from qe.config.stores import read_tables
+from qe.config.stores import check_sqlite
 
 _TIMEOUT = 5.0  # seconds for a server to answer
-_POLLING = 3.0  # seconds that another process may take to make the first tables of a store
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
-_HEADER = b"SQLite format 3\x00"
 _TABLES: Final = {"experiments", "runs"}  # of every version of MLflow
-_REMEDY: Final = "check MLFLOW_TRACKING_URI, or tracking_uri in mlflow.yaml"
 # The columns in which MLflow stores locations of artifacts.
 _LOCATIONS: Final = (
     ("experiments", "artifact_location"),
@@ -85,38 +81,14 @@ def absolute(uri: str, folder: Path | None = None) -> str:
 def check_reachable(uri: str) -> None:
     """Raises InputError, after seconds, if no store can be; MLflow would try for minutes."""
     kind, file = kind_of(uri), database_file(uri)
-    if file is not None:
-        _check_file(file)
+    if file is not None and file.exists():
+        check_sqlite(file, _TABLES)
+    elif file is not None:
+        check_writable(file)
     elif kind in ("http", "https"):
         _check_server(uri)
     elif kind in _PORTS:
         _check_port(uri, _PORTS[kind])
-
-
-def _check_file(file: Path) -> None:
-    if not file.exists():
-        check_writable(file)
-        return
-    if not file.is_file():
-        kind = "directory" if file.is_dir() else "device or a pipe"
-        raise InputError(f"is a {kind}, not a tracking database", location=file, remedy=_REMEDY)
-    try:
-        with file.open("rb") as stream:
-            header = stream.read(len(_HEADER))
-        if not header:  # a new file, without tables yet
-            return
-        if header != _HEADER:
-            raise InputError("is no SQLite database", location=file, remedy=_REMEDY)
-        deadline = time.monotonic() + _POLLING
-        while (tables := read_tables(file)) and not tables >= _TABLES:
-            if time.monotonic() > deadline:
-                problem = "is a database of another program, not of MLflow"
-                raise InputError(problem, location=file, remedy=_REMEDY)
-            time.sleep(0.1)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", location=file, remedy=_REMEDY) from None
-    except sqlite3.Error as error:
-        raise InputError(f"is no SQLite database ({error})", location=file, remedy=_REMEDY) from None
 
 
 def _check_server(uri: str) -> None:

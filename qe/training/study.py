@@ -31,7 +31,6 @@ FOLDS_BEFORE_PRUNING = "folds_before_pruning"  # attribute of a trial that the p
 _OWNER = "qe.experiment."  # attribute of a study: this and the fingerprint of its experiment
 _REMEDY = "start again with --overwrite"
 _OWNER_REMEDY = "give this experiment another `name`, or another `search.storage`"
-_BLOCK = 1 << 16  # bytes read at a time from the end of a journal
 
 Identity = Mapping[str, str]  # everything that the value of a trial depends on: part -> description
 Parameters = Mapping[str, Any]
@@ -87,34 +86,19 @@ def mended(address: str) -> str:
     path = Path(address)
     if "://" in address or not path.is_file():
         return ""
+    lock = _lock(path)
     try:
-        if _end_of_lines(path) == path.stat().st_size:
-            return ""
-        lock = _lock(path)
         lock.acquire()
         try:
-            end, size = _end_of_lines(path), path.stat().st_size
-            if end < size:
-                os.truncate(path, end)
+            content = path.read_bytes()
+            lost = len(content) - content.rfind(b"\n") - 1
+            if lost:
+                os.truncate(path, len(content) - lost)
         finally:
             lock.release()
     except OSError as error:
         raise InputError(f"cannot be repaired ({error.strerror})", location=path) from None
-    lost = size - end
     return f"{path.name} ended in an unfinished line: its last {lost} bytes were cut off" if lost else ""
-
-
-def _end_of_lines(path: Path) -> int:
-    end = path.stat().st_size
-    with path.open("rb") as file:
-        while end:
-            begin = max(0, end - _BLOCK)
-            file.seek(begin)
-            place = file.read(end - begin).rfind(b"\n")
-            if place >= 0:
-                return begin + place + 1
-            end = begin
-    return 0
 
 
 def storage_at(address: str) -> optuna.storages.BaseStorage:
