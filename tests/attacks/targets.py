@@ -176,7 +176,7 @@ def states(workshop: Workshop, scratch: Path) -> Iterator[Target]:
     """What runs and jobs leave, what MLflow keeps beside a model, and a signature."""
     run = scratch / "run"
     run.mkdir()
-    RunState(run, fingerprint="0123").begin("run")
+    RunState(run, fingerprint="0123", run_id="run").write(finished=False)
     study(run / JOURNAL)
     report(run)
     yield Target("run: state.json", run, use_state, (), None, "state.json")
