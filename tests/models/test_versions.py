@@ -29,6 +29,6 @@ def test_a_model_says_so_when_it_is_loaded(
     with caplog.at_level(logging.WARNING, "qe.models"):
         Model.load(demo_model)
         assert not caplog.text
-        monkeypatch.setattr("qe.models.versions.installed", lambda *names: {"regex": "9.9"})
+        monkeypatch.setattr("qe.models.description.installed", lambda *names: {"regex": "9.9"})
         Model.load(demo_model)
     assert "(here 9.9)" in caplog.text and "sacremoses" in caplog.text
