@@ -344,5 +344,5 @@ def _words(tokens: Tokens) -> NDArray[np.uint32]:
     return np.unique(_hashes(tokens)[np.unique(tokens.ids)])
 
 
-def _ratio(part: Any, damage_reported: Any) -> float:
-    return float(part) / float(damage_reported) if damage_reported else 0.0
+def _ratio(part: Any, whole: Any) -> float:
+    return float(part) / float(whole) if whole else 0.0
