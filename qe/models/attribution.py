@@ -258,7 +258,8 @@ class Sampling:
         k = self.background.shape[1]
         pairs = self.orders or max(2, _EVALUATIONS // (2 * (k + 1)))
         generator = np.random.default_rng(self.seed)
-        orders = [order for _ in range(pairs) for order in _both_ways(generator.permutation(k))]
+        forward = [generator.permutation(k) for _ in range(pairs)]
+        orders = [order for one_way in forward for order in (one_way, one_way[::-1])]
         starts = np.repeat(np.resize(generator.permutation(len(self.background)), pairs), 2)
         return np.array(orders), starts
 
@@ -375,7 +376,3 @@ def _probe(background: FloatArray) -> FloatArray:
 
 def _equal(actual: FloatArray, expected: FloatArray) -> bool:
     return bool(np.abs(actual - expected).max() <= _SMALL * max(1.0, float(np.abs(expected).max())))
-
-
-def _both_ways(order: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    return order, order[::-1]

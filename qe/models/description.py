@@ -118,23 +118,19 @@ def read_unverified(folder: Path) -> Description:
         raise InputError(f"is not a model directory (no {NAME})", location=folder)
     content = read_json(NAME, path, REMEDY)
     if content.get("format") != FORMAT:
+        about = content.get("about")
+        recorded = about.get("versions") if isinstance(about, dict) else None
+        packages = recorded if isinstance(recorded, dict) else {}
         raise InputError(
             f"has model format {content.get('format')!r}, this version reads {FORMAT}",
             location=folder,
-            remedy=f"use the version that trained it: {_trained_by(content)}",
+            remedy=f"use the version that trained it: {packages.get(DISTRIBUTION, 'unknown')}",
         )
     with damage_reported(NAME, path, REMEDY):
         described: Description = decode(Description, content, "")
         if not is_sealed(content):
             raise Damaged("its content does not go with its checksum")
     return described
-
-
-def _trained_by(content: Mapping[str, Any]) -> str:
-    about = content.get("about")
-    recorded = about.get("versions") if isinstance(about, dict) else None
-    packages = recorded if isinstance(recorded, dict) else {}
-    return str(packages.get(DISTRIBUTION, "unknown"))
 
 
 # Packages that compute feature columns; another version may give other values.

@@ -9,7 +9,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import BoolArray
-from features.core.feature_set import FeatureSet
 from features.word_level.places import judges
 from qe.models.model import Model
 
@@ -19,10 +18,13 @@ def pruned(model: Model) -> Model:
     selected = _selected(model)
     if selected is None:
         return model
-    feature_set = _with_columns(model.feature_set, selected)
+    wanted = {name for name, there in zip(model.feature_set.names, selected, strict=True) if there}
+    words = set(judges(model.feature_set.extractors).values())
+    feature_set = model.feature_set.keeping(wanted, words)
     before, after = model.feature_set.requires(), feature_set.requires()
     made = {name: by for name, by in model.made_columns.items() if name in after or name not in before}
-    pipeline = _without_selection(model.pipeline, selected)
+    steps = [step for step in model.pipeline.steps if step[0] != "select"]
+    pipeline = Pipeline([*((name, _of_columns(step, selected)) for name, step in steps[:-1]), steps[-1]])
     return replace(model, pipeline=pipeline, feature_set=feature_set, made_columns=made)
 
 
@@ -54,17 +56,6 @@ def _selected(model: Model) -> BoolArray | None:
         return None
     support = np.asarray(select.get_support(), np.bool_)
     return None if support.all() or not support.any() else support
-
-
-def _with_columns(feature_set: FeatureSet, selected: BoolArray) -> FeatureSet:
-    wanted = {name for name, there in zip(feature_set.names, selected, strict=True) if there}
-    words = set(judges(feature_set.extractors).values())
-    return feature_set.keeping(wanted, words)
-
-
-def _without_selection(pipeline: Pipeline, selected: BoolArray) -> Pipeline:
-    steps = [step for step in pipeline.steps if step[0] != "select"]
-    return Pipeline([*((name, _of_columns(step, selected)) for name, step in steps[:-1]), steps[-1]])
 
 
 def _of_columns(step: Any, selected: BoolArray) -> Any:

@@ -142,8 +142,12 @@ def robustness_of(
         PERTURBATIONS.get(name)
     order = np.random.default_rng(seed).permutation(len(segments))
     scores, marked = judge(segments)
-    if rows is None:
-        rows = _row_count(judge, segments, chosen, seed, order[:FEWEST].tolist())
+    if rows is None:  # by the time that the first kind takes: new texts take longer than those known
+        began = time.process_time()
+        changed, _ = perturbed(segments, chosen[0], seed, order[:FEWEST].tolist())
+        judge(changed)
+        each = (time.process_time() - began) / max(len(changed), 1)
+        rows = min(MAX_ROWS, max(FEWEST, int(SECONDS / max(each * len(chosen), 1e-9))))
     taken = np.sort(order[:rows])
     originals = _Originals(segments, scores * scale.sign, taken, scale.sign)
     answers = []
@@ -154,15 +158,6 @@ def robustness_of(
     progress("perturbations", len(chosen), len(chosen))
     answers.sort(key=lambda answer: (EFFECTS.index(answer.effect), answer.name))
     return Robustness(len(taken), float(marked.mean()), tuple(answers))
-
-
-def _row_count(judge: Judge, segments: Segments, kinds: Sequence[str], seed: int, rows: Sequence[int]) -> int:
-    """The number of rows, by the time that the first kind takes: new texts take longer than those known."""
-    began = time.process_time()
-    changed, _ = perturbed(segments, kinds[0], seed, rows)
-    judge(changed)
-    each = (time.process_time() - began) / max(len(changed), 1)
-    return min(MAX_ROWS, max(FEWEST, int(SECONDS / max(each * len(kinds), 1e-9))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,11 @@ def resources_for(
         return bundle
     inputs = inputs_of(section)
     if section.source is None or section.target is None or corpus_absent(section):
-        return _of_own_text(segments, tokenizers, inputs).cached(cache, parts, progress)
+        pairs = list(zip(segments.source, segments.target, strict=True))
+        columns = {"source": segments.annotation_source, "target": segments.annotation_target}
+        sides = {side: from_column(blocks) for side, blocks in columns.items() if blocks is not None}
+        source = BundleSource(OwnText(pairs), tokenizers, Annotations.alike(sides), inputs)
+        return source.cached(cache, parts, progress)
     annotators: dict[str, str | Path] = {**(programs or {}), **section.annotations()}
     annotations = annotations_for(parts, annotators, tokenizers, cache)
     source = BundleSource(CorpusFiles(section.source, section.target), tokenizers, annotations, inputs)
@@ -78,14 +82,6 @@ def rows_of_own_corpus(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
     rows = np.arange(n)
     return rows[rows % 3 != 2], rows[rows % 3 == 2]
-
-
-def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> BundleSource:
-    pairs = list(zip(segments.source, segments.target, strict=True))
-    columns = {"source": segments.annotation_source, "target": segments.annotation_target}
-    sides = {k: from_column(v) for k, v in columns.items() if v is not None}
-    annotations = Annotations.alike(sides)
-    return BundleSource(OwnText(pairs), tokenizers, annotations, inputs)
 
 
 def corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:

@@ -156,13 +156,13 @@ def check_section(section: ResourcesSection | None, parts: Sequence[str], place:
 def catalogue_table(parts: Sequence[Mapping[str, Any]]) -> Table:
     rows = []
     for part in parts:
-        settings = [f"{name}={_as_yaml(entry['default'])}" for name, entry in part["settings"].items()]
+        defaults = {name: entry["default"] for name, entry in part["settings"].items()}
+        settings = [
+            f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+            for name, value in defaults.items()
+        ]
         rows.append([part["name"], ", ".join(part["needs"]) or "the corpus", ", ".join(settings)])
     return Table(f"{len(parts)} parts", [Column("part"), Column("built from"), Column("settings")], rows)
-
-
-def _as_yaml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def bundle_table(name: str, manifest: Mapping[str, Any]) -> Table:
@@ -172,9 +172,8 @@ def bundle_table(name: str, manifest: Mapping[str, Any]) -> Table:
         f"{count(manifest['empty_pairs'])} empty pairs skipped"
     )
     columns = [Column("part"), Column("kind", drop=1), Column("seconds"), Column("CPU seconds"), Column("MB")]
-    return Table(title, columns, [_part_row(name, part) for name, part in manifest["parts"].items()])
-
-
-def _part_row(name: str, part: Mapping[str, Any]) -> list[str]:
-    took = [NumberText(str(part[key]), value=part[key]) for key in ("seconds", "cpu_seconds")]
-    return [name, str(part["kind"]), *took, number(int(part["bytes"]) / 1e6, 1)]
+    rows = []
+    for name, part in manifest["parts"].items():
+        took = [NumberText(str(part[key]), value=part[key]) for key in ("seconds", "cpu_seconds")]
+        rows.append([name, str(part["kind"]), *took, number(int(part["bytes"]) / 1e6, 1)])
+    return Table(title, columns, rows)

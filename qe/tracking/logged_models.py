@@ -161,16 +161,12 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
 def model_directory(uri: str) -> Path:
     """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`)."""
     with connected(reading=check_text(uri).startswith(("models:", "runs:"))):
-        return _model_directory(uri)
-
-
-def _model_directory(uri: str) -> Path:
-    try:
-        local = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri))
-    except (MlflowException, OSError) as error:
-        raise InputError(
-            f"no model at {uri} ({error})", remedy="`qe models` lists the registered ones"
-        ) from None
+        try:
+            local = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri))
+        except (MlflowException, OSError) as error:
+            raise InputError(
+                f"no model at {uri} ({error})", remedy="`qe models` lists the registered ones"
+            ) from None
     with damage_reported("the MLflow model", local / "MLmodel", "name a model that `qe train` has logged"):
         flavors = strict_yaml.read(local / "MLmodel", "description of a model")["flavors"]
         folder = local / str(flavors["python_function"]["artifacts"]["model"]["path"])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -44,18 +45,16 @@ class Version:
 
 
 def model_names() -> list[str]:
-    return _model_names() if store_is_there() else []
-
-
-@connected()
-def _model_names() -> list[str]:
-    client, names, token = mlflow.MlflowClient(), [], None
-    while True:
-        page = client.search_registered_models(max_results=500, page_token=token)
-        names += [entry.name for entry in page]
-        token = page.token
-        if not token:
-            return sorted(names)
+    if not store_is_there():
+        return []
+    with connected():
+        client, names, token = mlflow.MlflowClient(), [], None
+        while True:
+            page = client.search_registered_models(max_results=500, page_token=token)
+            names += [entry.name for entry in page]
+            token = page.token
+            if not token:
+                return sorted(names)
 
 
 @connected(reading=True)
@@ -161,17 +160,9 @@ def delete(versions: Sequence[Version]) -> None:
         for version in there:
             model = str(client.get_model_version(version.name, version.version).source)
             client.delete_model_version(version.name, version.version)
-            _delete_model(model, version.name)
-
-
-def _delete_model(source: str, name: str) -> None:
-    client, model = mlflow.MlflowClient(), source.removeprefix("models:/")
-    others = client.search_model_versions(f"source_path = '{source}'")
-    if source.startswith("models:/") and not others:
-        try:
-            client.delete_logged_model(model)
-        except MlflowException:  # somebody has deleted it already
-            return
+            if model.startswith("models:/") and not client.search_model_versions(f"source_path = '{model}'"):
+                with suppress(MlflowException):  # somebody has deleted it already
+                    client.delete_logged_model(model.removeprefix("models:/"))
 
 
 def _check_free(version: Version) -> None:
@@ -196,15 +187,12 @@ def versions_table(versions: Sequence[Version]) -> Table:
 def _row(version: Version) -> list[str]:
     tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
     learner = tags.get("model", "").partition(" on ")[0]
+    minute = NumberText(*version.created[:16].split("T"), value=version.created)
     return [
         version.name, version.version, ", ".join(version.aliases), learner,
-        tags.get("data", ""), _score(version), _minute(version), tags.get("experiment", ""),
+        tags.get("data", ""), _score(version), minute, tags.get("experiment", ""),
         "" if coverage is None else number(coverage), tags.get("promotion.decision", ""),
     ]  # fmt: skip
-
-
-def _minute(version: Version) -> NumberText:
-    return NumberText(*version.created[:16].split("T"), value=version.created)
 
 
 def _score(version: Version) -> str:

@@ -116,18 +116,6 @@ _SCRIPT: Final = (
 
 
 def application() -> Any:
-    _point_at_store()
-    from flask import Response
-    from mlflow.server import app as pages
-    from mlflow.server.fastapi_app import app
-
-    html = Path(str(pages.static_folder), "index.html").read_text("utf-8")
-    html = html.replace("<head>", "<head>" + _SCRIPT % json.dumps(_BEGINNING), 1)
-    pages.view_functions["serve"] = lambda: Response(html, headers={"Cache-Control": "no-store"})
-    return app
-
-
-def _point_at_store() -> None:
     from mlflow.server import constants
 
     uri, root = absolute(tracking_uri()), artifact_root()
@@ -137,3 +125,11 @@ def _point_at_store() -> None:
     os.environ[constants.ARTIFACTS_DESTINATION_ENV_VAR] = os.environ.get("MLFLOW_ARTIFACTS_DESTINATION", root)
     # MLflow's jobs (judges of language models) would be eight more processes beside the server.
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
+    from flask import Response
+    from mlflow.server import app as pages
+    from mlflow.server.fastapi_app import app
+
+    html = Path(str(pages.static_folder), "index.html").read_text("utf-8")
+    html = html.replace("<head>", "<head>" + _SCRIPT % json.dumps(_BEGINNING), 1)
+    pages.view_functions["serve"] = lambda: Response(html, headers={"Cache-Control": "no-store"})
+    return app

@@ -40,14 +40,8 @@ class _Split:
     scale: LabelScale
     segments: Segments | None
     problem: str  # why there are no texts
-
-    @property
-    def gold(self) -> FloatArray:
-        return np.asarray(self.table["gold"], np.float64)
-
-    @property
-    def predicted(self) -> FloatArray:
-        return np.asarray(self.table["predicted"], np.float64)
+    gold: FloatArray
+    predicted: FloatArray
 
 
 def run_page(folder: Path, *, texts: bool = True) -> str:
@@ -59,6 +53,7 @@ def run_page(folder: Path, *, texts: bool = True) -> str:
     name = str(report["experiment"]["name"])
     split, data = _chosen_split(folder, report, texts), report["data"]
     segments, note, coloured = _segments(folder, split)
+    dataset = first_dataset(report["experiment"])
     return render(
         "qe.training",
         "page.html",
@@ -66,7 +61,7 @@ def run_page(folder: Path, *, texts: bool = True) -> str:
         title=name,
         verdict=verdict(report),
         lead=_lead(report),
-        languages=_languages(report),
+        languages=(str(dataset.get("source_language") or ""), str(dataset.get("target_language") or "")),
         tables=_tables(report),
         notes=[*data.get("leaks", ()), *data["notes"], *report["cross_validation"]["notes"]],
         shown=f"{len(split.table):,} labelled segments: {split.name}.",
@@ -95,7 +90,8 @@ def _chosen_split(folder: Path, report: Mapping[str, Any], texts: bool) -> _Spli
         segments, problem = _texts(report, name, rows["id"].astype(str).tolist())
     training = "training rows, each predicted by a model trained without it"
     label = training if name == "train" else f"split {name}"
-    return _Split(label, rows.reset_index(drop=True), scale, segments, problem)
+    gold, predicted = (rows[column].to_numpy(np.float64) for column in ("gold", "predicted"))
+    return _Split(label, rows.reset_index(drop=True), scale, segments, problem, gold, predicted)
 
 
 def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Segments | None, str]:
@@ -130,11 +126,6 @@ def _lead(report: Mapping[str, Any]) -> str:
         f"{report['features']['n']} features, the best of {report['search']['trials']} trials. Label "
         f"{scale.name} ({better} is better); segments: {splits}."
     )
-
-
-def _languages(report: Mapping[str, Any]) -> tuple[str, str]:
-    dataset = first_dataset(report["experiment"])
-    return str(dataset.get("source_language") or ""), str(dataset.get("target_language") or "")
 
 
 def _tables(report: Mapping[str, Any]) -> list[str]:

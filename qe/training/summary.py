@@ -116,18 +116,14 @@ def verdict(report: Mapping[str, Any]) -> str:
         return f"{figure}."
     value = METRICS.get(metric).formatted(value_of(section["systems"][best], metric))
     tested = _outcome(_test(section, name, best, metric), metric)
-    use = _use(value_of(section["systems"][name], "pearson"), metric) if tested.endswith(_BETTER) else ""
+    pearson, use = value_of(section["systems"][name], "pearson"), ""
+    if tested.endswith(_BETTER) and pearson is not None:
+        by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"
+        use = f", yet of little use for ranking{by}"
+        if pearson >= _RANKS[0][0]:
+            ranks = [words for least, words in _RANKS if pearson >= least][-1]
+            use = f", {ranks}{by}; not to publish unseen without thresholds"
     return f"{figure}; the best baseline, {best}, has {value}{tested}{use}."
-
-
-def _use(pearson: float | None, metric: str) -> str:
-    if pearson is None:
-        return ""
-    by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"
-    if pearson < _RANKS[0][0]:
-        return f", yet of little use for ranking{by}"
-    ranks = [words for least, words in _RANKS if pearson >= least][-1]
-    return f", {ranks}{by}; not to publish unseen without thresholds"
 
 
 def _best_baseline(section: Mapping[str, Any], metric: str) -> str | None:

@@ -153,13 +153,17 @@ class Knowledge:
         forward, backward = Lexicon.from_tokens(source, target), Lexicon.from_tokens(target, source)
         words, counts = _counted(target)
         source_words, source_counts = _counted(source)
+        joined = "".join(target_texts).lower()
+        codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+        distinct, uses = np.unique(codes, return_counts=True)
+        letters = "".join(c for c in map(chr, distinct[uses >= _FEWEST].tolist()) if c.isalpha())
         order = WordOrder.make(target)
         lengths = (
             *_usual(log_ratio(target.lengths, source.lengths)),
             *_usual(log_ratio(characters(target_texts), characters(source_texts))),
         )
         texts = Texts(
-            words, counts, source_words, source_counts, _letters(target_texts),
+            words, counts, source_words, source_counts, letters,
             LanguageProfile.make(target_texts).costs, LanguageProfile.make(source_texts).costs,
             lengths, order.classes, order.keys, order.counts,
         )  # fmt: skip
@@ -191,10 +195,3 @@ def _usual(values: FloatArray) -> tuple[float, float]:
 def _counted(tokens: Tokens) -> tuple[Vocabulary, NDArray[np.int64]]:
     vocabulary, mapping = Vocabulary.by_frequency(tokens.types, tokens.ids)
     return vocabulary, np.bincount(mapping[tokens.ids], minlength=len(vocabulary)).astype(np.int64)
-
-
-def _letters(texts: Sequence[str]) -> str:
-    joined = "".join(texts).lower()
-    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-    distinct, counts = np.unique(codes, return_counts=True)
-    return "".join(c for c in map(chr, distinct[counts >= _FEWEST].tolist()) if c.isalpha())
