@@ -344,5 +344,5 @@ def _words(tokens: Tokens) -> NDArray[np.uint32]:
     return np.unique(_hashes(tokens)[np.unique(tokens.ids)])
 
 
-def _ratio(part: Any, whole: Any) -> float:
-    return float(part) / float(whole) if whole else 0.0
+def _ratio(part: Any, total: Any) -> float:
+    return float(part) / float(total) if total else 0.0
