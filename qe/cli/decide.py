@@ -406,7 +406,7 @@ def robustness(
         )  # fmt: skip
     if plot is not None:
         from qe.display.drawing import save
-        from qe.models.robustness_plot import robustness_plot
+        from qe.models.robustness_table import robustness_plot
 
         save(robustness_plot(found), plot)
     emit("robustness", found, json, robustness_table(found))
