@@ -21,9 +21,6 @@ class Distribution(ABC):
     def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> Any:
         """One value for the parameter `name`."""
 
-    def __contains__(self, value: Any) -> bool:
-        return bool(self.ends[0] <= value <= self.ends[1])
-
     def grid(self, name: str) -> list[Any]:
         """All values, for an exhaustive search. Raises InputError for a continuous range."""
         raise InputError(f"a grid needs a list of values for '{name}', not a continuous range")
@@ -96,9 +93,6 @@ class Choice(Distribution):
     @property
     def ends(self) -> tuple[Any, ...]:
         return self.choices
-
-    def __contains__(self, value: Any) -> bool:
-        return value in self.choices
 
     def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> Any:
         return trial.suggest_categorical(name, self.choices)

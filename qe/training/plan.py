@@ -1,7 +1,7 @@
 """Plan: a checked experiment, with what follows from its sections, and its search space."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -121,13 +121,6 @@ class Space:
         spaces = [(section, _space(section, "learner")) for section in self.learners]
         spaces += [(section, _space(section, "selector")) for section in self.selectors]
         return {f"{s.kind}.{name}": value for s, space in spaces for name, value in space.items()}
-
-    def allowed(self) -> dict[str, Callable[[Any], bool]]:
-        """Name in a study -> whether the space has a value of it."""
-        kinds = {"learner": self.learners, "selector": self.selectors}
-        return {name: distribution.__contains__ for name, distribution in self.distributions().items()} | {
-            name: [section.kind for section in sections].__contains__ for name, sections in kinds.items()
-        }
 
     @property
     def single(self) -> bool:

@@ -195,22 +195,18 @@ class Search:
         best = list(accumulate(trials, lambda *pair: min(pair, key=self._loss)))
         return [Finished(n, *pair) for n, pair in enumerate(zip(trials, best, strict=True), start=1)]
 
-    @cached_property
-    def first(self) -> list[Mapping[str, Any]]:
-        return [params for n, params in enumerate(self.warm_start) if params not in self.warm_start[:n]]
-
     def _prepare_drawing(self) -> bool:
         if self.shared:
             optuna.storages.fail_stale_trials(self.study)
         else:
             for trial in studies.running(self.study):
                 self.study.tell(trial.number, state=TrialState.FAIL)
+        first = [params for n, params in enumerate(self.warm_start) if params not in self.warm_start[:n]]
+        self.study.sampler = studies.drawing(
+            self.objective.space, self.section, self.seed, first, shared=self.shared
+        )
         self.study.pruner = studies.pruner_of(self.section)
-        section, key = self.section, _SEVERAL
-        if not self.shared:
-            own = [section.sampler_params, section.pruner, section.pruner_params]
-            drawing = f"{section.sampler} {section.seed}" + (f" {own}" if any(own) else "")
-            key = f"{drawing} {self.seed} {self.first}"
+        key = _SEVERAL if self.shared else f"{_drawing_key(self.section)} {self.seed} {first}"
         previous = self.study.user_attrs.get(_DRAWN, key)
         self.study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
         return bool(previous == key != _SEVERAL)
@@ -237,9 +233,6 @@ class Search:
         ):
             if helping and len(studies.ended(study)) + len(studies.running(study)) >= total:
                 return ""
-            studies.set_up_trial(
-                study, self.objective.space, self.section, self.seed, self.first, shared=self.shared
-            )
             study.optimize(self.objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
             failures = studies.failed(study)
             if len(failures) > self.section.failures * total:
@@ -271,6 +264,11 @@ class Search:
                 remedy=f"give one of 1 to {len(trials)}",
             )
         return trials[trial_number - 1]
+
+
+def _drawing_key(section: SearchSection) -> str:
+    own = [section.sampler_params, section.pruner, section.pruner_params]
+    return f"{section.sampler} {section.seed}" + (f" {own}" if any(own) else "")
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.exceptions import ExperimentalWarning
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
@@ -189,65 +190,107 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
         remedy = "name an output folder of qe train"
         raise InputError("holds no study (study.journal)", location=path, remedy=remedy)
     storage = journal(file)
-    allowed = space.allowed()
+    known = set(space.distributions()) | {"learner", "selector"}
     values = []
     with damage_reported("the study", file, _REMEDY):
         for name in optuna.get_all_study_names(storage):
             study = optuna.load_study(study_name=name, storage=storage)
             sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
             values += [
-                (sign * t.values[0], {k: v for k, v in t.params.items() if k in allowed and allowed[k](v)})
+                (sign * t.values[0], {k: v for k, v in t.params.items() if k in known})
                 for t in finished(study)
             ]
         values.sort(key=lambda pair: pair[0])
     return [params for _, params in values[:best] if params]
 
 
-def set_up_trial(
-    study: optuna.Study,
-    space: Space,
-    section: SearchSection,
-    seed: int,
-    first: Sequence[Parameters],
-    *,
-    shared: bool,
-) -> None:
-    """Makes the sampler of the next trial with a seed that depends on the trial's place.
+class Drawing(BaseSampler):
+    """A sampler that is created for every trial, with a seed that depends on the trial's place.
 
-    So a search that was stopped continues as if it had not been. The places of a study that processes share
-    are numbers of trials, with the process's own seeds; else ended trials are counted. `first` parameters
-    and points of a grid are queued.
+    So a search that was stopped continues as if it had not been, and processes that share a study draw
+    different points with one seed.
+
+    make    place of a trial -> the sampler that draws it
+    first   parameters of the first trials
+    shared  other processes work on the study: places are trial numbers; else they count ended trials
     """
-    place, process = len(ended(study)), list[int]()
-    if shared:
-        place, process = len(study.get_trials(deepcopy=False)), [os.getpid()]
-    fixed = first[place] if place < len(first) else {}
+
+    def __init__(
+        self, make: Callable[[int], BaseSampler], first: Sequence[Parameters], *, shared: bool
+    ) -> None:
+        self._make, self._first, self._shared = make, first, shared
+        self._fixed: Parameters = {}
+        self._sampler = make(0)
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        place = trial.number if self._shared else len(ended(study))
+        self._fixed = self._first[place] if place < len(self._first) else {}
+        self._sampler = self._make(place)
+        self._sampler.before_trial(study, trial)
+
+    def after_trial(
+        self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        self._sampler.after_trial(study, trial, state, values)
+
+    def infer_relative_search_space(
+        self, study: optuna.Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        return {} if self._fixed else self._sampler.infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        return {} if self._fixed else self._sampler.sample_relative(study, trial, search_space)
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        value = self._fixed.get(param_name)
+        if value is not None and _allows(param_distribution, value):
+            return value
+        return self._sampler.sample_independent(study, trial, param_name, param_distribution)
+
+
+class _Grid(optuna.samplers.RandomSampler):
+    def __init__(self, values: Mapping[str, Sequence[Any]], order: int, place: int) -> None:
+        super().__init__()
+        self._values, self._order, self._place = values, order, place
+        self._point: Parameters = {}
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        tried = [t.params for t in (*ended(study), *running(study)) if t.number != trial.number]
+        points = self._points()
+        remaining = [point for point in points if point not in tried] or points
+        self._point = remaining[self._place % len(remaining)]
+
+    def _points(self) -> list[Parameters]:
+        sizes = [len(choices) for choices in self._values.values()]
+        shuffled = np.random.default_rng(self._order).permutation(int(np.prod(sizes)))
+        places = zip(*np.unravel_index(shuffled, sizes), strict=True) if sizes else [()]
+        return [
+            {name: choices[i] for (name, choices), i in zip(self._values.items(), point, strict=True)}
+            for point in places
+        ]
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        return self._point[param_name]
+
+
+def drawing(
+    space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
+) -> Drawing:
     if section.sampler == "grid":
-        study.sampler = optuna.samplers.RandomSampler()
-        fixed = fixed or _grid_point(study, space.grid(), section.seed, place + sum(process))
-    else:
-        state = np.random.SeedSequence((seed, section.seed, place, *process)).generate_state(1)
-        study.sampler = sampler_of(section, int(state[0]))
-    if fixed and (shared or not _trials(study, TrialState.WAITING)):
-        study.enqueue_trial(dict(fixed))
+        values = space.grid()
+        return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)
 
+    def make(place: int) -> BaseSampler:
+        state = np.random.SeedSequence((seed, section.seed, place)).generate_state(1)
+        return sampler_of(section, int(state[0]))
 
-def _grid_point(
-    study: optuna.Study, values: Mapping[str, Sequence[Any]], order: int, place: int
-) -> Parameters:
-    tried = [
-        trial.system_attrs.get("fixed_params", trial.params)
-        for trial in (*ended(study), *running(study), *_trials(study, TrialState.WAITING))
-    ]
-    sizes = [len(choices) for choices in values.values()]
-    shuffled = np.random.default_rng(order).permutation(int(np.prod(sizes)))
-    places = zip(*np.unravel_index(shuffled, sizes), strict=True) if sizes else [()]
-    points = [
-        {name: choices[i] for (name, choices), i in zip(values.items(), point, strict=True)}
-        for point in places
-    ]
-    remaining = [point for point in points if point not in tried] or points
-    return remaining[place % len(remaining)]
+    return Drawing(make, first, shared=shared)
 
 
 def sampler_of(section: SearchSection, seed: int) -> BaseSampler:
@@ -267,6 +310,12 @@ def _built(key: str, kind: Callable[..., Built], params: Parameters, **fixed: An
         return kind(**params, **fixed)
     except (TypeError, ValueError, ImportError) as error:
         raise InputError(str(error), location=key, remedy=f"change `{key}_params`, or `{key}`") from None
+
+
+def _allows(distribution: BaseDistribution, value: Any) -> bool:
+    if isinstance(distribution, CategoricalDistribution):
+        return value in distribution.choices
+    return bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]
 
 
 def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: SearchSection, total: int) -> str:
