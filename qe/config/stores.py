@@ -16,6 +16,7 @@ from features.storage.files import resolved
 
 STUDY_TABLES: Final = frozenset({"studies", "trials", "version_info"})  # of Optuna
 _LONGEST_RECORD: Final = 1 << 24  # bytes of a line of a journal
+_LOCK_SECONDS: Final = 3.0  # that a lock which leads nowhere may take to vanish
 _POLLING: Final = 3.0  # seconds that another process may take to make the first tables of a database
 _LIBPQ = re.compile(
     r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service)\s*=", re.IGNORECASE
@@ -49,6 +50,7 @@ def check_journal(path: Path, location: object = None) -> None:
             _check_records(path, location)
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", location=location) from None
+    _check_lock(path, location)
 
 
 def check_database(url: str, tables: Collection[str], location: object = None) -> None:
@@ -148,6 +150,18 @@ def _is_record(line: bytes) -> bool:
 def _begins_record(line: bytes) -> bool:
     start, begun = b'{"op_code":', line.rstrip(b"\0")
     return begun.startswith(start) or start.startswith(begun)
+
+
+def _check_lock(path: Path, location: object) -> None:
+    lock, deadline = Path(f"{path}.lock"), time.monotonic() + _LOCK_SECONDS
+    while os.path.lexists(lock):
+        if lock.is_symlink() and lock.exists():
+            return
+        if time.monotonic() > deadline or (os.path.lexists(lock) and not lock.is_symlink()):
+            raise InputError(
+                f"{lock} is no lock of a study", location=location, remedy="remove it, or name another file"
+            )
+        time.sleep(0.05)
 
 
 def read_tables(path: Path, options: str = "") -> set[str]:

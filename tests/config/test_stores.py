@@ -42,6 +42,10 @@ def foreign_database_with_log(path: Path) -> None:
         database.commit()
 
 
+def looped_lock(path: Path) -> None:
+    Path(f"{path}.lock").symlink_to(f"{path}.lock")
+
+
 FILES: dict[str, Callable[[Path], None]] = {
     "a thesis without a final line end": holding(b"All of it in one line"),
     "notes": holding(b"one\ntwo\n"),
@@ -57,6 +61,8 @@ FILES: dict[str, Callable[[Path], None]] = {
     "a pipe": lambda path: os.mkfifo(path),
     "a link to /dev/full": lambda path: path.symlink_to("/dev/full"),
     "a database": foreign_database,
+    "a lock that leads nowhere": looped_lock,
+    "a file in place of the lock": lambda path: Path(f"{path}.lock").touch(),
 }
 DATABASES: dict[str, Callable[[Path], None]] = {
     "notes": FILES["notes"],
@@ -137,3 +143,12 @@ def test_new_files_and_studies_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     check_database(f"sqlite:///{tmp_path / 'empty.db'}", STUDY_TABLES)
     check_study_storage("postgresql+psycopg://qe@db/studies")
+
+
+def test_a_lock_is_waited_for_if_it_can_be_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock of a relative path leads to the journal, so that its age shows."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    storage_at("runs/study.journal")
+    Path("runs/study.journal.lock").symlink_to(tmp_path / "runs" / "study.journal")
+    check_journal(Path("runs/study.journal"))
