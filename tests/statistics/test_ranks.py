@@ -7,8 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from qe.data import LabelScale
+from qe.evaluation.evaluate import evaluate
 from qe.statistics import correct, rank_intervals
 from tests.factories import exit_code
+
+EFFORT = LabelScale("effort", 1, 5, True)
 
 
 @pytest.mark.slow
@@ -58,6 +62,19 @@ def test_bootstrap_ranks_by_brute_force() -> None:
         assert intervals[name].simultaneous == (1, 3)
 
 
+def test_qe_evaluate_tells_ranks() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.uniform(1, 5, 200)
+    systems = {name: gold + rng.normal(0, sd, 200) for name, sd in (("a", 0.5), ("b", 0.52), ("c", 3.0))}
+    report = evaluate(gold, systems, EFFORT, metrics=["delta_avg", "mae"])
+    for metric in ("delta_avg", "mae"):
+        ranks = report.ranks[metric]
+        assert ranks["c"].simultaneous == ranks["c"].bootstrap == (3, 3)
+        assert ranks["a"].simultaneous == ranks["b"].simultaneous == (1, 2)
+    told = json.loads(json.dumps(report.to_json()))["ranks"]["mae"]["c"]
+    assert told == {"simultaneous": [3, 3], "bootstrap": [3, 3]}
+
+
 def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(4)
     arguments = ["compare", "--metrics", "table:score_of=mean", "--ranks", "--quiet", "--samples", "2000"]
@@ -68,5 +85,8 @@ def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[st
     exit_code(*arguments, "--json")
     ranks = json.loads(capsys.readouterr().out)["ranks"]["table:score_of=mean"]
     assert ranks["c"]["simultaneous"] == [1, 1] and ranks["a"]["simultaneous"] == [2, 3]
+<<<<<<< HEAD
     exit_code(*arguments)
     assert "ranks by table:score_of=mean, simultaneous (bootstrap): a 2-3" in capsys.readouterr().out
+=======
+>>>>>>> 49e35bfc (Tests of ranks in both verbs, versions in fingerprints, threads and memory stay)

@@ -98,3 +98,8 @@ def test_ranges_cover_every_item_once_and_evenly(work: list[int], smallest: int)
     if ranges:
         share = sum(work) / max(1, min(4 * threads.cores(), sum(work) // smallest))
         assert all(sum(work[low:high]) <= share + 2 * max(work) for low, high in ranges)
+
+
+def test_qe_threads_decides(machine: pytest.MonkeyPatch) -> None:
+    machine.setenv("QE_THREADS", "3")
+    assert cores() == processes(1 << 20) == 3

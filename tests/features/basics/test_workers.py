@@ -14,6 +14,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.basics.workers import WorkerDied, WorkerPool
+from tests.factories import refuses
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -120,3 +121,10 @@ def test_a_script_without_a_main_guard_is_run_once(tmp_path: Path) -> None:
         [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["begun", str(tmp_path)] and done.stderr == ""
+
+
+@pytest.mark.slow
+def test_what_cannot_begin_says_so() -> None:
+    with WorkerPool(1, refuse, ()) as pool:
+        for _ in range(2):
+            refuses("cannot be read", pool.submit(number).result)

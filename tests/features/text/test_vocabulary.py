@@ -1,9 +1,11 @@
 """Vocabularies of the same words are one, and are forgotten with who holds them."""
 
+import gc
 from pathlib import Path
 
 import pytest
 
+from features.text import tokens
 from features.text.tokens import Vocabulary
 
 
@@ -22,3 +24,13 @@ def test_only_line_feeds_end_a_word_and_other_bytes_than_text_are_refused(tmp_pa
     (tmp_path / "words").write_bytes(b"a\n\xff\n")
     with pytest.raises(UnicodeDecodeError):
         Vocabulary.load(tmp_path / "words")
+
+
+def test_what_nobody_holds_is_forgotten(tmp_path: Path) -> None:
+    before = len(tokens._loaded)
+    Vocabulary(["a", "vocabulary", "of", "its", "own"]).save(tmp_path / "words")
+    held = Vocabulary.load(tmp_path / "words")
+    assert len(tokens._loaded) == before + 1 and held.words[-1] == "own"
+    del held
+    gc.collect()
+    assert len(tokens._loaded) == before

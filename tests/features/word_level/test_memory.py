@@ -13,7 +13,7 @@ from features.core.bundle import Bundle, build
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.word_level import tokens as tokens_module
 from features.word_level.knowledge import Knowing
-from features.word_level.tokens import TokenMemory, TokenTable, remembered
+from features.word_level.tokens import TokenMemory, TokenTable, forget_tables, remembered
 from tests.factories import EN_ES
 
 pytestmark = pytest.mark.slow
@@ -127,3 +127,24 @@ def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> No
     for thread in threads:
         thread.join()
     assert len(asked) == 1
+
+
+def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    expected = remembered(family, segments(0, 1), frozenset())
+    forget_tables()
+    assert not any(one._tables or one._places or one._tokens for one in tokens_module._memories.values())
+    assert same(remembered(family, segments(0, 1), frozenset()), expected) and len(asked) == 2
+
+
+def test_what_another_thread_computes_is_kept(bundle: Bundle) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    own = TokenMemory()
+
+    def compute(some: Segments) -> TokenTable:
+        own.forget()  # as another thread's would: while the first computes
+        return family.described(some, frozenset())  # type: ignore[no-any-return]
+
+    own.table(segments(0, 1), frozenset(), lambda some: family.described(some, frozenset()))
+    own.table(segments(0, 2), frozenset(), compute)
+    assert len(own._places) == 3

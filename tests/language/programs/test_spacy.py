@@ -179,3 +179,12 @@ def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, ask
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.setitem(sys.modules, "spacy.tokens", None)
     refuses("the package spacy is not installed; pip install spacy", ask, MODEL)
+
+
+def test_the_fingerprint_knows_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = Language(meta={"lang": "es", "name": "core_news_md", "version": "3.8.0"})
+    prints = []
+    for pipeline in (Language(), Language(), newer):
+        installed(monkeypatch, es_core_news_md=pipeline)
+        prints.append(tagger(f"spacy:{MODEL}", "es", "en").fingerprint)
+    assert prints[0] == prints[1] != prints[2]

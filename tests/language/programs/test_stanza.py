@@ -208,3 +208,11 @@ def test_what_is_missing(pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPa
     refuses(r"no models of 'la' here.*Resources file not found", ask, "la")
     monkeypatch.setitem(sys.modules, "stanza", None)
     refuses("the package stanza is not installed; pip install stanza", ask, "es")
+
+
+def test_the_fingerprint_knows_versions(pipelines: list[Pipeline], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = tagger("stanza:es", "es", "en").fingerprint
+    assert tagger("stanza:es", "es", "en").fingerprint == first
+    assert tagger("stanza:la", "la", "en").fingerprint != first
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.11.0")
+    assert tagger("stanza:es", "es", "en").fingerprint != first

@@ -103,3 +103,14 @@ def test_unknown_annotators_columns_and_languages_are_refused() -> None:
     refuses("already", with_made_columns, twice, {"annotation_source": "apertium"})
     if shutil.which("apertium-tagger"):
         refuses("no tagger for zul-", list, ApertiumTagger("zul", "en").annotate([["a"]]))
+
+
+@installed
+def test_a_pseudo_reference_is_annotated_like_a_translation() -> None:
+    given = segments(["x", "y"], ["La casa del gato .", "no"])
+    given = replace(given, pseudo_reference=("La casa roja .", "La casa del gato ."))
+    both = {"annotation_target": "apertium", "annotation_pseudo_reference": "apertium"}
+    made = with_made_columns(given, both)
+    assert made.annotation_target and made.annotation_pseudo_reference
+    assert made.annotation_pseudo_reference[1] == made.annotation_target[0]
+    assert column(made.annotation_pseudo_reference[0], 3) == ["DET", "NOUN", "ADJ", "PUNCT"]

@@ -172,3 +172,21 @@ def test_output_folders_of_others_are_refused(files: list[object], tmp_path: Pat
     (tmp_path / "full" / "letter.txt").write_text("dear")
     assert "holds 'letter.txt' and no output of `qe effort`" in run(*files, "--output", tmp_path / "full").err
     assert "holds the input" in run(*files, "--output", tmp_path).err
+
+
+@pytest.mark.slow
+def test_track(files: list[object], tmp_path: Path, monkeypatch: Monkeypatch) -> None:
+    import mlflow
+
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlflow.yaml").write_text("artifact_root: artifacts\n")
+    code, _, error = run(*files, "--track")
+    assert code == 0
+    logged = mlflow.MlflowClient(uri).get_run(error.split()[-1])
+    assert logged.data.metrics["high TER_ high score.segments"] == 1
+    assert logged.data.params["limits.low_ter"] == "0.33"
+    names = {f.path for f in mlflow.MlflowClient(uri).list_artifacts(logged.info.run_id, "effort")}
+    assert {"effort/effort.html", "effort/report.json"} <= names
