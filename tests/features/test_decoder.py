@@ -14,6 +14,7 @@ from features.decoder import Decoder
 from features.decoder_output.statistics import (
     ascending,
     deviation,
+    longest_run,
     lowest_mean,
     quantile,
     worst_window,
@@ -181,3 +182,13 @@ def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find
     tokenised = [line.split() for line in Path(post).read_text("utf-8").split("\n")[:-1]]
     agreeing = np.mean([a == b for a, b in zip(same, tokenised, strict=True)])
     assert agreeing > 0.9
+
+
+def test_a_join_at_the_end_does_not_reach_into_the_next_text() -> None:
+    tokens = DecoderTokens.from_segments(segments(("a@@", "-1 -1"), ("b", "-2 -1")))
+    assert [tokens.words.words(i) for i in range(2)] == [["a"], ["b"]]
+    assert tokens.word_log_probability.tolist() == [-1, -2]
+
+
+def test_runs() -> None:
+    assert longest_run(np.array([True, True, False, True]), np.array([0, 1, 4])).tolist() == [1, 1]

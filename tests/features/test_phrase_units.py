@@ -169,3 +169,24 @@ def test_words_without_entity_tags_are_one_message() -> None:
     blocks = {f"annotation_{side}": ["1\tx" + "\t_" * 8] for side in ("source", "target")}
     with pytest.raises(InputError, match="has no entity tag; annotate with an annotator of entities"):
         of_entities().extract(Segments.from_columns({**columns, **blocks}, ENGLISH, SPANISH))
+
+
+def test_a_name_without_a_name_on_the_other_side_has_no_match() -> None:
+    values = row(extractor("name", *NAMES), segments("then Eva paid", "luego pagó"))
+    assert values["name_phrases_source_matching_1"] == pytest.approx(2 / 3)
+    assert values["name_phrases_source_matching_2"] == 0
+    assert math.isnan(values["name_phrases_target_matching_3"])
+
+
+def test_the_first_word_is_no_name() -> None:
+    values = row(extractor("name", *NAMES), segments("Then Eva", "Luego Eva"))
+    assert values["name_phrases_source_matching_2"] == 1
+
+
+def test_another_type_has_no_match() -> None:
+    source = [("Eva", "B-PERSON"), ("saw", "O"), ("Oslo", "B-GPE")]
+    target = [("Eva", "B-ORG"), ("vio", "O"), ("Oslo", "B-LOC")]
+    values = row(of_entities(), annotated(source, target))
+    assert values["entity_phrases_source_matching_1"] == pytest.approx(2 / 3)
+    assert values["entity_phrases_source_matching_2"] == 0.5  # saw <location>
+    assert values["entity_phrases_target_matching_3"] == 0

@@ -85,8 +85,3 @@ def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[st
     exit_code(*arguments, "--json")
     ranks = json.loads(capsys.readouterr().out)["ranks"]["table:score_of=mean"]
     assert ranks["c"]["simultaneous"] == [1, 1] and ranks["a"]["simultaneous"] == [2, 3]
-<<<<<<< HEAD
-    exit_code(*arguments)
-    assert "ranks by table:score_of=mean, simultaneous (bootstrap): a 2-3" in capsys.readouterr().out
-=======
->>>>>>> 49e35bfc (Tests of ranks in both verbs, versions in fingerprints, threads and memory stay)

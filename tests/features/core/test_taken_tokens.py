@@ -18,3 +18,9 @@ def test_the_words_stay(lists: list[list[str]], data: st.DataObject) -> None:
     taken.check_arrays()
     assert [taken.words(i) for i in range(len(taken))] == [lists[i] for i in rows]
     assert len(set(taken.types)) == len(taken.types)
+
+
+@pytest.mark.parametrize(("rows", "types"), [([1], ("c", "d")), ([0, 1], ("a", "b", "c", "d")), ([], ())])
+def test_types_of_few_texts(rows: list[int], types: tuple[str, ...]) -> None:
+    tokens = Tokens.from_lists([["a", "b", "a"], ["c", "d"]])
+    assert tokens.take(np.array(rows, np.int64)).types == types

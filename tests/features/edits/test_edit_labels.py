@@ -125,3 +125,9 @@ def test_the_alignment_turned_twice_is_itself(left: list[str], right: list[str])
     np.testing.assert_array_equal(again, labels.partners)
     moved = labels.post_edit_order.distances[labels.post_edit_partners >= 0]
     assert sorted(moved) == sorted(labels.target_order.distances[labels.partners >= 0])
+
+
+def test_case_is_a_form() -> None:
+    assert names(labels_of("La/el casa/casa", "la/el casa/casa"))[0] == ["form_changed", "match"]
+    assert names(labels_of("Bajo/bajo", "bajo/bajar"))[0] == ["form_changed"]
+    assert names(labels_of("Casas/CASA", "casa/casa"))[0] == ["form_changed"]

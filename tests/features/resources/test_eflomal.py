@@ -68,3 +68,13 @@ def test_gold_links_of_cse256(shared_data: Find) -> None:
     paired = set(zip(segment, links.source.tolist(), links.target.tolist(), strict=True))
     f1 = 2 * len(paired & gold) / (len(paired) + len(gold))
     assert f1 >= 0.63
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eflomal")
+def test_batches_do_not_lose_lines() -> None:
+    source, target = (
+        Tokens.from_lists(line.split() for line in side) for side in zip(*copies(50), strict=True)
+    )
+    pieces = list(align(source, target, batch=7))
+    assert [len(piece) for piece in pieces] == [7] * 7 + [1]

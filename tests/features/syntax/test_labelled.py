@@ -40,3 +40,8 @@ def test_runs_are_one_token_in_every_text(labels: list[list[int]]) -> None:
         assert made.tokens.words(i) == words
         assert made.places[start : start + len(row)].tolist() == places
         start += len(row)
+
+
+def test_a_word_that_looks_like_a_label_is_no_second_type() -> None:
+    made = labelled(Tokens.from_lists([["<a>", "x"]]), np.array([NONE, 0]), NAMES)
+    assert made.tokens.words(0) == ["<a>", "<a>"] and len(set(made.tokens.types)) == len(made.tokens.types)

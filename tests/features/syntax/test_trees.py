@@ -206,3 +206,10 @@ def test_universal_dependencies(shared_data: Find) -> None:
     assert len(trees) == 1400 and trees.sizes.sum() == 3 * len(words)
     labels = [trees.types[k] for k in trees.labels]
     assert labels.count("nsubj") == sum(row[7] == "nsubj" for row in words)
+
+
+def test_several_roots_and_sentences() -> None:
+    two_roots = conllu(("a", "X", 0, "root"), ("b", "Y", 0, "root"))
+    two_sentences = conllu(("a", "X", 0, "root")) + "\n\n" + conllu(("b", "Y", 0, "root"))
+    trees = Trees.from_dependencies([two_roots, two_sentences, ""])
+    assert [trees.brackets(i) for i in range(3)] == ["( (X root a) (Y root b))"] * 2 + [""]

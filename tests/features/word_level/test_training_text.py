@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,3 +77,27 @@ def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
         whitespace, {"reference": ["una casa."] * len(ROWS)}, ["reference"], plain.aligner
     )
     assert text.counts["before"].times[:, 0].sum() == 3 * len(ROWS)
+
+
+@pytest.mark.slow
+def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
+    rows = [("the red house", "la roja", "la casa roja")] * PARTS
+    table, _ = looked_up(bundle, rows, own=False)
+    names = table.gap_names
+    gap = dict(zip(names, table.gaps[1], strict=True))
+    assert gap["text_adjacent"] == 0
+    np.testing.assert_allclose(gap["text_apart"], np.log1p(PARTS), rtol=1e-6)
+    np.testing.assert_allclose(gap["text_between"], PARTS / (PARTS + 1), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
+    batch = segments(ROWS)
+    texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
+    fitted = word_quality(bundle, texts=["post_edit", "reference"], predict=True, rounds=3).fit(batch, texts)
+    (tmp_path / "model").mkdir()
+    fitted.save(tmp_path / "model")
+    again = word_quality(bundle, texts=["post_edit", "reference"], predict=True, rounds=3).restore(
+        tmp_path / "model"
+    )
+    np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))

@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from features import ParallelCorpus, Segments
-from features.resources.word_lexicon import WordLexicon
+from features.resources.word_lexicon import NUMBER, Training, WordLexicon, plain
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_models import WordLexiconScores
 from tests.factories import PLAIN
@@ -77,3 +77,10 @@ def test_features_by_hand(lexicon: WordLexicon) -> None:
     ]
     assert features[0] == pytest.approx(np.exp(logs.mean()))
     assert features[1] == pytest.approx(np.exp(logs.min()))
+
+
+def test_numbers_are_one_word() -> None:
+    corpus = ParallelCorpus.from_lines([(f"in {i}", f"en {i}") for i in range(300)], PLAIN, PLAIN)
+    made = WordLexicon.build(corpus, words=10, training=Training(epochs=2))
+    assert NUMBER in made.source.index and NUMBER in made.target.index and "7" not in made.source.index
+    assert plain(Tokens.from_lists([["A1", "b"]])).words(0) == [NUMBER, "b"]

@@ -1,6 +1,7 @@
 """A part of the corpus that a decoder translates which was built without it, on Europarl."""
 
 import gzip
+from dataclasses import fields
 from itertools import islice
 
 import numpy as np
@@ -14,6 +15,8 @@ from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.phrase_table import PhraseTable
+from features.storage.damage import Damaged
+from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_models import SMOOTHINGS
@@ -133,3 +136,21 @@ def test_confidence_is_learned_from_its_translations(bundle: Bundle, texts: Deve
         make_extractor({**CONFIGS[1], "order": 2}, bundle).names[0]
         == "word_confidence_development_2_levenshtein_mean"
     )
+
+
+def test_without_lines_blocks_are_drawn(corpus: ParallelCorpus) -> None:
+    small = corpus.take(np.arange(300))
+    made = DevelopmentSet.build(small, pairs=30)
+    assert len(made.source) == 30
+    assert made.settings == {"first_line": 0, "last_line": 0, "pairs": 30, "seed": 0}
+    assert lists(made.source) != lists(DevelopmentSet.build(small, pairs=30, seed=1).source)
+
+
+def test_every_setting_is_told_and_damage_is_refused(texts: DevelopmentSet) -> None:
+    assert {field.name for field in fields(texts.builder)} - {"scratch"} <= set(texts.settings)
+    texts.check_stored()
+    damaged = DevelopmentSet(
+        texts.source, texts.machine, texts.reference.take(np.arange(3)), texts.evidence,
+        settings=texts.settings, corpus_fingerprint=texts.corpus_fingerprint,
+    )  # fmt: skip
+    refuses("3 texts of `reference`", damaged.check_stored, error=Damaged)

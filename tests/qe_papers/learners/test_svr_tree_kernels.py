@@ -14,7 +14,8 @@ from sklearn.svm import SVR
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.syntax.trees import Trees, column
-from qe.models.pipeline import Candidate, fit
+from qe.learning.tree_columns import BesideTrees
+from qe.models.pipeline import Candidate, fit, imputer
 from qe_papers.learners.svr_tree_kernels import SvrTreeKernels, TreeKernelSvr
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel
 from tests.factories import refuses
@@ -146,3 +147,11 @@ def test_the_pipeline_imputes_features_beside_trees() -> None:
     assert list(pipeline[:-1].get_feature_names_out()) == list(X.columns)
     filled = X.fillna({"a": X["a"].median()})
     assert np.array_equal(pipeline.predict(X), TreeKernelSvr(**PARAMS).fit(filled, y).predict(filled))
+
+
+def test_a_table_of_trees_alone_passes_the_imputer() -> None:
+    X, _ = table()
+    trees = X[["constituents_source"]]
+    step = BesideTrees(imputer()).fit(trees)
+    assert step.transform(trees) is trees
+    assert step.get_feature_names_out().tolist() == ["constituents_source"]

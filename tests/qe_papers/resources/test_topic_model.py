@@ -9,7 +9,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from features import ParallelCorpus, Segments
 from qe_papers.extractors.similarity import Topics
-from qe_papers.resources.topic_model import Bags, TopicModel, expected_words, infer
+from qe_papers.resources.topic_model import Bags, TopicModel, _digamma, expected_words, infer
 from tests.factories import PLAIN, table
 
 SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])
@@ -79,3 +79,8 @@ def test_inference_equals_scikit_learn() -> None:
     oracle.components_ = weights.T
     oracle.exp_dirichlet_component_ = np.exp(psi(weights.T) - psi(weights.T.sum(axis=1))[:, None])
     np.testing.assert_allclose(infer(bags, expected_words(weights), 0.1), oracle.transform(dense), atol=0.01)
+
+
+def test_digamma() -> None:
+    for x in (1e-3, 0.1, 1.0, 5.9, 6.0, 123.4):
+        assert _digamma(x) == pytest.approx(psi(x), rel=1e-9)
