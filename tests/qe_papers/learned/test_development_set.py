@@ -16,7 +16,6 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
-from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_models import SMOOTHINGS
