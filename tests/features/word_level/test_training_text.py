@@ -94,10 +94,8 @@ def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
 def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
     batch = segments(ROWS)
     texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
-    fitted = word_quality(bundle, texts=["post_edit", "reference"], predict=True, rounds=3).fit(batch, texts)
+    fitted = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).fit(batch, texts)
     (tmp_path / "model").mkdir()
     fitted.save(tmp_path / "model")
-    again = word_quality(bundle, texts=["post_edit", "reference"], predict=True, rounds=3).restore(
-        tmp_path / "model"
-    )
+    again = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).restore(tmp_path / "model")
     np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))
