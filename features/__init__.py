@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from features.text.corpus import ParallelCorpus as ParallelCorpus
     from features.text.tokenizer import Tokenizer as Tokenizer
 
+# Modules that hold several families: module -> names.
+NAMES: dict[str, tuple[str, ...]] = {
+    "ngram_frequency": ("ngram_frequency", "corpus_precision"),
+    "second_translation": ("pseudo_reference", "back_translation", "error_classes"),
+}
+
 keep_out()  # before anything imports Numba
 
 __getattr__, __dir__ = exports(__name__)

@@ -12,8 +12,7 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.extractor import Extractor
 from features.core.segments import Segments
-from features.resources.language_model import LanguageModel, LMScores
-from features.resources.number_lm import NumberLanguageModel
+from features.resources.language_model import LanguageModel, LMScores, NumberLanguageModel
 from features.text.tokens import Tokens, segment_mean
 
 MAX_ORDER = 4  # UEdin: the longest n-gram looked for

@@ -1,6 +1,6 @@
-"""Corpus frequencies of the n-grams of both texts."""
+"""Corpus frequencies of the n-grams of both texts, and n-gram precision against the corpus."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
+from features.comparisons.comparison import smoothed_precision
 from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import Extractor, Feature
+from features.core.feature_set import EXTRACTORS
 from features.core.segments import Segments
-from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
-from features.text.tokens import segment_mean, segment_min, segment_sum
+from features.resources.ngrams import QUEST_MINIMUM, NgramCounts, QuartileNgrams
+from features.text.tokens import Tokens, segment_mean, segment_min, segment_sum
 
 _UU = "Uppsala at WMT12, section 2.1"
 _QUEST = "QuEst features 1058-1060 (orders 1-3)"
@@ -82,6 +85,7 @@ UNSEEN_WORDS = _Statistic("unseen_words", "out-of-vocabulary tokens: not in the 
     "tokens", lambda ngrams: segment_sum(ngrams.counts == 0, ngrams.offsets), _LIMSI)  # fmt: skip
 
 
+@EXTRACTORS.register("ngram_frequency")
 @dataclass(frozen=True)
 class NgramFrequency(ColumnExtractor):
     """Frequency quartiles, n-grams seen and unseen, mean and least frequency, on both sides.
@@ -133,3 +137,64 @@ class NgramFrequency(ColumnExtractor):
 
 def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:
     return ngrams.quartile_cutoffs(order, minimum) if ngrams.has_types(order, minimum) else None
+
+
+ORDER = 4
+
+# (suffix of the column, field without the side, what it is, number in the paper by side)
+_REFERENCES = (
+    ("all", "ngrams5", "the corpus", {"source": 4, "target": 5}),
+    (
+        "best",
+        "best_quartile",
+        "the quarter of a corpus sample that translates best",
+        {"source": 6, "target": 7},
+    ),
+    ("worst", "worst_quartile", "the quarter that translates worst", {"source": 8, "target": 9}),
+)
+
+
+@EXTRACTORS.register("corpus_precision")
+@dataclass(frozen=True)
+class CorpusPrecision(Extractor):
+    """BLEU without brevity penalty, with corpus segments as references.
+
+    The geometric mean of the shares of 1- to 4-grams that occur in them, smoothed by one from bigrams on.
+    N-grams that a segment repeats count each time, as some corpus segment repeats them too where they are
+    frequent. NaN for an empty text.
+    """
+
+    plain: ClassVar[str] = "how much of the {text} is like known texts"
+
+    source_ngrams5: NgramCounts
+    target_ngrams5: NgramCounts
+    source_best_quartile: QuartileNgrams
+    target_best_quartile: QuartileNgrams
+    source_worst_quartile: QuartileNgrams
+    target_worst_quartile: QuartileNgrams
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(f"corpus_precision_{side}_{name}",
+                f"smoothed 1-4-gram precision of the {side} against {what}; NaN if empty",
+                f"SDL Language Weaver at WMT12, LF{number[side]}", "share")
+            for side in ("source", "target")
+            for name, _, what, number in _REFERENCES
+        ]  # fmt: skip
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = {"source": segments.source_tokens, "target": segments.target_tokens}
+        columns = [
+            _precision(getattr(self, f"{side}_{part}"), tokens)
+            for side, tokens in sides.items()
+            for _, part, _, _ in _REFERENCES
+        ]
+        return np.column_stack(columns)
+
+
+def _precision(ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
+    times = ngrams.counts_by_order(tokens, ORDER)
+    matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
+    total = np.column_stack([np.diff(offsets) for _, offsets in times])
+    return smoothed_precision(matched, total)

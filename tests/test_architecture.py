@@ -28,7 +28,6 @@ ROOMS = (
     "features.core",
     "features.resources",
     "features.decoder_output",
-    "features.phrase_decoding",
     "features.comparisons",
     "features.word_level",
     "features.encoding",

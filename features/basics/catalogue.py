@@ -60,6 +60,7 @@ class Catalogue(Generic[T]):
         """Class decorator that gives a strategy its name, for modules that hold several."""
 
         def decorate(kind: type[Any]) -> type[Any]:
+            kind.registered = name
             self._registered[name] = kind
             return kind
 

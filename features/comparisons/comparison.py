@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, rows_of
+from features.comparisons.phrase_decoder import decode
 from features.core.columns import Column, block, features_of, without_empty
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
 from features.edits.ter import common_ids, ter
-from features.phrase_decoding.decoder import decode
-from features.resources.back_phrase_table import BackPhraseTable
 from features.resources.language_model import LanguageModel
+from features.resources.phrase_table import BackPhraseTable
 from features.text.tokens import Tokens, ratio
 
 WORD_ORDER = 4  # of BLEU (Papineni et al. 2002)

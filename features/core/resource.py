@@ -150,7 +150,7 @@ class Builder(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Resource(ABC):
-    """One part of a bundle; its module's name is its kind, its fields are its content.
+    """One part of a bundle; its kind is the name it is registered by, else its module's; its fields are content.
 
     `parts` names the parts of this kind that a bundle has, with the settings that `builder` takes for each.
     `settings` (how it was built, JSON values) and `corpus_fingerprint` (from what) identify it.
@@ -228,7 +228,7 @@ def _setting_hints(builder: type[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def kind_of(resource: type[Resource]) -> str:
-    return resource.__module__.rpartition(".")[2]
+    return vars(resource).get("registered") or resource.__module__.rpartition(".")[2]
 
 
 def declaration(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -115,7 +115,7 @@ class SyntheticWordQualityBuilder(Builder):
 class SyntheticWordQuality(Resource):
     """Boosted trees that tell wrong words and gaps of a translation, without any human label. Part of the
     corpus is held out. Resources built from the rest, and the bundle's aligner and lexicons, translate its
-    sources (`features.phrase_decoding.decoder`) and describe the words of the translations; words and gaps
+    sources (`features.comparisons.phrase_decoder`) and describe the words of the translations; words and gaps
     are BAD where a cheapest edit into the reference changes them. Columns that mean something else in other
     systems' translations are not used.
 

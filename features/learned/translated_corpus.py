@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, prefixed, silent
+from features.comparisons.phrase_decoder import decode
 from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
-from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.storage.damage import Damaged, typed, within
 from features.text.corpus import ParallelCorpus, held_out_in_turn
@@ -101,7 +101,7 @@ class TranslatedCorpusBuilder(Builder):
 @dataclass(frozen=True, eq=False)
 class TranslatedCorpus(Resource):
     """Machine translations and human references of the same sentences. Every sentence is translated
-    (`features.phrase_decoding.decoder`) by a phrase table and a language model that were built from other
+    (`features.comparisons.phrase_decoder`) by a phrase table and a language model that were built from other
     pairs, none of which has the same source or the same target.
 
     rows       (n,) places of the sentences in the corpus

@@ -1,4 +1,10 @@
-"""One kind of resource per file: build, save, load (memory-mapped), fingerprint."""
+"""Kinds of resources: build, save, load (memory-mapped), fingerprint."""
 
 # Modules that hold no strategy, or several: module -> names.
-NAMES: dict[str, tuple[str, ...]] = {"pair_values": (), "phrases": (), "word_sets": ()}
+NAMES: dict[str, tuple[str, ...]] = {
+    "language_model": ("language_model", "number_lm"),
+    "ngrams": ("ngrams", "quartile_ngrams"),
+    "phrase_table": ("phrase_table", "back_phrase_table"),
+    "phrases": (),
+    "word_lexicon": ("word_lexicon", "stop_words", "kept_words"),
+}

@@ -16,10 +16,12 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.plugins import install
 from features.basics.progress import Progress, silent
+from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
 from features.resources.morphemes import SideBuilder
+from features.resources.word_lexicon import plain
 from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
 from features.storage.damage import damage_reported, finite
 from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
@@ -125,6 +127,7 @@ def _of_morphemes(side: Side) -> dict[str, Any]:
     return {"side": side, "order": _UNIT_ORDER, "case": "true", "morphemes": f"{side}_morphemes"}
 
 
+@RESOURCES.register("language_model")
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Resource):
     """An n-gram model with backoff weights, over words of one side or their stand-ins. `<unk>`: unknown words
@@ -415,3 +418,34 @@ def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:
     within = np.arange(events[-1]) - np.repeat(events[:-1], text.lengths + 1)
     step = np.where(within < length, length - 1 - within, within) if backward else within
     return np.repeat(marked[:-1] + 1, text.lengths + 1) + step, np.asarray(events, np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberLanguageModelBuilder(Builder):
+    side: Side
+    order: Count
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "NumberLanguageModel":
+        made = NumberLanguageModel.from_tokens(
+            plain(corpus.side(self.side)),
+            order=self.order,
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return made.with_settings(**self.settings, arpa=False)
+
+
+@RESOURCES.register("number_lm")
+class NumberLanguageModel(LanguageModel):
+    """A language model that reads each number as `$number`, in the corpus and in texts. Source: Buck 2012
+    (UEdin at WMT12), section 4.1; order: section 3.3.
+    """
+
+    parts: ClassVar[Parts] = {
+        "source_number_lm": {"side": "source", "order": 4},
+        "target_number_lm": {"side": "target", "order": 4},
+    }
+    builder: ClassVar[type[Builder]] = NumberLanguageModelBuilder
+
+    def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
+        return super().score_orders(plain(tokens))

@@ -1,22 +1,24 @@
 """NgramCounts: how often every n-gram occurs in one side of the corpus."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import offsets_of
+from features.basics.array_types import FloatArray, offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource
+from features.resources.lexicon import Lexicon
 from features.resources.morphemes import SideBuilder
 from features.storage.compact import Stored, check, counted, gather, unpacked
 from features.storage.damage import within
-from features.text.corpus import ParallelCorpus
+from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
-from features.text.tokens import UNK, Tokens, Vocabulary
+from features.text.tokens import UNK, Tokens, Vocabulary, segment_mean
 
 # QuEst drops n-grams that occur once or twice before it computes cut-offs (its `.ngram.clean` files).
 QUEST_MINIMUM = 3
@@ -47,6 +49,7 @@ class NgramCountsBuilder(SideBuilder):
         return counts.with_settings(side=self.side, **self.units(text))
 
 
+@RESOURCES.register("ngrams")
 @dataclass(frozen=True, eq=False)
 class NgramCounts(Resource):
     """Occurrences of all n-grams to the order built. N-grams stay within a sentence, without markers.
@@ -177,3 +180,59 @@ class NgramCounts(Resource):
 
 def _position(offsets: Offsets) -> NDArray[np.int64]:
     return np.asarray(np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)), np.int64)
+
+
+SAMPLE = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuartileNgramsBuilder(Builder):
+    """Ranks the sample and counts the n-grams of one quarter of it, on one side."""
+
+    side: Side
+    quarter: Literal["best", "worst"]
+    order: Count
+    lexicon_source_to_target: Lexicon
+    case: Case = "lower"
+    sample: Count = SAMPLE
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "QuartileNgrams":
+        rows = corpus.spread(self.sample)
+        pairs = corpus.take(rows)
+        ranking = np.argsort(-literalness(pairs, self.lexicon_source_to_target), kind="stable")
+        size = -(-len(rows) // 4)
+        chosen: NDArray[np.int64] = np.sort(ranking[:size] if self.quarter == "best" else ranking[-size:])
+        counts = QuartileNgrams.from_tokens(
+            pairs.side(self.side).take(chosen),
+            order=self.order,
+            case=self.case,
+            progress=progress,
+            fingerprint=corpus.fingerprint,
+        )
+        return counts.with_settings(
+            side=self.side,
+            quarter=self.quarter,
+            sample=self.sample,
+            lexicon=self.lexicon_source_to_target.fingerprint,
+        )
+
+
+@RESOURCES.register("quartile_ngrams")
+class QuartileNgrams(NgramCounts):
+    """N-gram counts of a quarter of `sample` pairs spread evenly over the corpus. SDL Language Weaver (WMT12,
+    LF6-LF9) takes the quarters of a development set by the BLEU of their translation system. Without a
+    system, pairs are ranked by how literally they translate: the mean over target words of log10 max t(target
+    word | source word), IBM Model 1. Equal pairs keep their order.
+    """
+
+    parts: ClassVar[Parts] = {
+        f"{side}_{quarter}_quartile": {"side": side, "quarter": quarter, "order": 4}
+        for side in ("source", "target")
+        for quarter in ("best", "worst")
+    }
+    builder = QuartileNgramsBuilder
+
+
+def literalness(pairs: ParallelCorpus, lexicon: Lexicon) -> FloatArray:
+    scores = lexicon.score(pairs.source, pairs.target)
+    return segment_mean(np.log10(scores.maximum), scores.offsets)

@@ -14,6 +14,7 @@ from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
+from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
 from features.resources.annotation import Annotation
@@ -67,6 +68,7 @@ class PhraseTableBuilder(Builder):
         )
 
 
+@RESOURCES.register("phrase_table")
 @dataclass(frozen=True, eq=False)
 class PhraseTable(Resource):
     """Phrase pairs of up to `longest` words a side, consistent with the word alignment. Koehn et al. 2003.
@@ -271,3 +273,33 @@ def _words_of(phrases: TargetPhrases, tokens: Tokens) -> tuple[Longs, Ints]:
     starts = offsets_of(phrases.lengths)
     index = np.arange(starts[-1]) + np.repeat(phrases.places - starts[:-1], phrases.lengths)
     return starts, tokens.ids[index]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackPhraseTableBuilder(Builder):
+    """Aligns the corpus as it is, and exchanges the sides of texts and links."""
+
+    aligner: Aligner
+    longest: Annotated[int, Ge(1), Le(MOST_WORDS)] = 5
+    minimum: Count = 2
+    symmetrization: Symmetrization = "grow-diag-final-and"
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "BackPhraseTable":
+        links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
+        return BackPhraseTable.from_links(
+            corpus.swapped(),
+            links.swapped(),
+            self.longest,
+            self.minimum,
+            {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint},
+            progress=progress,
+        )
+
+
+@RESOURCES.register("back_phrase_table")
+@dataclass(frozen=True, eq=False)
+class BackPhraseTable(PhraseTable):
+    """A phrase table from target to source: its source is the target of the corpus."""
+
+    parts: ClassVar[Parts] = {"back_phrase_table": {}}
+    builder: ClassVar[type[Builder]] = BackPhraseTableBuilder

@@ -1,22 +1,209 @@
-"""WordLexicon: probability of each target word in a translation, given all source words."""
+"""Words of texts as sets: the discriminative word lexicon, stop words, words kept for networks."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, offsets_of
+from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
+from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource
-from features.resources.pair_values import pair_values
-from features.resources.word_sets import WordSets, inverted, segments_with
+from features.resources.lexicon import pair_values
 from features.storage.damage import rows, typed
-from features.text.corpus import ParallelCorpus
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import UNK, Tokens, Vocabulary
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class WordSets:
+    """Distinct words of each text that a vocabulary has, ascending, with counts; `sizes`: of all words."""
+
+    ids: Ints
+    counts: Ints
+    offsets: Longs
+    sizes: Longs
+
+    @classmethod
+    def from_tokens(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
+        lowered = tokens.lower()
+        vocabulary_ids = vocabulary.lookup(lowered.types)
+        ids, counts, lengths, sizes = _distinct(
+            np.asarray(lowered.ids), np.asarray(lowered.offsets), vocabulary_ids
+        )
+        return cls(ids, counts, offsets_of(lengths), sizes)
+
+
+def segments_with(tokens: Tokens) -> NDArray[np.int64]:
+    """(types,) the number of texts that have each word.
+
+    >>> segments_with(Tokens.from_lists([["a", "b", "a"], ["a"]]))
+    array([2, 1])
+    """
+    counts: NDArray[np.int64] = _count(np.asarray(tokens.ids), np.asarray(tokens.offsets), len(tokens.types))
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(ids: Any, offsets: Any, types: int) -> Any:
+    counts, last = np.zeros(types, np.int64), np.full(types, -1, np.int64)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text], offsets[text + 1]):
+            counts[ids[i]] += last[ids[i]] != text
+            last[ids[i]] = text
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _distinct(ids: Any, offsets: Any, vocabulary_ids: Any) -> Any:
+    distinct, counts, n = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32), 0
+    lengths, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
+    for text in range(len(sizes)):
+        words = np.sort(ids[offsets[text] : offsets[text + 1]])
+        start = n
+        for i in range(len(words)):
+            new = i == 0 or words[i] != words[i - 1]
+            sizes[text] += new
+            if vocabulary_ids[words[i]] != UNK:
+                n += new
+                distinct[n - 1] = vocabulary_ids[words[i]]
+                counts[n - 1] += 1
+        order = np.argsort(distinct[start:n])
+        distinct[start:n], counts[start:n] = distinct[start:n][order], counts[start:n][order]
+        lengths[text] = n - start
+    return distinct[:n].copy(), counts[:n].copy(), lengths, sizes
+
+
+@numba.njit(cache=True, nogil=True)
+def inverted(ids: Any, offsets: Any, vocabulary: int) -> Any:
+    places = np.zeros(vocabulary + 1, np.int64)
+    for word in ids:
+        places[word + 1] += 1
+    places = np.cumsum(places)
+    end, texts = places[:-1].copy(), np.empty(len(ids), np.int32)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text], offsets[text + 1]):
+            texts[end[ids[i]]] = text
+            end[ids[i]] += 1
+    return places, texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptWordsBuilder(Builder):
+    """The `max_words` words in most segments of one side; of equally frequent ones, the first."""
+
+    side: Side
+    max_words: Count = 9000
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "KeptWords":
+        words = _by_frequency(plain(corpus.side(self.side)))[: self.max_words]
+        progress(f"kept words, {self.side}", 1, 1)
+        return KeptWords(tuple(words), settings=self.settings, corpus_fingerprint=corpus.fingerprint)
+
+
+@RESOURCES.register("kept_words")
+@dataclass(frozen=True, eq=False)
+class KeptWords(Resource):
+    """The most frequent words of a side, or those of a text, named by `read` of an experiment's `resources`.
+
+    words  lower-cased, those with digits one word; by falling number of segments
+
+    Source: WMT12 UEdin, section 3.5, which keeps the words of the segments to be judged.
+    """
+
+    parts: ClassVar[Parts] = {
+        "source_kept_words": {"side": "source", "max_words": 8365},
+        "target_kept_words": {"side": "target", "max_words": 9000},
+    }
+    builder: ClassVar[type[Builder]] = KeptWordsBuilder
+
+    words: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path, corpus: ParallelCorpus, side: Side, checksum: str) -> Self:
+        """The words of a text, plain or gzip, that the corpus has; raises InputError if there are none."""
+        tokenizer = corpus.source_tokenizer if side == "source" else corpus.target_tokenizer
+        known = set(plain(corpus.side(side)).types)
+        given = plain(tokenizer.tokens(list(read_lines(path))))
+        words = [word for word in _by_frequency(given) if word in known]
+        if not words:
+            raise InputError(
+                f"no word of the {side} side of the corpus",
+                location=path,
+                remedy="give a text of its language",
+            )
+        settings = {"side": side, "read": checksum}
+        return cls(tuple(words), settings=settings, corpus_fingerprint=corpus.fingerprint)
+
+
+def _by_frequency(tokens: Tokens) -> Sequence[str]:
+    order = np.argsort(-segments_with(tokens), kind="stable")
+    return [tokens.types[i] for i in order]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopWordsBuilder(Builder):
+    """The `max_words` most frequent words of letters of one side, lower-cased."""
+
+    side: Side
+    max_words: Count = 150
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "StopWords":
+        text = corpus.side(self.side).lower()
+        counts = np.bincount(text.ids, minlength=len(text.types))
+        words = sorted(
+            (word for word in text.types if word.isalpha()),
+            key=dict(zip(text.types, (-counts).tolist(), strict=True)).__getitem__,
+        )
+        if not words:
+            raise InputError(
+                f"the {self.side} side of the corpus has no words of letters", location="stop_words"
+            )
+        progress(f"stop words, {self.side}", 1, 1)
+        return StopWords(
+            tuple(sorted(words[: self.max_words])),
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
+@RESOURCES.register("stop_words")
+@dataclass(frozen=True, eq=False)
+class StopWords(Resource):
+    """The most frequent words of a side, or those of a list. The list is named by `read` of an experiment's
+    `resources`.
+
+    words  lower-cased, ascending
+    """
+
+    parts: ClassVar[Parts] = {
+        "source_stop_words": {"side": "source"},
+        "target_stop_words": {"side": "target"},
+    }
+    builder: ClassVar[type[Builder]] = StopWordsBuilder
+
+    words: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path, side: Side, checksum: str) -> Self:
+        """From a list, a word a line, plain or gzip; raises InputError if it has no words."""
+        words = {line.strip().lower() for line in read_lines(path)} - {""}
+        if not words:
+            raise InputError("no words", location=path, remedy="give a list of stop words, one a line")
+        settings = {"side": side, "read": checksum}
+        return cls(tuple(sorted(words)), settings=settings, corpus_fingerprint=checksum)
+
 
 NUMBER = "$number"  # stands for every token with a digit (UEdin at WMT12, section 4.1)
 _ROWS = 200  # words trained between two reports of progress
@@ -86,6 +273,7 @@ class WordLexiconBuilder(Builder):
         )
 
 
+@RESOURCES.register("word_lexicon")
 @dataclass(frozen=True, eq=False)
 class WordLexicon(Resource):
     """Discriminative word lexicon: one logistic regression per target word. Its input is the bag of source

@@ -13,8 +13,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
 from features.core.resource import Resource
 from features.resources.annotation import Annotation
-from features.resources.back_phrase_table import BackPhraseTable
-from features.resources.phrase_table import PhraseTable, entities_of
+from features.resources.phrase_table import BackPhraseTable, PhraseTable, entities_of
 from features.resources.tuple_lm import TupleLM
 from features.storage.files import is_input_file, sha256
 from features.syntax.phrase_units import Units

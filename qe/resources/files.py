@@ -11,10 +11,9 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, known_parts, plain_parts, unknown_part
 from features.core.resource import Resource
-from features.resources.kept_words import KeptWords
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import KeptWords, StopWords
 from features.storage.files import is_input_file, sha256
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from features import FittedExtractor, ParallelCorpus, Segments
-from features.back_translation import BackTranslation
+from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
-from features.phrase_decoding.decoder import decode
-from features.pseudo_reference import PseudoReference
 from features.resources.phrase_table import PhraseTable
+from features.second_translation import BackTranslation, PseudoReference
 from tests.factories import EN_ES, Find
 
 BY_DECODER = [

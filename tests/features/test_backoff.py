@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from features import ParallelCorpus, Segments
 from features.backoff import LEVELS, Backoff, neighbour_product
-from features.resources.language_model import LanguageModel
-from features.resources.number_lm import NumberLanguageModel
+from features.resources.language_model import LanguageModel, NumberLanguageModel
 from features.text.tokens import Tokens
 from tests.factories import ENGLISH
 

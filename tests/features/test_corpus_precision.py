@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from features import Segments
-from features.corpus_precision import CorpusPrecision
-from features.resources.ngrams import NgramCounts
-from features.resources.quartile_ngrams import QuartileNgrams
+from features.ngram_frequency import CorpusPrecision
+from features.resources.ngrams import NgramCounts, QuartileNgrams
 from features.text.tokens import Tokens
 from tests.factories import PLAIN, segments
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from features import Segments, Tokenizer
-from features.error_classes import ErrorClasses
+from features.second_translation import ErrorClasses
 from qe.data import from_post_edits
 from qe.data.format import FORMATS
 from tests.factories import Find

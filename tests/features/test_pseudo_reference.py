@@ -10,7 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from features.core.segments import Segments
-from features.pseudo_reference import PseudoReference
+from features.second_translation import PseudoReference
 from tests.factories import PLAIN
 
 

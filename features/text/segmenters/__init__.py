@@ -1,1 +1,3 @@
-"""Programs that split texts without blanks into words, one a file; each needs its package."""
+"""Programs that split texts without blanks into words; each needs its package."""
+
+NAMES = {"programs": ("jieba", "pythainlp", "sudachi")}

@@ -17,7 +17,7 @@ from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, deviation, lowest_mean, quantile, worst_window
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
-from features.phrase_decoding.decoder import decode
+from features.comparisons.phrase_decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable

@@ -19,7 +19,7 @@ from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.annotation import Layer, layer_tokens, layers
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean, segment_min

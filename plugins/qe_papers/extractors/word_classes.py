@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.core.columns import Column
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.annotation import Annotated
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
+from features.comparisons.phrase_decoder import decode
 from features.core.resource import Builder, Parts, Resource
 from features.learned.translated_corpus import reduced
-from features.phrase_decoding.decoder import decode
 from features.storage.damage import Damaged, finite, typed
 from features.text.corpus import ParallelCorpus, Rows, held_out_lines, split_pairs
 from features.text.tokens import Tokens
@@ -76,8 +76,8 @@ class DevelopmentSetBuilder(Builder):
 class DevelopmentSet(Resource):
     """Part of the corpus that replaces a translation system's development set.
 
-    It is translated (`features.phrase_decoding.decoder`) with resources built from pairs that share neither
-    its sources nor its targets.
+    It is translated (`features.comparisons.phrase_decoder`) with resources built from pairs that share
+    neither its sources nor its targets.
 
     source     (n texts) the sources
     machine    their translations, lower-cased

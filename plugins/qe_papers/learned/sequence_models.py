@@ -17,7 +17,7 @@ from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.stems import stems

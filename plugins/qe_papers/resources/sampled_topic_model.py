@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Positive, Seed
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Vocabulary
 from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, bags_of, content_words, joined

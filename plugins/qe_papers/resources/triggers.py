@@ -11,8 +11,8 @@ from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
 from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.resources.pair_values import pair_values
-from features.resources.word_sets import WordSets, inverted, segments_with
+from features.resources.lexicon import pair_values
+from features.resources.word_lexicon import WordSets, inverted, segments_with
 from features.storage.damage import finite, rows
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens, Vocabulary, ratio

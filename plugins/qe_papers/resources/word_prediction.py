@@ -14,9 +14,7 @@ from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.resources.kept_words import KeptWords
-from features.resources.word_lexicon import plain
-from features.resources.word_sets import WordSets
+from features.resources.word_lexicon import KeptWords, WordSets, plain
 from features.storage.damage import Damaged, finite, typed
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens, Vocabulary

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from features import Segments
+from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build, resource_parameters
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.learned.synthetic_word_quality import SyntheticWordQuality
-from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus, split_pairs
 from features.word_level.columns import concatenated
 from features.word_level.knowledge import JudgedWords

@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
+from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
 from features.learned.translated_corpus import TranslatedCorpus
-from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from features.resources.kept_words import KeptWords
+from features.resources.word_lexicon import KeptWords
 from features.text.corpus import ParallelCorpus
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import sparse
 
-from features.resources import pair_values as _pair_values
-from features.resources.pair_values import pair_values
+from features.resources import lexicon as _lexicon
+from features.resources.lexicon import pair_values
 
 ROWS, COLUMNS = 6, 9
 WORDS = st.lists(st.integers(0, ROWS - 1), max_size=7)
@@ -30,7 +30,7 @@ def _sparse(dense):
 @given(dense=TABLES, texts=TEXTS)
 def test_every_pair_of_words_has_its_entry_of_the_dense_table(cells, dense, texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pair_values, "_CELLS", cells)
+        patch.setattr(_lexicon, "_CELLS", cells)
         blocks = list(
             pair_values(_sparse(dense), COLUMNS, _flat([a for a, _ in texts]), _flat([b for _, b in texts]))
         )

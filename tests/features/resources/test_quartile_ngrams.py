@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features.resources.lexicon import Lexicon
-from features.resources.quartile_ngrams import QuartileNgrams, literalness
+from features.resources.ngrams import QuartileNgrams, literalness
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 

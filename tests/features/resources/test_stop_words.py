@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from features.basics.errors import InputError
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.corpus import ParallelCorpus
 from qe.resources.bundle_source import Inputs
 from qe.resources.files import PartFiles

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features import ParallelCorpus, Segments
-from features.phrase_decoding import decoder as beam_search
-from features.phrase_decoding.decoder import decode
+from features.comparisons import phrase_decoder as beam_search
+from features.comparisons.phrase_decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable

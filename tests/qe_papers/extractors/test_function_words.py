@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features import Segments, Tokenizer
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from qe_papers.extractors.word_classes import FunctionWords
 
 PLAIN = Tokenizer(kind="whitespace")

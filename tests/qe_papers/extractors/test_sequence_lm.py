@@ -6,7 +6,7 @@ import pytest
 from features import ParallelCorpus, Segments, Tokenizer
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.tokens import Tokens
 from qe_papers.extractors.sequences import SequenceLanguageModels

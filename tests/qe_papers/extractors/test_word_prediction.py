@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from features import ParallelCorpus, Segments
-from features.resources.kept_words import KeptWords
+from features.resources.word_lexicon import KeptWords
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.word_models import WordPredictionScores

@@ -7,10 +7,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from features.resources.stop_words import StopWords
+from features.resources.word_lexicon import StopWords
 from features.text.corpus import ParallelCorpus
 from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
 from qe_papers.resources.topic_model import Bags, LdaSettings

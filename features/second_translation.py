@@ -1,16 +1,68 @@
-"""Class error rates of the translation against a pseudo-reference."""
+"""Comparison with a second translation: of the source by another system, of the translation back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from features.comparisons.comparison import VARIANTS, ByDecoder, SecondTranslation, WithBackTranslation
 from features.core.extractor import Extractor, Feature
+from features.core.feature_set import EXTRACTORS
 from features.core.segments import Segments
 from features.edits.class_errors import SUMS, class_errors, rate_sums, reordering_alone
 from features.text.stems import base_form_tokens, has_base_forms
+from features.text.tokens import Tokens
+
+
+@EXTRACTORS.register("pseudo_reference")
+@dataclass(frozen=True)
+class PseudoReference(SecondTranslation):
+    """Compares the target with the column `pseudo_reference`.
+
+    It is another engine's translation of the source. Where two different systems agree, both are probably
+    right (Albrecht and Hwa 2008; Soricut and Narsale 2012). `qe data translate` makes the column.
+    """
+
+    plain: ClassVar[str] = "how far it is from another translation"
+
+    column: ClassVar[str] = "pseudo_reference"
+    compared: ClassVar[str] = "target against pseudo-reference"
+
+    def texts(self, segments: Segments) -> tuple[Tokens, Tokens]:
+        return segments.target_tokens, segments.pseudo_reference_tokens
+
+
+@EXTRACTORS.register("back_translation")
+@dataclass(frozen=True)
+class BackTranslation(WithBackTranslation, SecondTranslation):
+    """Compares the column `back_translation` with the source, which is the reference.
+
+    engine  `decoder`: our own decoder translates back, by the corpus with its sides exchanged; columns are
+            then named `decoder_...`. Without it, the column `back_translation`: `qe data translate` makes it.
+
+    Source: DCU-SYMC at WMT12, section 2.1; SJTU at WMT12, section 3.2.
+    """
+
+    plain: ClassVar[str] = "how well the translation leads back to the source"
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = VARIANTS
+
+    column: ClassVar[str] = "back_translation"
+    compared: ClassVar[str] = "back-translation against source"
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _ByDecoder if "engine" in settings else cls
+
+    def texts(self, segments: Segments) -> tuple[Tokens, Tokens]:
+        return self.back(segments), segments.source_tokens
+
+
+@dataclass(frozen=True)
+class _ByDecoder(ByDecoder, BackTranslation):
+    pass
+
 
 _RATES = (
     ("infer", "words with the right base form but a wrong full form", "target"),
@@ -29,6 +81,7 @@ _SUM_TEXTS = (
 _ORIGIN = "Popovic 2012, Class error rates for evaluation of machine translation output,"
 
 
+@EXTRACTORS.register("error_classes")
 @dataclass(frozen=True)
 class ErrorClasses(Extractor):
     """Class error rates, on words and on blocks, against a second translation.

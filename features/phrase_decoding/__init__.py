@@ -1,1 +1,0 @@
-"""Translation with our own phrase table: a small decoder, forced segmentation."""
