@@ -150,7 +150,7 @@ class Builder(ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Resource(ABC):
-    """One part of a bundle; its kind is the name it is registered by, else its module's; its fields are content.
+    """One part of a bundle; its kind is the name it is registered by, or its module's. Fields: content.
 
     `parts` names the parts of this kind that a bundle has, with the settings that `builder` takes for each.
     `settings` (how it was built, JSON values) and `corpus_fingerprint` (from what) identify it.
