@@ -140,11 +140,8 @@ class Configured:
                 )
             elif kind in kinds[:number]:
                 yield InputError(f"'{name}' has '{kind}' twice", location=self.label)
-            else:
-                try:
-                    catalogue.get(kind)
-                except InputError as error:
-                    yield InputError(f"'{name}.{number}': {error}", location=self.label)
+            elif kind not in catalogue:
+                yield InputError(f"'{name}.{number}': {catalogue.unknown(kind)}", location=self.label)
         if all(isinstance(kind, str) and kind in catalogue for kind in kinds):
             for inner in self.inner(name):
                 yield from inner.errors()
@@ -179,15 +176,11 @@ class Configured:
 
 
 def resources_in(instance: Any) -> list[Resource]:
-    found = list[Resource]()
-    for value in (
-        [getattr(instance, e.name) for e in fields(instance) if e.init] if is_dataclass(instance) else ()
-    ):
-        if isinstance(value, Resource):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found += [resource for each in value for resource in resources_in(each)]
-    return found
+    if isinstance(instance, Resource):
+        return [instance]
+    entries = [entry for entry in fields(instance) if entry.init] if is_dataclass(instance) else []
+    values = instance if isinstance(instance, tuple) else [getattr(instance, e.name) for e in entries]
+    return [resource for value in values for resource in resources_in(value)]
 
 
 def type_errors(value: Any, hint: Any, name: str, location: str) -> Iterator[InputError]:

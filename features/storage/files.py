@@ -31,9 +31,8 @@ def rewindable(path: Path) -> Path:
     Every function that opens an input opens this path, and names the first one in its messages. The copy is
     made once and used by all later calls. Raises InputError if the content cannot be read or copied.
     """
-    path = _place(path)
-    status = _status(path)
-    if status is None or not _is_single_use(path, status):
+    path, status, single_use = _state(path)
+    if status is None or not single_use:
         return path
     with _LOCK:
         return Path(_copy(path, status.st_dev, status.st_ino).name) / "content"
@@ -46,24 +45,19 @@ def base_of(path: Path) -> Path:
 
 def is_input_file(path: Path) -> bool:
     """Whether an input can be read from this path: a file or a pipe, not a folder."""
-    path = _place(path)
-    status = _status(path)
-    return status is not None and (stat.S_ISREG(status.st_mode) or _is_single_use(path, status))
+    _, status, single_use = _state(path)
+    return status is not None and (stat.S_ISREG(status.st_mode) or single_use)
 
 
-def _place(path: Path) -> Path:
-    return Path("/dev/stdin") if str(path) == "-" and not path.exists() else path
-
-
-def _status(path: Path) -> os.stat_result | None:
+def _state(path: Path) -> tuple[Path, os.stat_result | None, bool]:
+    """The path, what the system says of it, and whether it can be read once only."""
+    path = Path("/dev/stdin") if str(path) == "-" and not path.exists() else path
     try:
-        return path.stat()
+        status = path.stat()
     except (OSError, ValueError):  # the function that opens it reports the error
-        return None
-
-
-def _is_single_use(path: Path, status: os.stat_result) -> bool:
-    return stat.S_ISFIFO(status.st_mode) or (stat.S_ISCHR(status.st_mode) and _is_terminal(path))
+        return path, None, False
+    mode = status.st_mode
+    return path, status, stat.S_ISFIFO(mode) or (stat.S_ISCHR(mode) and _is_terminal(path))
 
 
 def _is_terminal(path: Path) -> bool:
@@ -124,7 +118,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
     Raises InputError if `path` cannot be written, or is no regular file.
     """
-    with _refusals(path):
+    with refusals(path):
         _check_kind(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(_PART, f".{path.name}.", path.parent)
@@ -139,7 +133,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     A process killed between the two renames leaves none; the next run restores the old one (`tidy`). Raises
     InputError if `path` cannot be written, or is a file.
     """
-    with _refusals(path):
+    with refusals(path):
         resolved(path)
         if path.exists() and not path.is_dir():
             raise InputError("is a file, not a directory", location=path, remedy=_REMEDY)
@@ -166,12 +160,14 @@ def _replacing(
     path: Path, temporary: Path, handle: int, mode: int, replace: Callable[[Path, Path], object]
 ) -> Iterator[Path]:
     try:
-        temporary.chmod(mode & ~_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(mode & ~mask)
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with _no_room(path):
+        with refusals(path, only_full=True):
             yield temporary
-        with _refusals(path):
+        with refusals(path):
             replace(temporary, path)
     finally:
         os.close(handle)
@@ -212,7 +208,7 @@ def _is_abandoned(leftover: Path) -> bool:
 
 def check_writable(path: Path) -> None:
     """Raises InputError if `atomic_file` could not write `path`; removes unfinished files of earlier runs."""
-    with _refusals(path):
+    with refusals(path):
         _check_kind(path)
         tidy(path)
         there = next(folder for folder in path.parents if folder.exists())
@@ -228,31 +224,19 @@ def _check_kind(path: Path) -> None:
 
 
 @contextmanager
-def _refusals(path: Path) -> Iterator[None]:
+def refusals(path: Path, *, only_full: bool = False) -> Iterator[None]:
+    """Raises InputError if the block cannot write `path`; `only_full`: if the disk is full."""
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error) from None
-
-
-@contextmanager
-def _no_room(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _NO_ROOM or str(error).endswith(
-            " written"
-        ):  # NumPy's: "100 requested and 7 written"
-            raise unwritable(path, error) from None
-        raise
-
-
-def unwritable(path: Path, error: OSError) -> InputError:
-    reason = error.strerror or str(error)
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        in_the_way = next((above for above in path.parents if above.is_file()), None)
-        reason = reason if in_the_way is None else f"{in_the_way} is a file, not a directory"
-    return InputError(f"cannot be written ({reason})", location=path, remedy=_REMEDY)
+        # NumPy's message of a full disk: "100 requested and 7 written"
+        if only_full and not (error.errno in _NO_ROOM or str(error).endswith(" written")):
+            raise
+        reason = error.strerror or str(error)
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            in_the_way = next((above for above in path.parents if above.is_file()), None)
+            reason = reason if in_the_way is None else f"{in_the_way} is a file, not a directory"
+        raise InputError(f"cannot be written ({reason})", location=path, remedy=_REMEDY) from None
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -263,12 +247,6 @@ def link_or_copy(source: Path, target: Path) -> None:
         raise
     except (OSError, NotImplementedError):  # another file system, or one without links
         shutil.copyfile(source, target)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def sha256(path: Path) -> str:

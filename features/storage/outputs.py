@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from features.basics.errors import InputError
-from features.storage.files import check_writable, resolved, tidy, unwritable
+from features.storage.files import check_writable, refusals, resolved, tidy
 
 MARK = ".qe-output"  # names the verb that a folder belongs to
 _LOCK_SECONDS = 2.0  # seconds in which a process that was killed lets go of its lock
@@ -82,7 +82,7 @@ def locked_folder(
         new = owner_of(path) is None and not _has_earlier_output(path, earlier_files)
         try:
             if new:
-                with _refused(path):
+                with refusals(path):
                     mark.write_text(f"qe {verb}\n", "utf-8")
             yield
         finally:
@@ -137,15 +137,15 @@ def _is_empty_own(path: Path) -> bool:
 @contextmanager
 def _locked(lock: Path, output: Path, patience: float = _LOCK_SECONDS) -> Iterator[None]:
     held = FileLock(lock, timeout=patience)
-    try:
-        with _refused(output):
+    with refusals(output):
+        try:
             held.acquire()
-    except Timeout:
-        raise InputError(
-            "another process is writing this output",
-            location=output,
-            remedy="wait until it has ended, or choose another output",
-        ) from None
+        except Timeout:
+            raise InputError(
+                "another process is writing this output",
+                location=output,
+                remedy="wait until it has ended, or choose another output",
+            ) from None
     try:
         yield
     finally:
@@ -157,7 +157,7 @@ def _locked(lock: Path, output: Path, patience: float = _LOCK_SECONDS) -> Iterat
 @contextmanager
 def _created_folder(folder: Path, output: Path) -> Iterator[None]:
     new = [above for above in (folder, *folder.parents) if not above.exists()]
-    with _refused(output):
+    with refusals(output):
         folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
@@ -165,13 +165,3 @@ def _created_folder(folder: Path, output: Path) -> Iterator[None]:
         with suppress(OSError):  # not empty, or gone
             for above in new:
                 above.rmdir()
-
-
-@contextmanager
-def _refused(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except Timeout:
-        raise
-    except OSError as error:
-        raise unwritable(output, error) from None

@@ -1,8 +1,8 @@
 """ParallelCorpus: an aligned corpus as integer arrays, read once, memory-mapped afterwards."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -66,25 +66,23 @@ class ParallelCorpus:
         return self.source_tokenizer if side == "source" else self.target_tokenizer
 
     def take(self, rows: NDArray[np.int64]) -> "ParallelCorpus":
-        return ParallelCorpus(
-            self.source.take(rows),
-            self.target.take(rows),
-            self.source_tokenizer,
-            self.target_tokenizer,
-            0,
-            digest(self.fingerprint, np.asarray(rows, np.int64).tobytes()),
-            None if self.lines is None else self.lines[rows],
+        return replace(
+            self,
+            source=self.source.take(rows),
+            target=self.target.take(rows),
+            empty_pairs=0,
+            fingerprint=digest(self.fingerprint, np.asarray(rows, np.int64).tobytes()),
+            lines=None if self.lines is None else self.lines[rows],
         )
 
     def swapped(self) -> "ParallelCorpus":
-        return ParallelCorpus(
-            self.target,
-            self.source,
-            self.target_tokenizer,
-            self.source_tokenizer,
-            self.empty_pairs,
-            digest("swapped", self.fingerprint),
-            self.lines,
+        return replace(
+            self,
+            source=self.target,
+            target=self.source,
+            source_tokenizer=self.target_tokenizer,
+            target_tokenizer=self.source_tokenizer,
+            fingerprint=digest("swapped", self.fingerprint),
         )
 
     def spread(self, sample: int) -> NDArray[np.int64]:
@@ -102,49 +100,40 @@ class ParallelCorpus:
         progress: Progress = silent,
     ) -> Self:
         """Tokenizes and encodes a stream of pairs; raises InputError if none is left or one is too long."""
-        source_tokenizer = source_tokenizer or Tokenizer()
-        target_tokenizer = target_tokenizer or Tokenizer()
-        source, target = TokensBuilder(), TokensBuilder()
-        full_rows: list[NDArray[np.int64]] = []
-        done = 0
-        for batch in batches(pairs, _BATCH):
-            left_tokens = source_tokenizer.tokens([pair[0] for pair in batch])
-            right_tokens = target_tokenizer.tokens([pair[1] for pair in batch])
-            full_rows.append(done + _add_full(source, target, left_tokens, right_tokens, done))
-            done += len(batch)
-            progress("reading the corpus", done, total)
-        return cls._from_builders(source, target, source_tokenizer, target_tokenizer, done, full_rows)
+        tokenizers = source_tokenizer or Tokenizer(), target_tokenizer or Tokenizer()
 
-    @classmethod
-    def _from_builders(
-        cls,
-        source: TokensBuilder,
-        target: TokensBuilder,
-        source_tokenizer: Tokenizer,
-        target_tokenizer: Tokenizer,
-        read: int,
-        full_rows: Sequence[NDArray[np.int64]],
-    ) -> Self:
-        if not len(source):
-            raise InputError("the parallel corpus has no sentence pair with words on both sides")
-        empty = read - len(source)
-        lines = np.concatenate(full_rows) if empty else None
-        left_tokens, right_tokens = source.tokens(), target.tokens()
-        print_ = digest(source_tokenizer, target_tokenizer, left_tokens.fingerprint, right_tokens.fingerprint)
-        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, empty, print_, lines)
+        def sides() -> Iterator[tuple[Tokens, Tokens]]:
+            done = 0
+            for batch in batches(pairs, _BATCH):
+                source, target = zip(*batch, strict=True)
+                yield tokenizers[0].tokens(source), tokenizers[1].tokens(target)
+                done += len(batch)
+                progress("reading the corpus", done, total)
+
+        return cls.of_tokens(sides(), *tokenizers)
 
     @classmethod
     def of_tokens(
-        cls, sides: Sequence[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+        cls, sides: Iterable[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
     ) -> Self:
         """The pairs of several texts that have words on both sides; raises as `from_lines` does."""
         source, target = TokensBuilder(), TokensBuilder()
         full_rows: list[NDArray[np.int64]] = []
         done = 0
         for left_tokens, right_tokens in sides:
-            full_rows.append(done + _add_full(source, target, left_tokens, right_tokens, done))
+            _refuse_long(np.maximum(left_tokens.lengths, right_tokens.lengths), done)
+            full = np.flatnonzero((left_tokens.lengths > 0) & (right_tokens.lengths > 0))
+            source.add(left_tokens.take(full))
+            target.add(right_tokens.take(full))
+            full_rows.append(done + full)
             done += len(left_tokens)
-        return cls._from_builders(source, target, source_tokenizer, target_tokenizer, done, full_rows)
+        if not len(source):
+            raise InputError("the parallel corpus has no sentence pair with words on both sides")
+        empty = done - len(source)
+        lines = np.concatenate(full_rows) if empty else None
+        texts = source.tokens(), target.tokens()
+        print_ = digest(source_tokenizer, target_tokenizer, texts[0].fingerprint, texts[1].fingerprint)
+        return cls(*texts, source_tokenizer, target_tokenizer, empty, print_, lines)
 
     @classmethod
     def read(
@@ -184,25 +173,8 @@ class ParallelCorpus:
             offsets = np.load(path / f"{name}.offsets.npy", mmap_mode="r")
             sides.append(Tokens(read_words(path / f"{name}.types.txt"), ids, offsets))
         lines = np.load(path / _LINES, mmap_mode="r") if (path / _LINES).is_file() else None
-        return cls(
-            sides[0],
-            sides[1],
-            Tokenizer(**meta["source_tokenizer"]),
-            Tokenizer(**meta["target_tokenizer"]),
-            meta["empty_pairs"],
-            meta["fingerprint"],
-            lines,
-        )
-
-
-def _add_full(
-    source: TokensBuilder, target: TokensBuilder, left_tokens: Tokens, right_tokens: Tokens, first_line: int
-) -> NDArray[np.int64]:
-    _refuse_long(np.maximum(left_tokens.lengths, right_tokens.lengths), first_line)
-    full = np.flatnonzero((left_tokens.lengths > 0) & (right_tokens.lengths > 0))
-    source.add(left_tokens.take(full))
-    target.add(right_tokens.take(full))
-    return full
+        tokenizers = Tokenizer(**meta["source_tokenizer"]), Tokenizer(**meta["target_tokenizer"])
+        return cls(*sides, *tokenizers, meta["empty_pairs"], meta["fingerprint"], lines)
 
 
 def _refuse_long(words: NDArray[np.int64], first_line: int) -> None:
@@ -255,12 +227,7 @@ def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tu
     blocks = -(-len(corpus) // block)
     drawn = np.zeros(blocks, np.bool_)
     drawn[rng.choice(blocks, blocks // share, replace=False)] = True
-    inside = drawn[np.arange(len(corpus)) // block]
-    left, candidates = np.flatnonzero(~inside), np.flatnonzero(inside)
-    fitting = candidates[_of_fitting_length(corpus, candidates) & _unseen(corpus, left, candidates)]
-    if len(fitting) > pairs:
-        fitting = np.sort(rng.choice(fitting, pairs, replace=False))
-    return left, fitting
+    return _held_out(corpus, drawn[np.arange(len(corpus)) // block], pairs, rng)
 
 
 def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int) -> list[tuple[Rows, Rows]]:
@@ -268,15 +235,18 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
     rng = np.random.default_rng(seed)
     block = max(min(_BLOCK, len(corpus) // _BLOCKS), 1)
     group = rng.permutation(-(-len(corpus) // block))[np.arange(len(corpus)) // block] % groups
-    parts = []
-    for k in range(groups):
-        left, candidates = np.flatnonzero(group != k), np.flatnonzero(group == k)
-        fitting = candidates[_of_fitting_length(corpus, candidates) & _unseen(corpus, left, candidates)]
-        wanted = pairs * (k + 1) // groups - pairs * k // groups
-        if len(fitting) > wanted:
-            fitting = np.sort(rng.choice(fitting, wanted, replace=False))
-        parts.append((left, fitting))
-    return parts
+    shares = [pairs * (k + 1) // groups - pairs * k // groups for k in range(groups)]
+    return [_held_out(corpus, group == k, share, rng) for k, share in enumerate(shares)]
+
+
+def _held_out(
+    corpus: ParallelCorpus, inside: NDArray[np.bool_], pairs: int, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    left, candidates = np.flatnonzero(~inside), np.flatnonzero(inside)
+    fitting = candidates[_of_fitting_length(corpus, candidates) & _unseen(corpus, left, candidates)]
+    if len(fitting) > pairs:
+        fitting = np.sort(rng.choice(fitting, pairs, replace=False))
+    return left, fitting
 
 
 def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows, Rows]:

@@ -34,8 +34,16 @@ def align_lines(
 ) -> Iterator[str]:
     """One Pharaoh line per pair of lines, empty if a side is; learned from `corpus` too. See `align`."""
     _load()
-    sides = _tokens(pairs, tokenizers, corpus, progress)
-    length = len(sides[0]) - (len(corpus) if corpus else 0)
+    source, target = TokensBuilder(), TokensBuilder()
+    for batch in batches(pairs, 5000):
+        source.add(tokenizers[0].tokens([pair[0] for pair in batch]))
+        target.add(tokenizers[1].tokens([pair[1] for pair in batch]))
+        progress("reading the text", len(source), None)
+    length = len(source)
+    if corpus is not None:
+        source.add(corpus.source)
+        target.add(corpus.target)
+    sides = source.tokens(), target.tokens()
     aligned = align(*sides, symmetrization, samplers=samplers, iterations=iterations, progress=progress)
     yield from islice((line for links in aligned for line in links.pharaoh()), length)
 
@@ -70,7 +78,10 @@ def align(
         paths = {name: Path(folder) / name for name in ("source", "target", "forward", "backward")}
         for name, tokens in (("source", source), ("target", target)):
             _check_lengths(tokens, name)
-            _write(eflomal, tokens.lower(), paths[name])
+            ids, offsets = tokens.lower().ids, tokens.offsets.tolist()
+            sentences = tuple(ids[a:b].astype(np.uint32) for a, b in pairwise(offsets))
+            with paths[name].open("wb") as stream:
+                eflomal.write_text(stream, sentences, len(tokens.lower().types))
         progress("aligning: eflomal", 0, len(source))
         eflomal.align(
             str(paths["source"]),
@@ -82,7 +93,9 @@ def align(
             null_prior=null_prior,
             quiet=True,
         )
-        forward, backward = (_lines(paths[name]) for name in ("forward", "backward"))
+        if not (paths["forward"].is_file() and paths["backward"].is_file()):
+            raise InputError("eflomal wrote no links: it was stopped, or ran out of memory or disk space")
+        forward, backward = read_lines(paths["forward"]), read_lines(paths["backward"])
         edges = [*range(0, len(source), batch), len(source)]
         for first, last in pairwise(edges):
             one, other = _read_links(forward, last - first), _read_links(backward, last - first)
@@ -101,25 +114,6 @@ def _load() -> Any:
         ) from None
 
 
-def _tokens(
-    pairs: Iterable[tuple[str, str]],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    corpus: ParallelCorpus | None,
-    progress: Progress,
-) -> tuple[Tokens, Tokens]:
-    source, target = TokensBuilder(), TokensBuilder()
-    for batch in batches(pairs, 5000):
-        for builder, tokenizer, texts in zip(
-            (source, target), tokenizers, zip(*batch, strict=True), strict=True
-        ):
-            builder.add(tokenizer.tokens(texts))
-        progress("reading the text", len(source), None)
-    if corpus is not None:
-        source.add(corpus.source)
-        target.add(corpus.target)
-    return source.tokens(), target.tokens()
-
-
 def _check_lengths(tokens: Tokens, side: str) -> None:
     longest = int(tokens.lengths.argmax()) if len(tokens) else 0
     if len(tokens) and tokens.lengths[longest] > _MAX_WORDS:
@@ -129,18 +123,6 @@ def _check_lengths(tokens: Tokens, side: str) -> None:
             location=f"{side}:{longest + 1}",
             remedy="split it, or use the aligner of a bundle",
         )
-
-
-def _write(eflomal: Any, tokens: Tokens, path: Path) -> None:
-    sentences = tuple(tokens.ids[a:b].astype(np.uint32) for a, b in pairwise(tokens.offsets.tolist()))
-    with path.open("wb") as stream:
-        eflomal.write_text(stream, sentences, len(tokens.types))
-
-
-def _lines(path: Path) -> Iterator[str]:
-    if not path.is_file():
-        raise InputError("eflomal wrote no links: it was stopped, or ran out of memory or disk space")
-    return read_lines(path)
 
 
 def _read_links(lines: Iterator[str], count: int) -> Links:
