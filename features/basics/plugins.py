@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 SEPARATOR = ":"
-_OWN = "mtqe"
+DISTRIBUTION = "mtqe"
 
 
 def is_foreign(name: object) -> bool:
@@ -30,7 +30,7 @@ def own_entries(group: str) -> Mapping[str, "EntryPoint"]:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        entries = distribution(_OWN).entry_points
+        entries = distribution(DISTRIBUTION).entry_points
     except PackageNotFoundError:  # the packages are on the path, but nothing was installed
         return {}
     return {entry.name: entry for entry in entries if entry.group == f"mtqe.{group}"}
@@ -57,7 +57,7 @@ def package_of(entry: "EntryPoint") -> str:
 def not_installed(noun: str, entry: "EntryPoint") -> InputError:
     return InputError(
         f"the {noun} '{entry.name}' is part of the package {package_of(entry)}, which is not installed",
-        remedy=f"pip install --force-reinstall {_OWN}",
+        remedy=f"pip install --force-reinstall {DISTRIBUTION}",
     )
 
 
@@ -99,7 +99,7 @@ def foreign_names(group: str) -> list[str]:
     from importlib.metadata import entry_points
 
     found = ((entry.dist.name, entry.name) for entry in entry_points(group=f"mtqe.{group}") if entry.dist)
-    return sorted(f"{home}{SEPARATOR}{name}" for home, name in found if home != _OWN)
+    return sorted(f"{home}{SEPARATOR}{name}" for home, name in found if home != DISTRIBUTION)
 
 
 def versions_of(names: Iterable[str]) -> dict[str, str]:
@@ -140,9 +140,6 @@ def _installed(home: str, remedy: str = "", location: object = None) -> "Distrib
         problem = f"needs the distribution '{home}', which is not installed"
         remedy = remedy or f"pip install {home or 'it'}"
         raise InputError(problem, location=location, remedy=remedy) from None
-
-
-DISTRIBUTION = "mtqe"
 
 
 def version() -> str:

@@ -19,9 +19,19 @@ from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.resources import _ibm1
-from features.resources._hmm import JUMPS, Counts, Shares, WordPairs, expect, infer, initial_jumps
-from features.resources._ibm1 import PairTable
+from features.resources._alignment_models import (
+    JUMPS,
+    Counts,
+    Encoded,
+    PairTable,
+    Shares,
+    SparseTable,
+    WordPairs,
+    expect,
+    infer,
+    initial_jumps,
+    train,
+)
 from features.storage.damage import finite, rows, typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links, symmetrised_mask
@@ -194,8 +204,8 @@ class Aligner(Resource):
         prefix = int(self.settings["prefix"])
         left_tokens, right = _shortened(source, prefix), _shortened(target, prefix)
         sides = (
-            _ibm1.Encoded(left_tokens.ids_in(self.source), left_tokens.offsets, len(self.source)),
-            _ibm1.Encoded(right.ids_in(self.target), right.offsets, len(self.target)),
+            Encoded(left_tokens.ids_in(self.source), left_tokens.offsets, len(self.source)),
+            Encoded(right.ids_in(self.target), right.offsets, len(self.target)),
         )
         return _Pairs(*sides, *_common_ids(left_tokens, right))
 
@@ -215,8 +225,8 @@ class Aligner(Resource):
 
 
 class _Pairs(NamedTuple):
-    source: _ibm1.Encoded
-    target: _ibm1.Encoded
+    source: Encoded
+    target: Encoded
     source_strings: Ints
     target_strings: Ints
 
@@ -257,18 +267,16 @@ def _shortened(tokens: Tokens, prefix: int) -> Tokens:
     return tokens.with_types(word.lower()[: prefix or None] for word in tokens.types)
 
 
-def _encode(tokens: Tokens, prefix: int) -> tuple[Vocabulary, _ibm1.Encoded]:
+def _encode(tokens: Tokens, prefix: int) -> tuple[Vocabulary, Encoded]:
     short = _shortened(tokens, prefix)
     vocabulary, mapping = Vocabulary.by_frequency(short.types, short.ids)
-    return vocabulary, _ibm1.Encoded(mapping[short.ids], short.offsets, len(vocabulary))
+    return vocabulary, Encoded(mapping[short.ids], short.offsets, len(vocabulary))
 
 
-def _start(
-    source: _ibm1.Encoded, target: _ibm1.Encoded, iterations: int, prune: float, report: Any
-) -> PairTable:
-    one, _ = _ibm1.train(source, target, _NULL, iterations, report)
+def _start(source: Encoded, target: Encoded, iterations: int, prune: float, report: Any) -> PairTable:
+    one, _ = train(source, target, _NULL, iterations, report)
     forward, forward_null = _split_null(one, target.size)
-    counts, _ = _ibm1.train(target, source, _NULL, iterations, lambda n: report(iterations + n))
+    counts, _ = train(target, source, _NULL, iterations, lambda n: report(iterations + n))
     backward, backward_null = _split_null(counts, source.size)
     values = np.empty(len(backward.values), np.float32)
     _transpose(backward, forward.offsets[:-1].copy(), values)
@@ -288,7 +296,7 @@ def _transpose(table: Any, free: Any, result: Any) -> None:
             free[columns[e]] += 1
 
 
-def _split_null(table: _ibm1.SparseTable, size: int) -> tuple[_ibm1.SparseTable, Singles]:
+def _split_null(table: SparseTable, size: int) -> tuple[SparseTable, Singles]:
     first, last = table.offsets[_NULL], table.offsets[_NULL + 1]
     null = np.full(size, _FLOOR, np.float32)
     null[table.columns[first:last]] = np.maximum(table.values[first:last], _FLOOR)
@@ -296,7 +304,7 @@ def _split_null(table: _ibm1.SparseTable, size: int) -> tuple[_ibm1.SparseTable,
     offsets[_NULL + 1 :] -= last - first
     there = np.ones(len(table.values), bool)
     there[first:last] = False
-    return _ibm1.SparseTable(offsets, table.columns[there], table.values[there]), null
+    return SparseTable(offsets, table.columns[there], table.values[there]), null
 
 
 def _no_counts(table: PairTable) -> Counts:
@@ -308,8 +316,8 @@ def _no_counts(table: PairTable) -> Counts:
 def _iterate(
     table: PairTable,
     jumps: Floats,
-    source: _ibm1.Encoded,
-    target: _ibm1.Encoded,
+    source: Encoded,
+    target: Encoded,
     null_share: float,
     alpha: float,
     report: Callable[[int, int], None],
@@ -337,16 +345,16 @@ def _iterate(
     return *_maximise(table, parts[0], alpha), float(parts[0].likelihood[0])
 
 
-def _chunks(source: _ibm1.Encoded, target: _ibm1.Encoded) -> Iterator[tuple[int, int]]:
+def _chunks(source: Encoded, target: Encoded) -> Iterator[tuple[int, int]]:
     done = offsets_of(np.diff(source.offsets) * np.diff(target.offsets))
     number = max(_THREADS, int(-(-done[-1] // _CHUNK_CELLS)))
     edges = np.unique(np.searchsorted(done, np.linspace(0, done[-1], number + 1))).tolist()
     yield from pairwise(edges)
 
 
-def _slice(side: _ibm1.Encoded, first: int, last: int) -> _ibm1.Encoded:
+def _slice(side: Encoded, first: int, last: int) -> Encoded:
     start, end = side.offsets[first], side.offsets[last]
-    return _ibm1.Encoded(side.ids[start:end], side.offsets[first : last + 1] - start, side.size)
+    return Encoded(side.ids[start:end], side.offsets[first : last + 1] - start, side.size)
 
 
 def _maximise(table: PairTable, counts: Counts, alpha: float) -> tuple[PairTable, Floats]:

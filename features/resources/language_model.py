@@ -18,8 +18,7 @@ from features.basics.plugins import install
 from features.basics.progress import Progress, silent
 from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
-from features.resources._arpa import Arpa, read_arpa, write_arpa
-from features.resources._kneser_ney import estimate
+from features.resources._ngram_models import Arpa, estimate, read_arpa, write_arpa
 from features.resources.morphemes import SideBuilder
 from features.resources.word_lexicon import plain
 from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
@@ -133,7 +132,7 @@ class LanguageModel(Resource):
     """An n-gram model with backoff weights, over words of one side or their stand-ins. `<unk>`: unknown words
     have what is left of the unigram distribution for them, an equal share of its interpolation mass, as in
     KenLM; each unknown word in a text is charged with that probability. `settings["smoothing"]` tells per
-    order which discounts were used (see `_kneser_ney.discounts`). `source_pos_lm` and `target_pos_lm` are of
+    order which discounts were used (see `discounts`). `source_pos_lm` and `target_pos_lm` are of
     detailed tags (`xpos`), as DFKI asks for (Popovic 2012, section 2); `source_upos_lm` and `target_upos_lm`
     of universal parts of speech ("simple" tags: WLV-SHEF, table 4); `source_morpheme_lm` and
     `target_morpheme_lm` of morphemes. They keep case.

@@ -17,7 +17,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, OnlyForParts, Parts, Resource
-from features.resources._ibm1 import Encoded, train
+from features.resources._alignment_models import Encoded, train
 from features.resources.annotation import Annotation
 from features.resources.morphemes import SAMPLE, Morphemes
 from features.storage.compact import (

@@ -7,8 +7,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
-from features.bag_of_words import BagOfWords
-from features.comparisons.bags import BagRegression, characters, words
+from features.bag_of_words import BagOfWords, BagRegression, characters, words
 from features.core.segments import Segments
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.resources._hmm import JUMPS, WINDOW, forward_backward, initial_jumps
+from features.resources._alignment_models import JUMPS, WINDOW, forward_backward, initial_jumps
 from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
 from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.resources._kneser_ney import discounts
+from features.resources._ngram_models import discounts
 from features.resources.language_model import LanguageModel
 from features.text.tokens import Tokens
 from tests.factories import refuses
