@@ -174,7 +174,7 @@ class ParallelCorpus:
             sides.append(Tokens(read_words(path / f"{name}.types.txt"), ids, offsets))
         lines = np.load(path / _LINES, mmap_mode="r") if (path / _LINES).is_file() else None
         tokenizers = Tokenizer(**meta["source_tokenizer"]), Tokenizer(**meta["target_tokenizer"])
-        return cls(*sides, *tokenizers, meta["empty_pairs"], meta["fingerprint"], lines)
+        return cls(sides[0], sides[1], *tokenizers, meta["empty_pairs"], meta["fingerprint"], lines)
 
 
 def _refuse_long(words: NDArray[np.int64], first_line: int) -> None:
