@@ -227,7 +227,7 @@ def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tu
     blocks = -(-len(corpus) // block)
     drawn = np.zeros(blocks, np.bool_)
     drawn[rng.choice(blocks, blocks // share, replace=False)] = True
-    return _held_out(corpus, drawn[np.arange(len(corpus)) // block], pairs, rng)
+    return _split_rows(corpus, drawn[np.arange(len(corpus)) // block], pairs, rng)
 
 
 def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int) -> list[tuple[Rows, Rows]]:
@@ -236,10 +236,10 @@ def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int)
     block = max(min(_BLOCK, len(corpus) // _BLOCKS), 1)
     group = rng.permutation(-(-len(corpus) // block))[np.arange(len(corpus)) // block] % groups
     shares = [pairs * (k + 1) // groups - pairs * k // groups for k in range(groups)]
-    return [_held_out(corpus, group == k, share, rng) for k, share in enumerate(shares)]
+    return [_split_rows(corpus, group == k, share, rng) for k, share in enumerate(shares)]
 
 
-def _held_out(
+def _split_rows(
     corpus: ParallelCorpus, inside: NDArray[np.bool_], pairs: int, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
     left, candidates = np.flatnonzero(~inside), np.flatnonzero(inside)
