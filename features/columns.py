@@ -78,12 +78,12 @@ class Columns(Extractor):
     def extract(self, segments: Segments) -> FloatArray:
         blocks = []
         for name in self.names:
-            numbers = np.array([_number(name, *cell) for cell in self._cells(segments, name)], np.float64)
+            numbers = np.array(
+                [_number(name, *cell) for cell in zip(segments.id, self._texts(segments, name), strict=True)],
+                np.float64,
+            )
             blocks += [numbers, np.isnan(numbers).astype(np.float64)]
         return np.stack(blocks, axis=1) if blocks else np.empty((len(segments), 0))
-
-    def _cells(self, segments: Segments, name: str) -> Iterator[tuple[str, str]]:
-        return zip(segments.id, self._texts(segments, name), strict=True)
 
     def _texts(self, segments: Segments, name: str) -> Column:
         """The texts of a column, blanks made alike; empty ones if the table may lack it and does."""

@@ -69,18 +69,14 @@ def _hypothesis(item: Any, location: str) -> Hypothesis:
     unknown = sorted(set(item) - set(_KEYS))
     if unknown:
         raise InputError(f"unknown keys {unknown}", location=location, remedy=f"known: {', '.join(_KEYS)}")
-    _check_scores(item, location)
-    _check_phrases(item.get("phrases", []), location)
-    _check_search(item.get("search", {}), location)
-    return Hypothesis(**item)
-
-
-def _check_scores(item: Mapping[str, Any], location: str) -> None:
     scores = item.get("scores", {})
     if not isinstance(scores, dict) or not all(isinstance(values, list) for values in scores.values()):
         raise InputError("`scores` must map names of models to lists of numbers", location=location)
     if not all(map(_is_number, [item.get("score", 0.0), *(v for values in scores.values() for v in values)])):
         raise InputError("scores must be finite numbers", location=location)
+    _check_phrases(item.get("phrases", []), location)
+    _check_search(item.get("search", {}), location)
+    return Hypothesis(**item)
 
 
 def _check_phrases(phrases: Any, location: str) -> None:

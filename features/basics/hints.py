@@ -246,7 +246,12 @@ def accepts(hint: Any, value: Any) -> bool:
     if origin in (Union, UnionType):
         return any(accepts(one, value) for one in arguments)
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Sequence):
-        return _is_list(value) and all(accepts(arguments[0], one) for one in value)
+        is_list = (
+            isinstance(value, Iterable)
+            and hasattr(value, "__len__")
+            and not isinstance(value, str | bytes | Mapping)
+        )
+        return is_list and all(accepts(arguments[0], one) for one in value)
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(accepts(arguments[1], one) for one in value.values())
     if inspect.isclass(hint) and origin is None and hint not in PLAIN and hint is not object:
@@ -267,14 +272,6 @@ def worded(hint: Any) -> str:
     if not inspect.isclass(hint) or hint in PLAIN or get_origin(hint) is not None:
         return described(hint)
     return f"{'an' if hint.__name__[0] in 'AEIOU' else 'a'} {hint.__name__}"
-
-
-def _is_list(value: Any) -> bool:
-    return (
-        isinstance(value, Iterable)
-        and hasattr(value, "__len__")
-        and not isinstance(value, str | bytes | Mapping)
-    )
 
 
 def _plain(value: Any) -> Any:

@@ -79,15 +79,12 @@ def cpu_quota(root: Path = ROOT) -> float | None:
     """Processor time that the control groups grant, in processors; None without a limit."""
     quotas = []
     for folder in _groups("cpu", root):
-        limit, period = _version_2(folder) or _version_1(folder)
+        words = _text(folder / "cpu.max").split()
+        version_2 = (float(words[0]), float(words[1])) if len(words) == 2 and words[0] != "max" else None
+        limit, period = version_2 or _version_1(folder)
         if limit > 0 and period > 0:
             quotas.append(limit / period)
     return min(quotas, default=None)
-
-
-def _version_2(folder: Path) -> tuple[float, float] | None:
-    words = _text(folder / "cpu.max").split()
-    return (float(words[0]), float(words[1])) if len(words) == 2 and words[0] != "max" else None
 
 
 def _version_1(folder: Path) -> tuple[float, float]:
@@ -96,7 +93,9 @@ def _version_1(folder: Path) -> tuple[float, float]:
 
 def memory_left(root: Path = ROOT) -> int | None:
     """Bytes that this process and its children may still take, caches included; None if unknown."""
-    known = [_available(root)]
+    words = _lines(root / "proc/meminfo").get("MemAvailable", "").split()
+    available = 1024 * int(words[0]) if words else None
+    known = [available]
     for folder in _groups("memory", root):
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
         used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes")
@@ -109,11 +108,6 @@ def own_memory(root: Path = ROOT) -> int:
     """Bytes of memory that this process shares with no file; 0 if the system does not say."""
     words = _lines(root / "proc/self/status").get("RssAnon", "0").split()
     return 1024 * int(words[0])
-
-
-def _available(root: Path) -> int | None:
-    words = _lines(root / "proc/meminfo").get("MemAvailable", "").split()
-    return 1024 * int(words[0]) if words else None
 
 
 def _cached(folder: Path) -> float:

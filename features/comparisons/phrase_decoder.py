@@ -325,7 +325,7 @@ def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
 
     Source: Koehn et al. 2003, section 2, without a future cost (competing hypotheses cover the same words).
     """
-    words = _lm_words(table, model)
+    words = model.vocabulary.lookup(table.target_vocabulary.words)
     copied = source.lower().ids_in(model.vocabulary)
     result = np.full((4 * len(source.ids) + 16, 2), -1, np.int64)
     offsets, score = np.zeros(len(source) + 1, np.int64), np.zeros(len(source))
@@ -336,16 +336,6 @@ def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
         table.offsets, table.target, table.forward, table.backward, table.forward_weight,
         table.backward_weight, table.target_starts, words[table.target_words],
     )  # fmt: skip
-    trie = _trigrams(model)
-    own = table.target_words, table.target_starts
-    options = options_of(distinct[unknown:], entries, trie)
-    choices = np.where(rows >= 0, rows, np.where(np.arange(table.longest) == 0, len(options[0]) - 1, -1))
-    while not translate(choices, options, copied, source.offsets, entries, trie, own, result, offsets, score):
-        result = np.full((2 * len(result), 2), -1, np.int64)
-    return Decoded(_as_tokens(result[: offsets[-1]], offsets, source, table), score)
-
-
-def _trigrams(model: LanguageModel) -> tuple[Any, ...]:
     first, backoff = model.trie.first, readable(model.backoff)
     if model.order < 3:
         longest = (0, model.trie.sizes[-1])
@@ -353,11 +343,13 @@ def _trigrams(model: LanguageModel) -> tuple[Any, ...]:
             np.pad(unpacked(first), longest, mode="edge"),
             np.pad(decoded(model.backoff), longest),
         )
-    return model.trie.words, first, readable(model.log10), backoff
-
-
-def _lm_words(table: PhraseTable, model: LanguageModel) -> NDArray[np.int32]:
-    return model.vocabulary.lookup(table.target_vocabulary.words)
+    trie = model.trie.words, first, readable(model.log10), backoff
+    own = table.target_words, table.target_starts
+    options = options_of(distinct[unknown:], entries, trie)
+    choices = np.where(rows >= 0, rows, np.where(np.arange(table.longest) == 0, len(options[0]) - 1, -1))
+    while not translate(choices, options, copied, source.offsets, entries, trie, own, result, offsets, score):
+        result = np.full((2 * len(result), 2), -1, np.int64)
+    return Decoded(_as_tokens(result[: offsets[-1]], offsets, source, table), score)
 
 
 def _as_tokens(

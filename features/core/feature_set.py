@@ -342,18 +342,17 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 location="features",
                 remedy="name the extractors of the set one by one to change them",
             )
-        expanded += _members(config["set"], config.get("without", []))
+        name = config["set"]
+        excluded = config.get("without", [])
+        entries = [{"kind": e} if isinstance(e, str) else e for e in set_content(name)["features"]]
+        _check_type(excluded, list[str], "without", f"set '{name}'")
+        kinds = [entry["kind"] for entry in entries]
+        for kind in excluded:
+            if kind not in kinds:
+                raise unknown_name("extractor to leave out", kind, kinds, f"set '{name}'")
+        members = [entry for entry in entries if entry["kind"] not in excluded]
+        expanded += members
     return expanded
-
-
-def _members(name: str, excluded: list[str]) -> list[dict[str, Any]]:
-    entries = [{"kind": e} if isinstance(e, str) else e for e in set_content(name)["features"]]
-    _check_type(excluded, list[str], "without", f"set '{name}'")
-    kinds = [entry["kind"] for entry in entries]
-    for kind in excluded:
-        if kind not in kinds:
-            raise unknown_name("extractor to leave out", kind, kinds, f"set '{name}'")
-    return [entry for entry in entries if entry["kind"] not in excluded]
 
 
 def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> str:

@@ -175,7 +175,12 @@ class SubwordMeans:
 
         `leave_one_out`: for training translations; each is excluded from its own means.
         """
-        return decoder.log_probability - self._expected(decoder, leave_one_out)
+        sums, counts = self._type_statistics(decoder)
+        if leave_one_out:
+            inside = _within_text(decoder)
+            sums, counts = sums - inside[0], counts - inside[1]
+        expected = np.asarray((sums + PRIOR * self.mean) / (counts + PRIOR), np.float64)
+        return decoder.log_probability - expected
 
     def log_counts(self, decoder: DecoderTokens) -> FloatArray:
         _, counts = self._type_statistics(decoder)
@@ -185,13 +190,6 @@ class SubwordMeans:
     def mean(self) -> float:
         total = float(self.counts.sum())
         return float(self.sums.sum()) / total if total else 0.0
-
-    def _expected(self, decoder: DecoderTokens, leave_one_out: bool) -> FloatArray:
-        sums, counts = self._type_statistics(decoder)
-        if leave_one_out:
-            inside = _within_text(decoder)
-            sums, counts = sums - inside[0], counts - inside[1]
-        return np.asarray((sums + PRIOR * self.mean) / (counts + PRIOR), np.float64)
 
     def _type_statistics(self, decoder: DecoderTokens) -> tuple[FloatArray, FloatArray]:
         places = np.array([self._index.get(t, -1) for t in decoder.subwords.types], np.int64)

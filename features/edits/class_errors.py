@@ -66,25 +66,17 @@ class ClassErrors:
         Missing words are per reference word, the others per hypothesis word; NaN if that side is empty.
         Source: Popovic 2012, "Class error rates for evaluation of machine translation output", 2.1.
         """
-        return self._rates(self._rate_counts(), self.hypothesis_lengths, self.reference_lengths)
+        return ratio(*self._rate_counts())
 
     def corpus_rates(self) -> FloatArray:
-        lengths = self.hypothesis_lengths.sum(keepdims=True), self.reference_lengths.sum(keepdims=True)
-        rates: FloatArray = self._rates(self._rate_counts().sum(axis=0, keepdims=True), *lengths)[0]
-        return rates
+        return ratio(*(counts.sum(axis=0) for counts in self._rate_counts()))
 
-    def _rate_counts(self) -> Counts:
-        words, blocks = self.counts("hypothesis"), self.blocks("hypothesis")
-        missing = CLASSES.index("missing")
-        words[:, missing] = self.counts("reference")[:, missing]
-        blocks[:, missing] = self.blocks("reference")[:, missing]
-        return np.hstack([words, blocks])
-
-    @staticmethod
-    def _rates(counts: Counts, hypothesis_lengths: Counts, reference_lengths: Counts) -> FloatArray:
-        by_missing = np.array([name == "missing" for name in CLASSES] * 2)
-        lengths: Counts = np.where(by_missing, reference_lengths[:, None], hypothesis_lengths[:, None])
-        return ratio(counts, lengths)
+    def _rate_counts(self) -> tuple[Counts, Counts]:
+        """Errors (n, 10), and words (n, 10) that they are divided by."""
+        is_missing = np.array([name == "missing" for name in CLASSES] * 2)
+        errors = [np.hstack([self.counts(side), self.blocks(side)]) for side in ("hypothesis", "reference")]
+        lengths = self.hypothesis_lengths[:, None], self.reference_lengths[:, None]
+        return np.where(is_missing, errors[1], errors[0]), np.where(is_missing, lengths[1], lengths[0])
 
 
 def reordering_alone(values: NDArray[Any]) -> FloatArray:

@@ -342,7 +342,12 @@ def edit_labels(
     hyp_rows = labels.partner_rows[ref_rows]
     edits = np.full(len(hyp_rows), WORD_CHANGED, np.uint8)
     if classes is not None:
-        edits[_differ(classes, hyp_rows, ref_rows)] = POS_CHANGED
+        known = [
+            np.array([name != UNKNOWN for name in side.types], bool)[side.ids[rows]]
+            for side, rows in zip(classes, (hyp_rows, ref_rows), strict=True)
+        ]
+        differ = np.asarray(~_equal(classes, hyp_rows, ref_rows) & known[0] & known[1])
+        edits[differ] = POS_CHANGED
     for sides in (lemmas, words):
         edits[_equal((sides[0].lower(), sides[1].lower()), hyp_rows, ref_rows)] = FORM_CHANGED
     edits[_equal(words, hyp_rows, ref_rows)] = MATCH
@@ -355,16 +360,6 @@ def _equal(
 ) -> NDArray[np.bool_]:
     ids = common_ids(*sides)
     return np.asarray(ids[0][hyp_rows] == ids[1][ref_rows])
-
-
-def _differ(
-    classes: tuple[Tokens, Tokens], hyp_rows: NDArray[np.int64], ref_rows: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    known = [
-        np.array([name != UNKNOWN for name in side.types], bool)[side.ids[rows]]
-        for side, rows in zip(classes, (hyp_rows, ref_rows), strict=True)
-    ]
-    return np.asarray(~_equal(classes, hyp_rows, ref_rows) & known[0] & known[1])
 
 
 Counts = NDArray[np.int64]

@@ -81,7 +81,12 @@ def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
     """One-to-one matches, by place: as many as possible, in few chunks, at small distances (beam search)."""
     beam = [_Partial(0, _NO_PLACE, (0, 0, 0, 0.0))]
     for place in range(len(hypothesis.words)):
-        partners = _partners(hypothesis, reference, place)
+        each = (
+            (ref_place, _weight(hypothesis, reference, place, ref_place))
+            for ref_place in range(len(reference.words))
+        )
+        weights = {ref_place: weight for ref_place, weight in each if weight}
+        partners = dict(sorted(weights.items(), key=lambda entry: abs(entry[0] - place)))
         best: dict[tuple[int, int], _Partial] = {}
         for partial in beam:
             for longer in _longer(partial, place, partners):
@@ -95,15 +100,6 @@ def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
             pairs.append(partial.pair)
         partial = partial.previous
     return pairs[::-1]
-
-
-def _partners(hypothesis: Words, reference: Words, place: int) -> dict[int, float]:
-    each = (
-        (ref_place, _weight(hypothesis, reference, place, ref_place))
-        for ref_place in range(len(reference.words))
-    )
-    weights = {ref_place: weight for ref_place, weight in each if weight}
-    return dict(sorted(weights.items(), key=lambda entry: abs(entry[0] - place)))
 
 
 def _weight(hypothesis: Words, reference: Words, place: int, ref_place: int) -> float:

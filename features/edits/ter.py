@@ -96,7 +96,14 @@ def ter_edits(
             f"one reference per hypothesis must hold, but got {len(hypothesis_offsets) - 1} hypotheses "
             f"and {len(reference_offsets) - 1} references"
         )
-    _refuse_long(hypothesis_offsets, reference_offsets)
+    words = np.maximum(np.diff(hypothesis_offsets), np.diff(reference_offsets))
+    if (words > MAX_WORDS).any():
+        number = int((words > MAX_WORDS).argmax())
+        raise InputError(
+            f"{words[number]:,} words, but the edit rate takes texts of at most {MAX_WORDS:,}",
+            location=f"segment {number + 1}",
+            remedy=REMEDY,
+        )
     counts = np.zeros((len(hypothesis_offsets) - 1, 4), np.int64)
     _score_batch(
         np.ascontiguousarray(hypothesis, np.int32),
@@ -107,17 +114,6 @@ def ter_edits(
         counts,
     )
     return TerEdits(counts[:, 0], counts[:, 1], counts[:, 2], counts[:, 3], np.diff(reference_offsets))
-
-
-def _refuse_long(hypothesis_offsets: Offsets, reference_offsets: Offsets) -> None:
-    words = np.maximum(np.diff(hypothesis_offsets), np.diff(reference_offsets))
-    if (words > MAX_WORDS).any():
-        number = int((words > MAX_WORDS).argmax())
-        raise InputError(
-            f"{words[number]:,} words, but the edit rate takes texts of at most {MAX_WORDS:,}",
-            location=f"segment {number + 1}",
-            remedy=REMEDY,
-        )
 
 
 # The kernels below: `hyp` is the hypothesis in its current order, `ref` the reference.

@@ -90,7 +90,9 @@ class Learning:
     ) -> None:
         shape = len(words), len(self.parameters["hidden_bias"])
         mask = (rng.random(shape, np.float32) >= _DROPPED) / np.float32(1 - _DROPPED)
-        sampled = _sample(rng, len(self.parameters["output"]))
+        size = len(self.parameters["output"])
+        drawn = np.exp(rng.random(_SAMPLES) * np.log(size + 1)) - 1
+        sampled = np.unique(np.minimum(drawn.astype(np.int32), size - 1))
 
         def piece(rows: NDArray[np.int64]) -> Gradients:
             target_slots = mask[rows].astype(np.float32)
@@ -155,11 +157,6 @@ class Learning:
         back = wrong[:, None] * right + weight[:, None] * (rest @ others)
         output = np.concatenate([wrong[:, None] * units, rest.T @ (weight[:, None] * units)])
         return np.concatenate([wrong, weight @ rest]), back, output
-
-
-def _sample(rng: np.random.Generator, size: int) -> Ints:
-    drawn = np.exp(rng.random(_SAMPLES) * np.log(size + 1)) - 1
-    return np.unique(np.minimum(drawn.astype(np.int32), size - 1))
 
 
 def _wide(array: Singles) -> Singles:

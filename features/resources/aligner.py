@@ -207,7 +207,10 @@ class Aligner(Resource):
             Encoded(left_tokens.ids_in(self.source), left_tokens.offsets, len(self.source)),
             Encoded(right.ids_in(self.target), right.offsets, len(self.target)),
         )
-        return _Pairs(*sides, *_common_ids(left_tokens, right))
+        index = {word: i for i, word in enumerate(left_tokens.types)}
+        mapping = np.array([index.get(word, -1) for word in right.types], np.int32)
+        common_ids = (left_tokens.ids, mapping[right.ids] if len(mapping) else right.ids)
+        return _Pairs(*sides, *common_ids)
 
     def _infer(self, pairs: "_Pairs") -> Posteriors:
         source, target, table = pairs.source, pairs.target, self.table
@@ -375,12 +378,6 @@ def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singl
     size = np.bincount(group, minlength=groups)
     below = digamma(np.maximum(total + alpha * size, 1e-30))
     return np.maximum(np.exp(digamma(counts + alpha) - below[group]), _FLOOR).astype(np.float32)
-
-
-def _common_ids(left_tokens: Tokens, right: Tokens) -> tuple[Ints, Ints]:
-    index = {word: i for i, word in enumerate(left_tokens.types)}
-    mapping = np.array([index.get(word, -1) for word in right.types], np.int32)
-    return left_tokens.ids, mapping[right.ids] if len(mapping) else right.ids
 
 
 @numba.njit(cache=True, nogil=True)

@@ -139,7 +139,8 @@ class NgramCounts(Resource):
     def _counts(
         self, nodes: NDArray[np.int32], offsets: Offsets, order: int
     ) -> tuple[NDArray[np.int64], Offsets]:
-        there = _position(offsets) >= order - 1
+        position = np.asarray(np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)), np.int64)
+        there = position >= order - 1
         counts = np.where(nodes >= 0, gather(self.occurrences, nodes), 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
         return counts[there], offsets_of(n_ngrams)
@@ -176,10 +177,6 @@ class NgramCounts(Resource):
         self.trie.check_arrays(len(self.vocabulary))
         check("occurrences", self.occurrences, np.int32, self.trie.begins[-1])
         within("occurrences", unpacked(self.occurrences), 0, 2**31)
-
-
-def _position(offsets: Offsets) -> NDArray[np.int64]:
-    return np.asarray(np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)), np.int64)
 
 
 SAMPLE = 20_000

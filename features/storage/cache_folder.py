@@ -126,16 +126,12 @@ def keep(name: str, text: str) -> None:
             tag_cache(folder.parent)
             with atomic_file(folder / name) as temporary:
                 temporary.write_text(text, "utf-8")
-            _prune(folder)
+            entries = list(os.scandir(folder))
+            if len(entries) > _MAX_ENTRIES:
+                by_age = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
+                for entry in by_age[: len(by_age) // 2]:
+                    Path(entry).unlink(missing_ok=True)
 
 
 def _folder() -> Path:
     return default_cache() / "checked"
-
-
-def _prune(folder: Path) -> None:
-    entries = list(os.scandir(folder))
-    if len(entries) > _MAX_ENTRIES:
-        by_age = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
-        for entry in by_age[: len(by_age) // 2]:
-            Path(entry).unlink(missing_ok=True)

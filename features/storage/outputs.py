@@ -75,11 +75,10 @@ def locked_folder(
     """
     verbs = (verb, *allowed_verbs)
     check_no_overlap(path, inputs)
-    _check_owner(path, verbs, earlier_files)
+    _is_new(path, verbs, earlier_files)
     mark, lock = path / MARK, path / f".{verb}.lock"
     with _created_folder(path, path), _locked(lock, path):
-        _check_owner(path, verbs, earlier_files)
-        new = owner_of(path) is None and not _has_earlier_output(path, earlier_files)
+        new = _is_new(path, verbs, earlier_files)
         try:
             if new:
                 with refusals(path):
@@ -90,7 +89,8 @@ def locked_folder(
                 mark.unlink(missing_ok=True)
 
 
-def _check_owner(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str]) -> None:
+def _is_new(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str]) -> bool:
+    """Whether the folder holds no output yet; raises InputError if it holds anything of others."""
     resolved(path)
     if path.exists() and not path.is_dir():
         raise InputError("is a file, not a directory", location=path, remedy=_REMEDY)
@@ -100,16 +100,12 @@ def _check_owner(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str
             raise InputError(
                 f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", location=path, remedy=_REMEDY
             )
-        return
-    if _has_earlier_output(path, earlier_files):
-        return
-    name = unexpected_file(path)
-    if name is not None:
+        return False
+    if any(next(path.glob(pattern), None) for pattern in earlier_files):
+        return False
+    if (name := unexpected_file(path)) is not None:
         raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_REMEDY)
-
-
-def _has_earlier_output(path: Path, earlier_files: Iterable[str]) -> bool:
-    return any(next(path.glob(pattern), None) for pattern in earlier_files)
+    return True
 
 
 def owner_of(path: Path) -> str | None:

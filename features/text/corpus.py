@@ -121,7 +121,14 @@ class ParallelCorpus:
         full_rows: list[NDArray[np.int64]] = []
         done = 0
         for left_tokens, right_tokens in sides:
-            _refuse_long(np.maximum(left_tokens.lengths, right_tokens.lengths), done)
+            words = np.maximum(left_tokens.lengths, right_tokens.lengths)
+            if (words > MAX_WORDS).any():
+                place = int((words > MAX_WORDS).argmax())
+                raise InputError(
+                    f"{words[place]:,} words, but a side of a pair has at most {MAX_WORDS:,}",
+                    location=f"line {done + place + 1} of the parallel corpus",
+                    remedy=REMEDY,
+                )
             full = np.flatnonzero((left_tokens.lengths > 0) & (right_tokens.lengths > 0))
             source.add(left_tokens.take(full))
             target.add(right_tokens.take(full))
@@ -175,16 +182,6 @@ class ParallelCorpus:
         lines = np.load(path / _LINES, mmap_mode="r") if (path / _LINES).is_file() else None
         tokenizers = Tokenizer(**meta["source_tokenizer"]), Tokenizer(**meta["target_tokenizer"])
         return cls(sides[0], sides[1], *tokenizers, meta["empty_pairs"], meta["fingerprint"], lines)
-
-
-def _refuse_long(words: NDArray[np.int64], first_line: int) -> None:
-    if (words > MAX_WORDS).any():
-        place = int((words > MAX_WORDS).argmax())
-        raise InputError(
-            f"{words[place]:,} words, but a side of a pair has at most {MAX_WORDS:,}",
-            location=f"line {first_line + place + 1} of the parallel corpus",
-            remedy=REMEDY,
-        )
 
 
 def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
@@ -243,7 +240,10 @@ def _split_rows(
     corpus: ParallelCorpus, inside: NDArray[np.bool_], pairs: int, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
     left, candidates = np.flatnonzero(~inside), np.flatnonzero(inside)
-    fitting = candidates[_of_fitting_length(corpus, candidates) & _unseen(corpus, left, candidates)]
+    lengths = {side: corpus.side(side).lengths[candidates] for side in _LENGTHS}
+    fits = [(lengths[side] >= low) & (lengths[side] <= high) for side, (low, high) in _LENGTHS.items()]
+    of_fitting_length = np.asarray(np.all(fits, axis=0), np.bool_)
+    fitting = candidates[of_fitting_length & _unseen(corpus, left, candidates)]
     if len(fitting) > pairs:
         fitting = np.sort(rng.choice(fitting, pairs, replace=False))
     return left, fitting
@@ -255,12 +255,6 @@ def held_out_lines(corpus: ParallelCorpus, first: int, last: int) -> tuple[Rows,
     inside = (lines >= first) & (lines <= last)
     left, held_out = np.flatnonzero(~inside), np.flatnonzero(inside)
     return left[_unseen(corpus, held_out, left)], held_out
-
-
-def _of_fitting_length(corpus: ParallelCorpus, rows: Rows) -> NDArray[np.bool_]:
-    lengths = {side: corpus.side(side).lengths[rows] for side in _LENGTHS}
-    fits = [(lengths[side] >= low) & (lengths[side] <= high) for side, (low, high) in _LENGTHS.items()]
-    return np.asarray(np.all(fits, axis=0), np.bool_)
 
 
 def _unseen(corpus: ParallelCorpus, reference_rows: Rows, rows: Rows) -> NDArray[np.bool_]:

@@ -207,7 +207,10 @@ class ChunkTokenizer:
         expansions += [tuple(self.split(texts[i])) for i in odd.tolist()]
         row = np.zeros(used[-1] + 1 if len(used) else 1, np.int64)
         row[used] = np.arange(len(used))
-        return _expand(expansions, row[codes], offsets)
+        rows = row[codes]
+        counts = np.fromiter(map(len, expansions), np.int64, len(expansions))
+        ends, places = rows_of(offsets_of(counts), rows)
+        return list(chain.from_iterable(expansions)), places.astype(np.int32), ends[offsets]
 
     def _codes(self, clean: list[str], chunks: Longs, offsets: Longs) -> tuple[Longs, Longs]:
         first = np.fromiter([ord(c[0]) if c else 0 for c in clean], np.int64, len(clean))
@@ -247,14 +250,6 @@ def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple
     codes[offsets[odd]] = base + np.arange(len(odd))
     lengths[odd] = 1
     return codes[keep], offsets_of(lengths)
-
-
-def _expand(
-    expansions: list[tuple[str, ...]], rows: Longs, offsets: Longs
-) -> tuple[list[str], NDArray[np.int32], Longs]:
-    counts = np.fromiter(map(len, expansions), np.int64, len(expansions))
-    ends, places = rows_of(offsets_of(counts), rows)
-    return list(chain.from_iterable(expansions)), places.astype(np.int32), ends[offsets]
 
 
 class Segmenter(ABC):
