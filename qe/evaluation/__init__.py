@@ -18,7 +18,5 @@ if TYPE_CHECKING:
     from qe.evaluation.power import PowerSettings as PowerSettings
     from qe.evaluation.word_level import WordReport as WordReport
     from qe.evaluation.word_level import evaluate_words as evaluate_words
-    from qe.statistics.bayesian import BayesianComparison as BayesianComparison
-    from qe.statistics.bayesian import bayesian_comparisons as bayesian_comparisons
 
 __getattr__, __dir__ = exports(__name__)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from features.basics.exports import exports
 
 if TYPE_CHECKING:
+    from qe.statistics.bayesian import BayesianComparison as BayesianComparison
     from qe.statistics.bayesian import Posterior as Posterior
+    from qe.statistics.bayesian import bayesian_comparisons as bayesian_comparisons
     from qe.statistics.bayesian import correlated_t as correlated_t
     from qe.statistics.bayesian import signed_rank as signed_rank
     from qe.statistics.buckets import BucketReport as BucketReport

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.comparisons.comparison import COLUMNS as COMPARED
 from features.comparisons.comparison import TextComparison
+from features.comparisons.phrase_decoder import decode
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, deviation, lowest_mean, quantile, worst_window
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
-from features.comparisons.phrase_decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
