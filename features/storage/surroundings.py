@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Final
 
 _NUMBA: Final = "numba.core.config"
+_CACHING: Final = "numba.core.caching"
 _FOLDER: Final = "NUMBA_CACHE_DIR"
 
 
@@ -26,11 +27,13 @@ def keep_out() -> None:
         _own_cache()
         _without_file(sys.modules[_NUMBA])
         sys.modules[_NUMBA].reload_config()
+    if _CACHING in sys.modules:
+        _without_moved_modules(sys.modules[_CACHING])
 
 
 class _IsolatedFinder:  # no MetaPathFinder: importlib.abc takes a tenth of `qe --help`
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in (_NUMBA, "matplotlib"):
+        if name not in (_NUMBA, _CACHING, "matplotlib"):
             return None
         others = [finder for finder in sys.meta_path if not isinstance(finder, _IsolatedFinder)]
         specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
@@ -49,6 +52,8 @@ def _isolated(name: str, execute: Callable[[ModuleType], None]) -> Callable[[Mod
             execute(module)
         if name == _NUMBA:
             _without_file(module)
+        if name == _CACHING:
+            _without_moved_modules(module)
 
     return run
 
@@ -69,6 +74,19 @@ def _elsewhere() -> Iterator[None]:
 
 def _without_file(config: ModuleType) -> None:
     setattr(config, "_config_fname", os.devnull)  # noqa: B010
+
+
+def _without_moved_modules(caching: ModuleType) -> None:
+    """Code of another version, whose modules have moved since, is compiled again."""
+    load = caching.IndexDataCacheFile._load_index
+
+    def load_index(file: Any) -> dict[Any, str]:
+        try:
+            return dict(load(file))
+        except (ImportError, AttributeError):
+            return {}
+
+    caching.IndexDataCacheFile._load_index = load_index
 
 
 def _own_cache() -> None:
