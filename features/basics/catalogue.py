@@ -122,7 +122,9 @@ class Catalogue(Generic[T]):
 
     def purpose(self, name: str) -> str:
         """First sentence about a strategy, from its module, or its class if the module has several names."""
-        several = _registers(self._statement(name), name)
+        own = self._location(name)
+        neighbours = [place for place in self._locations.values() if place.module == own.module]
+        several = len(neighbours) > 1 or _registers(self._statement(name), name)
         text = self.documentation(name) if several else ast.get_docstring(self._tree(name)) or ""
         paragraph = " ".join(text.partition("\n\n")[0].split())
         return paragraph.partition(". ")[0].removesuffix(".")

@@ -71,7 +71,7 @@ def tried_features(columns: int) -> int:
 
 
 class DcuMean(OwnLearner):
-    """The combination of DCU-SYMC; see ClassifierMean. Deterministic for one `seed`."""
+    """Mean of three classifiers of rounded labels. See ClassifierMean; deterministic for one `seed`."""
 
     regressor = ClassifierMean
     space: ClassVar[Mapping[str, Distribution]] = {
@@ -136,7 +136,7 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class RandomSets(OwnLearner):
-    """One learner on random feature sets; see RandomFeatureSets. Members use standardised features."""
+    """Mean of one learner on the random feature sets that beat the baseline. See RandomFeatureSets."""
 
     regressor = RandomFeatureSets
     space: ClassVar[Mapping[str, Distribution]] = {"share": FloatRange(0.2, 0.8)}
@@ -192,7 +192,7 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Rescaled(OwnLearner):
-    """One learner, rescaled; see RescaledRegressor. The member uses standardised features."""
+    """Predictions rescaled to the ends of the label scale. See RescaledRegressor."""
 
     regressor = RescaledRegressor
     trusted_types: ClassVar[tuple[str, ...]] = cast(tuple[str, ...], TrustedByMembers())

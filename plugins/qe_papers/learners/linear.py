@@ -124,7 +124,7 @@ def _deviation(residuals: FloatArray, columns: int) -> float:
 
 
 class Pace(OwnLearner):
-    """Pace regression on standardised features; see PaceRegressor. Deterministic."""
+    """Pace regression: least squares with jointly improved effects. See PaceRegressor; deterministic."""
 
     regressor = PaceRegressor
     space: ClassVar[Mapping[str, Distribution]] = {
@@ -182,7 +182,7 @@ def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, in
 
 
 class Pls(OwnLearner):
-    """Regression on a few directions that covary with the label; see PlsRegressor.
+    """Partial least squares regression. See PlsRegressor.
 
     Parameter: `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
     """

@@ -75,7 +75,7 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class SvrConsistent(OwnLearner):
-    """SVR without the rows that it cannot fit; see ConsistentSVR. Deterministic."""
+    """SVR that drops training rows it cannot fit, then trains again. See ConsistentSVR; deterministic."""
 
     regressor = ConsistentSVR
     space: ClassVar[Mapping[str, Distribution]] = {
@@ -154,7 +154,7 @@ def _share(importances: FloatArray) -> FloatArray:
 
 
 class ImportanceWeighted(OwnLearner):
-    """Importance-weighted SVR, the feasibility study's best learner; see ImportanceWeightedSvr."""
+    """RBF support vector regression with features scaled by importance. See ImportanceWeightedSvr."""
 
     regressor = ImportanceWeightedSvr
     space: ClassVar[Mapping[str, Distribution]] = {
@@ -316,7 +316,10 @@ def _validated(X: FloatArray, y: FloatArray, grid: Sequence[Values], folds: int)
 
 
 class SvrBySupport(OwnLearner):
-    """RBF-SVR that chooses C, gamma and epsilon; see SvrChosenBySupport. Deterministic for one seed."""
+    """RBF-SVR with parameters chosen by a development set and the number of support vectors.
+
+    See SvrChosenBySupport; deterministic for one seed.
+    """
 
     regressor = SvrChosenBySupport
     trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)
