@@ -190,7 +190,7 @@ def _of_class(kind: type, extra_keys: Iterable[str] = ("kind",)) -> Schema:
     entries: list[Field[Any]] = [e for e in fields(kind) if e.init] if is_dataclass(kind) else []
     needed = [e.name for e in entries if e.default is MISSING and e.default_factory is MISSING]
     return {
-        "description": inspect.getdoc(kind) or "",
+        "description": _documentation(kind),
         "properties": {
             **{key: {} for key in extra_keys},
             **{e.name: _of_hint(hints[e.name]) for e in entries},
@@ -198,6 +198,14 @@ def _of_class(kind: type, extra_keys: Iterable[str] = ("kind",)) -> Schema:
         "required": needed,
         "additionalProperties": False,
     }
+
+
+def _documentation(kind: type) -> str:
+    texts = ((each.__name__, each.__doc__ or "") for each in kind.__mro__)
+    # A dataclass without a docstring has its signature there.
+    return next(
+        (inspect.cleandoc(text) for name, text in texts if text and not text.startswith(f"{name}(")), ""
+    )
 
 
 def _of_hint(hint: Any) -> Schema:

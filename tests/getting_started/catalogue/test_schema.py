@@ -1,6 +1,7 @@
 """The JSON Schema of the experiment file, asked by a validator of others."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,9 @@ def test_the_verb_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     assert json.loads(printed) == experiment_schema()
     assert (tmp_path / "schema.json").read_text("utf-8") == printed
+
+
+@pytest.mark.slow
+def test_descriptions_are_texts_and_no_signatures(validator: Any) -> None:
+    described = re.findall(r'"description": "(\w+)\(', json.dumps(validator.schema))
+    assert described == []
