@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from features.basics.errors import InputError
-from qe.config.experiment import draft
+from qe.config.experiment import load as load_unchecked
 from qe.training.check import load
 from tests.attacks.mutations import raw
 
@@ -65,7 +65,7 @@ def fuzzed(seconds: float, seed: int, folder: Path) -> Outcome:
 
 def _make_inputs(path: Path, data: Path) -> None:
     """Empty files and folders at the places that an experiment names, so that nothing is missing."""
-    experiment, _ = draft(path, data_root=data)
+    experiment = load_unchecked(path, data_root=data)
     experiment.dataset.path.mkdir(parents=True, exist_ok=True)
     for file in experiment.inputs():
         file.parent.mkdir(parents=True, exist_ok=True)
