@@ -1,7 +1,7 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
@@ -16,7 +16,6 @@ from pydantic import (
     PlainSerializer,
     PrivateAttr,
     Tag,
-    ValidationError,
     WithJsonSchema,
     model_validator,
 )
@@ -28,7 +27,7 @@ from features.storage.files import base_of, resolved
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.overrides import override, run_name
-from qe.config.schema import Section, Seed, mistakes_of, readable_configs
+from qe.config.schema import Section, Seed, drafted, readable_configs
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
 
@@ -36,7 +35,7 @@ from qe.display.table import Table
 IN_MEMORY = "in_memory"  # the format of a dataset that is given as an object
 _PATH_KEYS = frozenset({"path", "file", "files"})
 _NAME_OR_PATH = "model"  # of encoders: a path if it has a `/`
-# The keys that every experiment needs, without any content.
+# What stands for keys that an experiment needs, where what it says of them is wrong.
 NOTHING: Mapping[str, Any] = {
     "name": "experiment",
     "dataset": {"format": IN_MEMORY, "path": "."},
@@ -607,6 +606,14 @@ def _stated(value: Any, usual: Any) -> Any:
     return {key: inner for key, inner in value.items() if key not in usual or usual[key] != inner}
 
 
+def draft(
+    path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
+) -> tuple[Experiment, list[str]]:
+    """The experiment as `load` reads it, without the wrong keys, and a list of mistakes in them."""
+    content, files = read(path, data_root)
+    return _drafted(content, data_root or base_of(path), overrides, files)
+
+
 def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], list[Path]]:
     """The keys of an experiment file on top of those it extends, and the paths of those files."""
     return on_extended(read_mapping(path, "experiment file"), path, data_root)
@@ -631,26 +638,35 @@ def from_mapping(
     files: Sequence[Path] = (),
 ) -> Experiment:
     """The experiment of a mapping with the keys of a file; relative paths are relative to `root`."""
-    keys, name = deepcopy(dict(content)), file_names(location or Path("experiment"), files)
-    try:
-        for text in overrides:
-            override(keys, text)
-        _fill_in(keys)
-    except InputError as error:
-        raise combined_error([str(error)], name) from None
-    wrong = list[str]()
-    # An experiment of trees alone needs no other features.
-    if "features" in keys and not (keys["features"] == [] and keys.get("trees")):
-        keys["features"], wrong = readable_configs(keys["features"])
-    keys = _located(keys, root)
-    try:
-        experiment = Experiment.model_validate(keys)
-    except ValidationError as error:
-        raise combined_error([*wrong, *mistakes_of(error, Experiment, keys)], name) from None
-    if wrong:
-        raise combined_error(wrong, name)
-    experiment._changed, experiment._extended = tuple(overrides), tuple(files)
+    experiment, mistakes = _drafted(content, root, overrides, files)
+    if mistakes:
+        raise combined_error(mistakes, file_names(location or Path("experiment"), files))
     return experiment
+
+
+def _drafted(
+    content: Mapping[str, Any], root: Path, overrides: Sequence[str], files: Sequence[Path]
+) -> tuple[Experiment, list[str]]:
+    keys, mistakes = _completed(content, root, overrides)
+    experiment, more = drafted(Experiment, keys, NOTHING)
+    experiment._changed, experiment._extended = tuple(overrides), tuple(files)
+    return experiment, [*mistakes, *more]
+
+
+def _completed(
+    content: Mapping[str, Any], root: Path, overrides: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    keys: dict[str, Any] = deepcopy(dict(content))
+    mistakes = list[str]()
+    for text in overrides:
+        mistakes += _refused(override, keys, text)
+    mistakes += _refused(_fill_in, keys)
+    # An experiment of trees alone needs no other features.
+    listed = keys.get("features")
+    if "features" in keys and not (listed == [] and keys.get("trees")):
+        keys["features"], wrong = readable_configs(listed)
+        mistakes += wrong
+    return _located(keys, root), mistakes
 
 
 def _paths_within(value: Any) -> Iterator[str]:
@@ -679,8 +695,7 @@ def _section_located(value: Any, section: type[BaseModel], folder: Path) -> Any:
         return [_section_located(inner, section, folder) for inner in value]
     if not isinstance(value, dict):
         return value
-    hints = {name: entry.annotation for name, entry in section.model_fields.items()}
-    paths = [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
+    paths = _paths(section)
     located = {key: _placed(inner, folder) if key in paths else inner for key, inner in value.items()}
     if section is DatasetSection and "resources" in located:
         located["resources"] = _section_located(located["resources"], ResourcesSection, folder)
@@ -702,6 +717,14 @@ def _features_located(value: Any, folder: Path) -> Any:
 
 def _holds_paths(key: str, value: Any) -> bool:
     return key in _PATH_KEYS or (key == _NAME_OR_PATH and isinstance(value, str) and "/" in value)
+
+
+def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
+    try:
+        step(*arguments)
+    except InputError as error:
+        return [str(error)]
+    return []
 
 
 def _leaves(value: Any, kind: type[Leaf]) -> Iterator[Leaf]:
@@ -742,6 +765,11 @@ def _filled(resources: dict[str, Any], dataset: Any) -> Any:
         return value
 
     return filled("resources", resources)
+
+
+def _paths(section: type[BaseModel]) -> list[str]:
+    hints = {name: entry.annotation for name, entry in section.model_fields.items()}
+    return [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
 
 
 def _placed(value: Any, folder: Path) -> Any:

@@ -26,11 +26,7 @@ def extended(content: Mapping[str, Any], location: Path, located: Located) -> tu
     folder, keys = chain.pop()
     for above, changes in reversed(chain):
         changes.pop(KEY)
-        base = located(keys, folder)
-        features = {
-            key: _features(base.get(key, []), changes[key], location) for key in changes if key == "features"
-        }
-        keys = _merged(base, changes) | features
+        keys = _with_changes(located(keys, folder), changes, location)
         folder = above
     return keys, files
 
@@ -62,6 +58,13 @@ def _base(folder: Path, name: object, location: Path) -> Path:
     if not path.is_file():
         raise InputError(f"{KEY}: no such experiment file: {path}", location=location)
     return path
+
+
+def _with_changes(base: Keys, changes: Keys, location: Path) -> Keys:
+    features = {
+        key: _features(base.get(key, []), changes[key], location) for key in changes if key == "features"
+    }
+    return _merged(base, changes) | features
 
 
 def merged(base: Any, changes: Any) -> Any:

@@ -1,8 +1,10 @@
 """Schema: settings files checked strictly, with errors that name the key and the known ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,30 +29,90 @@ def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> C
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise combined_error(mistakes_of(error, model, content), path) from None
+        raise combined_error([mistake.text for mistake in mistakes_of(error, model, content)], path) from None
 
 
-def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) -> list[str]:
-    """Pydantic's errors as texts, without short lists whose entries are wrong themselves."""
+def drafted(
+    model: type[Checked], content: Mapping[str, Any], needed: Mapping[str, Any]
+) -> tuple[Checked, list[str]]:
+    """The settings without the keys that are wrong, and the mistakes; `needed` replaces required keys."""
+    mistakes: list[str] = []
+    left: dict[str, Any] = deepcopy(dict(content))
+    replaced: set[str] = set()
+    while True:
+        try:
+            return model.model_validate(left), mistakes
+        except ValidationError as error:
+            wrong = mistakes_of(error, model, left)
+            # What is missing after the first time is what was taken out.
+            new = [mistake for mistake in wrong if not (mistakes and mistake.missing)]
+            mistakes += [mistake.text for mistake in new]
+            # The last first: an entry that is taken out of a list moves those behind it.
+            before = deepcopy(left)
+            settled: list[Location] = [(key,) for key in replaced]
+            for location in (mistake.location for mistake in reversed(wrong)):
+                if any(location[: len(place)] == place for place in settled):
+                    continue
+                place = _remove(left, location)
+                if place is None and location and str(location[0]) in needed:
+                    key, place = str(location[0]), location[:1]
+                    left[key] = deepcopy(needed[key])
+                    replaced.add(key)
+                settled += [] if place is None else [place]
+            if before == needed:
+                raise
+            if left == before:  # what is wrong concerns several keys
+                left = deepcopy(dict(needed))
+
+
+def _remove(content: Any, location: Location) -> Location | None:
+    there = [step for step in _steps(content, location) if step.holder is not None]
+    while len(there) > 1 and isinstance(there[-1].holder, list) and len(there[-1].holder) == 1:
+        there.pop()
+    if not there:
+        return None
+    del there[-1].holder[there[-1].part]
+    return location[: there[-1].depth]
+
+
+class _Step(NamedTuple):
+    depth: int
+    part: int | str
+    holder: Any
+
+
+def _steps(content: Any, location: Location) -> Iterator[_Step]:
+    here = content
+    for depth, part in enumerate(location, start=1):
+        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
+        if listed or (isinstance(here, dict) and part in here):
+            yield _Step(depth, part, here)
+            here = here[part]
+        elif not (isinstance(here, dict) and isinstance(part, int)):
+            yield _Step(depth, part, None)
+            here = None if isinstance(here, dict) else here  # absent, and so is what follows
+
+
+@dataclass(frozen=True)
+class Mistake:
+    location: Location
+    text: str
+    missing: bool
+
+
+def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) -> list[Mistake]:
+    """Pydantic's errors, without short lists whose entries are wrong themselves."""
     errors = error.errors(include_url=False)
     within = {each["loc"][:end] for each in errors for end in range(len(each["loc"]))}
     return [
-        _described(each, model, content)
+        Mistake(each["loc"], _described(each, model, content), each["type"] == "missing")
         for each in errors
         if not (each["type"] == "too_short" and each["loc"] in within)
     ]
 
 
 def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> str:
-    parts, here = list[str](), content
-    for part in error["loc"]:
-        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
-        if listed or (isinstance(here, dict) and part in here):
-            parts.append(str(part))
-            here = here[part]
-        elif not (isinstance(here, dict) and isinstance(part, int)):
-            parts.append(str(part))
-            here = None if isinstance(here, dict) else here  # absent, and so is what follows
+    parts = [str(step.part) for step in _steps(content, error["loc"])]
     parts = [part for part in parts if not part.startswith("[")]  # what pydantic names, and no file has
     key = ".".join(parts) or "the file"
     if error["type"] == "extra_forbidden":

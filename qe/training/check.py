@@ -54,8 +54,8 @@ MAX_POINTS = 1_000_000  # of a grid
 def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Plan:
     """The plan of an experiment's file. Raises InputError with all mistakes in one list."""
     try:
-        experiment = experiment_file.load(path, data_root=data_root, overrides=overrides)
-        wrong = list(mistakes(experiment))
+        experiment, wrong = experiment_file.draft(path, data_root=data_root, overrides=overrides)
+        wrong += [mistake for mistake in mistakes(experiment) if mistake not in wrong]
     except OSError as error:  # a name that is too long, a folder that may not be looked into
         raise InputError(f"{quoted(error.filename)}: {error.strerror}", location=path) from None
     if wrong:
