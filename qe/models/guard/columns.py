@@ -1,6 +1,8 @@
 """Columns of the guard: signs of corrupted translations (larger is worse), with phrases for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,152 +20,197 @@ from qe.models.language_profile import trigram_overlap
 _MIXED = 0.9  # weight of the lexicon; the rest is the word's frequency
 _TRANSLATED = 0.05  # minimum t(source word | target word) of a translated source word
 _LONG = 4  # minimum letters of a word that two languages rarely share by chance
-_Signs = Mapping[str, FloatArray]
-_Texts = tuple[Sequence[str], Sequence[str]]
 
-# Signs, larger is worse, with phrases for translators.
-PHRASES: Final = {
-    "few words": "few words for the source's length",
-    "many words": "many words for the source's length",
-    "short": "short for the source",
-    "long": "long for the source",
-    "punctuation": "much punctuation",
-    "digits": "many digits",
-    "symbols": "emoji or undecoded characters",
-    "runs of marks": "a mark repeated many times",
-    "repeated words": "words repeated",
-    "repeated phrases": "phrases repeated",
-    "one word": "one word again and again",
-    "copied": "words of the source left untranslated",
-    "unknown words": "words that no training translation has",
-    "letters": "spelling unlike the target language",
-    "language": "closer to the source language",
-    "word order": "unusual word order",
-    "target words": "words that do not go with the source",
-    "source words": "source words that nothing renders",
-    "untranslated": "source words without a translation",
-    "unlike the source": "no names or related words of the source",
-    "marks": "more or fewer punctuation marks than the source",
-    "strange letters": "letters of another alphabet",
-    "capitals": "capitals inside words",
-    "longest word": "a very long word",
-}
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    segments: Segments
+    knowledge: Knowledge
+
+    @cached_property
+    def source(self) -> Tokens:
+        return self.segments.source_tokens.lower()
+
+    @cached_property
+    def target(self) -> Tokens:
+        return self.segments.target_tokens.lower()
+
+    @cached_property
+    def texts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return plain(self.segments.source), plain(self.segments.target)
+
+    @cached_property
+    def source_characters(self) -> Characters:
+        return Characters.make(self.texts[0])
+
+    @cached_property
+    def characters(self) -> Characters:
+        return Characters.make(self.texts[1])
+
+    def words(self, tokens: Tokens, min_length: int = 1) -> NDArray[np.bool_]:
+        by_type = [len(w) >= min_length and any(map(str.isalnum, w)) for w in tokens.types]
+        return np.array(by_type, np.bool_)[tokens.ids] if by_type else np.zeros(0, np.bool_)
+
+    def share(self, tokens: Tokens, mask: NDArray[np.bool_], among: NDArray[np.bool_]) -> FloatArray:
+        some = segment_sum(among, tokens.offsets)
+        return np.asarray(segment_sum(mask & among, tokens.offsets) / np.maximum(some, 1))
+
+    @cached_property
+    def length(self) -> FloatArray:
+        middle, deviation = self.knowledge.texts.lengths[:2]
+        return (log_ratio(self.target.lengths, self.source.lengths) - middle) / deviation
+
+    @cached_property
+    def character_length(self) -> FloatArray:
+        middle, deviation = self.knowledge.texts.lengths[2:]
+        sizes = characters(self.texts[1]), characters(self.texts[0])
+        return (log_ratio(*sizes) - middle) / deviation
+
+    @cached_property
+    def bits(self) -> tuple[FloatArray, FloatArray]:
+        source, target = self.knowledge.texts.profiles
+        return source.bits(self.texts[1]), target.bits(self.texts[1])
+
+    @cached_property
+    def source_cells(self) -> NDArray[np.int64]:
+        numbers = {word: i for i, word in enumerate(self.target.types)}
+        in_target = np.array([numbers.get(word, -1) for word in self.source.types], np.int64)
+        ids = in_target[self.source.ids] if len(in_target) else np.empty(0, np.int64)
+        return np.asarray(self.source.text_index[ids >= 0] * len(self.target.types) + ids[ids >= 0])
+
+    @cached_property
+    def target_cells(self) -> NDArray[np.int64]:
+        return np.asarray(self.target.text_index * len(self.target.types) + self.target.ids)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        own = self.target_cells[self.words(self.target)]
+        cells, places = np.unique(np.concatenate([own, self.source_cells]), return_inverse=True)
+        signs = np.repeat([1, -1], [len(own), len(self.source_cells)])
+        surplus = np.bincount(places, signs, len(cells)).astype(np.int64)
+        most = np.zeros(len(self.target), np.int64)
+        np.maximum.at(most, cells // max(len(self.target.types), 1), surplus)
+        return most
+
+    @cached_property
+    def copied(self) -> FloatArray:
+        copied = np.isin(self.target_cells, self.source_cells)
+        return self.share(self.target, copied, self.words(self.target, _LONG))
+
+    def distinct(self, tokens: Tokens) -> FloatArray:
+        own = self.words(tokens)
+        cells = distinct(tokens.text_index[own] * max(len(tokens.types), 1) + tokens.ids[own])
+        kinds = np.bincount(cells // max(len(tokens.types), 1), minlength=len(tokens))
+        return np.asarray(1 - kinds / np.maximum(segment_sum(own, tokens.offsets), 1))
+
+    def repeated_trigrams(self) -> FloatArray:
+        ids, rows = self.target.ids.astype(np.int64), self.target.text_index
+        size = max(len(self.target.types), 1)
+        inside = rows[:-2] == rows[2:]
+        pairs = np.unique(ids[:-2] * size + ids[1:-1], return_inverse=True)[1]
+        kinds, grams = np.unique(pairs * size + ids[2:], return_inverse=True)
+        wide, n = max(len(kinds), 1), len(self.target)
+        all_ = np.bincount(rows[:-2][inside], minlength=n)
+        own = np.bincount(distinct(rows[:-2][inside] * wide + grams[inside]) // wide, minlength=n)
+        return np.asarray(1 - own / np.maximum(all_, 1)) * (all_ > 0)
+
+    def unknown(self) -> FloatArray:
+        strange = self.target.ids_in(self.knowledge.texts.words) == 0
+        return self.share(self.target, strange, np.ones(len(strange), np.bool_))
+
+    def agreement(
+        self,
+        lexicon: Lexicon,
+        context: Tokens,
+        words: Tokens,
+        vocabulary: Vocabulary,
+        counts: NDArray[np.int64],
+    ) -> FloatArray:
+        ids = words.ids_in(vocabulary)
+        base = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
+        p = _MIXED * lexicon.score(context, words).probability + (1 - _MIXED) * base[ids]
+        gain = np.where(ids > 0, np.log(p / base[ids]), 0.0)
+        return np.nan_to_num(segment_mean(gain, words.offsets))
+
+    def untranslated(self) -> FloatArray:
+        best = self.knowledge.backward.score(self.target, self.source).maximum
+        return self.share(self.source, best <= _TRANSLATED, np.ones(len(best), np.bool_))
+
+    def marks(self) -> FloatArray:
+        return np.abs(_marks(self.characters) - _marks(self.source_characters))
+
+
+def _marks(text: Characters) -> FloatArray:
+    return text.count(text.of_category("P"))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A sign of corruption: name, function (larger is worse), and phrase for translators."""
+
+    name: str
+    value: Callable[[_Row], FloatArray]
+    phrase: str
+
+
+def _agreement(row: _Row, forward: bool) -> FloatArray:
+    texts, knowledge = row.knowledge.texts, row.knowledge
+    if forward:
+        return -row.agreement(knowledge.forward, row.source, row.target, texts.words, texts.counts)
+    sides = (row.target, row.source, texts.source_words, texts.source_counts)
+    return -row.agreement(knowledge.backward, *sides)
+
+
+COLUMNS: Final = (
+    Column("few words", lambda r: np.maximum(-r.length, 0), "few words for the source's length"),
+    Column("many words", lambda r: np.maximum(r.length, 0), "many words for the source's length"),
+    Column("short", lambda r: np.maximum(-r.character_length, 0), "short for the source"),
+    Column("long", lambda r: np.maximum(r.character_length, 0), "long for the source"),
+    Column(
+        "punctuation",
+        lambda r: r.share(r.target, ~r.words(r.target), np.ones(len(r.target.ids), np.bool_)),
+        "much punctuation",
+    ),
+    Column("digits", lambda r: r.characters.share(r.characters.of_category("N")), "many digits"),
+    Column("symbols", lambda r: r.characters.share(r.characters.symbols), "emoji or undecoded characters"),
+    Column(
+        "runs of marks",
+        lambda r: np.maximum(r.characters.longest_run() - r.source_characters.longest_run(), 0),
+        "a mark repeated many times",
+    ),
+    Column("repeated words", lambda r: r.distinct(r.target) - r.distinct(r.source), "words repeated"),
+    Column("repeated phrases", lambda r: r.repeated_trigrams(), "phrases repeated"),
+    Column(
+        "one word",
+        lambda r: r.counts / np.sqrt(np.maximum(r.target.lengths, 1)),
+        "one word again and again",
+    ),
+    Column("copied", lambda r: r.copied, "words of the source left untranslated"),
+    Column("unknown words", lambda r: r.unknown(), "words that no training translation has"),
+    Column("letters", lambda r: r.bits[1], "spelling unlike the target language"),
+    Column("language", lambda r: r.bits[1] - r.bits[0], "closer to the source language"),
+    Column("word order", lambda r: -r.knowledge.texts.order.gain(r.target), "unusual word order"),
+    Column("target words", lambda r: _agreement(r, True), "words that do not go with the source"),
+    Column("source words", lambda r: _agreement(r, False), "source words that nothing renders"),
+    Column("untranslated", lambda r: r.untranslated(), "source words without a translation"),
+    Column(
+        "unlike the source",
+        lambda r: -trigram_overlap(*r.texts),
+        "no names or related words of the source",
+    ),
+    Column("marks", lambda r: r.marks(), "more or fewer punctuation marks than the source"),
+    Column(
+        "strange letters",
+        lambda r: r.characters.share(r.characters.outside(r.knowledge.texts.letters)),
+        "letters of another alphabet",
+    ),
+    Column("capitals", lambda r: r.characters.capitals_inside(), "capitals inside words"),
+    Column("longest word", lambda r: r.characters.longest_word(), "a very long word"),
+)
 
 
 def columns(segments: Segments, knowledge: Knowledge) -> FloatArray:
     """Signs (n, columns) of each row; 0, as in an ordinary row, if a sign is undefined."""
-    if not len(segments):
-        return np.empty((0, len(PHRASES)))
-    source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
-    texts = plain(segments.source), plain(segments.target)
-    values = {
-        **_length_signs(source, target, texts, knowledge.texts.lengths),
-        **_character_signs(texts, knowledge.texts.letters),
-        **_repetition_signs(source, target),
-        **_word_signs(source, target, texts, knowledge),
-    }
-    return np.nan_to_num(np.column_stack([values[name] for name in PHRASES]))
-
-
-def _length_signs(source: Tokens, target: Tokens, texts: _Texts, usual: Sequence[float]) -> _Signs:
-    words = (log_ratio(target.lengths, source.lengths) - usual[0]) / usual[1]
-    letters = (log_ratio(characters(texts[1]), characters(texts[0])) - usual[2]) / usual[3]
-    return {
-        "few words": np.maximum(-words, 0),
-        "many words": np.maximum(words, 0),
-        "short": np.maximum(-letters, 0),
-        "long": np.maximum(letters, 0),
-    }
-
-
-def _character_signs(texts: _Texts, letters: str) -> _Signs:
-    source, target = (Characters.make(side) for side in texts)
-    marks = target.count(target.of_category("P")) - source.count(source.of_category("P"))
-    return {
-        "digits": target.share(target.of_category("N")),
-        "symbols": target.share(target.symbols),
-        "runs of marks": np.maximum(target.longest_run() - source.longest_run(), 0),
-        "marks": np.abs(marks),
-        "strange letters": target.share(target.outside(letters)),
-        "capitals": target.capitals_inside(),
-        "longest word": target.longest_word(),
-    }
-
-
-def _repetition_signs(source: Tokens, target: Tokens) -> _Signs:
-    size, numbers = len(target.types), {word: i for i, word in enumerate(target.types)}
-    in_target = np.array([numbers.get(word, -1) for word in source.types], np.int64)
-    ids = in_target[source.ids] if len(in_target) else np.empty(0, np.int64)
-    # Cells are pairs of a text and a word of the target.
-    source_cells = source.text_index[ids >= 0] * size + ids[ids >= 0]
-    target_cells = target.text_index * size + target.ids
-    own = target_cells[_words(target)]
-    cells, places = np.unique(np.concatenate([own, source_cells]), return_inverse=True)
-    signs = np.repeat([1, -1], [len(own), len(source_cells)])
-    surplus = np.bincount(places, signs, len(cells)).astype(np.int64)
-    most = np.zeros(len(target), np.int64)
-    np.maximum.at(most, cells // max(size, 1), surplus)
-    return {
-        "repeated words": _repeated_words(target) - _repeated_words(source),
-        "repeated phrases": _repeated_trigrams(target),
-        "one word": most / np.sqrt(np.maximum(target.lengths, 1)),
-        "copied": _share(target, np.isin(target_cells, source_cells), _words(target, _LONG)),
-    }
-
-
-def _repeated_words(tokens: Tokens) -> FloatArray:
-    own = _words(tokens)
-    cells = distinct(tokens.text_index[own] * max(len(tokens.types), 1) + tokens.ids[own])
-    kinds = np.bincount(cells // max(len(tokens.types), 1), minlength=len(tokens))
-    return np.asarray(1 - kinds / np.maximum(segment_sum(own, tokens.offsets), 1))
-
-
-def _repeated_trigrams(target: Tokens) -> FloatArray:
-    ids, rows = target.ids.astype(np.int64), target.text_index
-    size = max(len(target.types), 1)
-    inside = rows[:-2] == rows[2:]
-    pairs = np.unique(ids[:-2] * size + ids[1:-1], return_inverse=True)[1]
-    kinds, grams = np.unique(pairs * size + ids[2:], return_inverse=True)
-    wide, n = max(len(kinds), 1), len(target)
-    all_ = np.bincount(rows[:-2][inside], minlength=n)
-    own = np.bincount(distinct(rows[:-2][inside] * wide + grams[inside]) // wide, minlength=n)
-    return np.asarray(1 - own / np.maximum(all_, 1)) * (all_ > 0)
-
-
-def _word_signs(source: Tokens, target: Tokens, texts: _Texts, knowledge: Knowledge) -> _Signs:
-    known, everything = knowledge.texts, np.ones(len(target.ids), np.bool_)
-    source_bits, target_bits = (profile.bits(texts[1]) for profile in known.profiles)
-    best = knowledge.backward.score(target, source).maximum
-    return {
-        "punctuation": _share(target, ~_words(target), everything),
-        "unknown words": _share(target, target.ids_in(known.words) == 0, everything),
-        "letters": target_bits,
-        "language": target_bits - source_bits,
-        "word order": -known.order.gain(target),
-        "target words": -_agreement(knowledge.forward, source, target, known.words, known.counts),
-        "source words": -_agreement(
-            knowledge.backward, target, source, known.source_words, known.source_counts
-        ),
-        "untranslated": _share(source, best <= _TRANSLATED, np.ones(len(best), np.bool_)),
-        "unlike the source": -trigram_overlap(*texts),
-    }
-
-
-def _agreement(
-    lexicon: Lexicon, context: Tokens, words: Tokens, vocabulary: Vocabulary, counts: NDArray[np.int64]
-) -> FloatArray:
-    ids = words.ids_in(vocabulary)
-    base = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
-    p = _MIXED * lexicon.score(context, words).probability + (1 - _MIXED) * base[ids]
-    gain = np.where(ids > 0, np.log(p / base[ids]), 0.0)
-    return np.nan_to_num(segment_mean(gain, words.offsets))
-
-
-def _words(tokens: Tokens, min_length: int = 1) -> NDArray[np.bool_]:
-    by_type = [len(w) >= min_length and any(map(str.isalnum, w)) for w in tokens.types]
-    return np.array(by_type, np.bool_)[tokens.ids] if by_type else np.zeros(0, np.bool_)
-
-
-def _share(tokens: Tokens, mask: NDArray[np.bool_], among: NDArray[np.bool_]) -> FloatArray:
-    some = segment_sum(among, tokens.offsets)
-    return np.asarray(segment_sum(mask & among, tokens.offsets) / np.maximum(some, 1))
+    row = _Row(segments, knowledge)
+    values = [column.value(row) for column in COLUMNS]
+    return np.nan_to_num(np.column_stack(values)) if len(segments) else np.empty((0, len(COLUMNS)))

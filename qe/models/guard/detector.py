@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged, typed
 from features.word_level.trees import TreeWalks
-from qe.models.guard.columns import PHRASES
+from qe.models.guard.columns import COLUMNS
 
 _ROUNDS: Final = 150
 _SETTINGS: Final = {
@@ -81,6 +81,6 @@ class Detector:
 
     def check_arrays(self) -> None:
         check_trees(self.trees)
-        typed("reference", self.reference, np.float64, len(PHRASES), None)
-        if self.walks.width != len(PHRASES) + 2 or not self.reference.shape[1]:
-            raise Damaged(f"the guard's trees take {self.walks.width} columns, not {len(PHRASES) + 2}")
+        typed("reference", self.reference, np.float64, len(COLUMNS), None)
+        if self.walks.width != len(COLUMNS) + 2 or not self.reference.shape[1]:
+            raise Damaged(f"the guard's trees take {self.walks.width} columns, not {len(COLUMNS) + 2}")

@@ -16,7 +16,7 @@ from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.models.artifact import Artifact
 from qe.models.guard.characters import mismatch
-from qe.models.guard.columns import PHRASES, columns
+from qe.models.guard.columns import COLUMNS, columns
 from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 
@@ -62,9 +62,9 @@ class GuardResult:
 
     def reasons(self, max_signs: int = 2) -> list[str]:
         """The most unusual signs of each marked row, most unusual first; empty for other rows."""
-        order, phrases = np.argsort(-self.unusual, axis=1, kind="stable"), list(PHRASES.values())
+        order = np.argsort(-self.unusual, axis=1, kind="stable")
         return [
-            "; ".join([*[_DECODER] * is_mismatched, *(phrases[i] for i in row.tolist())][:max_signs])
+            "; ".join([*[_DECODER] * is_mismatched, *(COLUMNS[i].phrase for i in row.tolist())][:max_signs])
             if marked
             else ""
             for row, is_mismatched, marked in zip(order, self.mismatched.tolist(), self.marked, strict=True)
@@ -101,7 +101,7 @@ class Guard(Artifact):
         chosen = segments.take(sample)
         _ = chosen.source_tokens, chosen.target_tokens  # cached, so that selected rows share them
         folds = rng.permutation(len(chosen)) % _FOLDS
-        real = np.empty((len(chosen), len(PHRASES)))
+        real = np.empty((len(chosen), len(COLUMNS)))
         rubbish, parts = list[FloatArray](), list[NDArray[np.int64]]()
         for fold in range(_FOLDS):
             progress("guard", fold, _FOLDS + 1)

@@ -11,7 +11,7 @@ from features import Segments, Tokenizer
 from qe.data import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.getting_started.demo.generation import generate
-from qe.models.guard.columns import PHRASES, columns
+from qe.models.guard.columns import COLUMNS, columns
 from qe.models.guard.guard import MARKED, Guard
 from qe.models.guard.knowledge import Knowledge
 from tests.factories import refuses
@@ -137,8 +137,8 @@ def test_signs_of_odd_texts_are_numbers(texts: Texts) -> None:
     knowledge = Knowledge.learn(texts[0])
     odd = ("", " ", ".", "\u200b", "a" * 5000, "שלום", "好", "\x00", "🏳️‍🌈" * 3, "1 2 3")
     signs = columns(Segments(tuple("x y z" for _ in odd), odd, Tokenizer("en"), Tokenizer("es")), knowledge)
-    assert signs.shape == (len(odd), len(PHRASES)) and np.isfinite(signs).all()
-    assert columns(Segments((), (), Tokenizer("en"), Tokenizer("es")), knowledge).shape == (0, len(PHRASES))
+    assert signs.shape == (len(odd), len(COLUMNS)) and np.isfinite(signs).all()
+    assert columns(Segments((), (), Tokenizer("en"), Tokenizer("es")), knowledge).shape == (0, len(COLUMNS))
 
 
 def _with_subwords(segments: Segments) -> Segments:
