@@ -24,7 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from qe.data.table_rows import read_rows
 from qe.models import Explainer, Intervals, Model
-from qe.production.server import service
+from qe.production.server import protocol, service
 from qe.production.server.app import App
 from qe.production.server.protocol import Limits
 from qe.production.serving import application
@@ -177,14 +177,14 @@ def test_more_requests_than_are_worked_on_are_sent_away(
 def test_others_are_answered_while_a_body_is_being_parsed(
     app: App, records: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsing, go_on, plain = threading.Event(), threading.Event(), service.parse
+    parsing, go_on, plain = threading.Event(), threading.Event(), protocol.parse
 
     def parse(*arguments: Any) -> Any:
         parsing.set()
         assert go_on.wait(20), "nobody is answered meanwhile"
         return plain(*arguments)
 
-    monkeypatch.setattr(service, "parse", parse)
+    monkeypatch.setattr(protocol, "parse", parse)
     body = {"type": "http.request", "body": json.dumps({"dataframe_records": records}).encode()}
     statuses: list[int] = []
 
