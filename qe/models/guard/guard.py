@@ -98,7 +98,7 @@ class Guard(Artifact):
     def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
         rng = np.random.default_rng(seed)
         sample = np.sort(rng.permutation(len(segments))[:_MOST])
-        chosen = segments.take(sample)
+        chosen = replace(segments.take(sample))  # without the tokens of the other rows
         _ = chosen.source_tokens, chosen.target_tokens  # cached, so that selected rows share them
         folds = rng.permutation(len(chosen)) % _FOLDS
         real = np.empty((len(chosen), len(COLUMNS)))
