@@ -199,7 +199,7 @@ def test_dictionaries_answer_units_as_they_answer_whole_texts(apertium: None, sh
     with pipeline("apertium", by.folder, by.mode) as parts:
         assert parts is not None
         text, _ = call(["apertium-destxt"], paragraphs([clean(line) for line in lines if line]))
-        text, _ = parts._tag([parts._stage("before", text)])
+        text, _ = call(["apertium-tagger", "-g", "-d", parts.tagger], parts._stage("before", text))
         dictionaries = 0
         for stage in parts.later_stages:
             if isinstance(stage, str):
