@@ -139,8 +139,8 @@ class ParallelCorpus:
         empty = done - len(source)
         lines = np.concatenate(full_rows) if empty else None
         texts = source.tokens(), target.tokens()
-        print_ = digest(source_tokenizer, target_tokenizer, texts[0].fingerprint, texts[1].fingerprint)
-        return cls(*texts, source_tokenizer, target_tokenizer, empty, print_, lines)
+        fingerprint = digest(source_tokenizer, target_tokenizer, texts[0].fingerprint, texts[1].fingerprint)
+        return cls(*texts, source_tokenizer, target_tokenizer, empty, fingerprint, lines)
 
     @classmethod
     def read(

@@ -17,7 +17,6 @@ from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
 _BLOCK = 1 << 22  # weights held at a time
-_PRIOR = 0.5  # strength of the prior, which is at a difference of 0
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,9 @@ def correlated_t(differences: FloatArray, rope: float, runs: int = 1) -> Posteri
     return Posterior(below, max(0.0, 1 - below - above), above)
 
 
-def signed_rank(differences: FloatArray, rope: float, *, samples: int = 20_000, seed: int = 0) -> Posterior:
+def signed_rank(
+    differences: FloatArray, rope: float, *, samples: int = 20_000, seed: int = 0, prior: float = 0.5
+) -> Posterior:
     """The Bayesian signed-rank test: the share of posterior draws each region wins.
 
     Each draw weighs the differences (a Dirichlet process) and takes how often the mean of two of them is in
@@ -69,12 +70,14 @@ def signed_rank(differences: FloatArray, rope: float, *, samples: int = 20_000, 
         (n,) independent ones, one per segment.
     rope : float
         Half the width of the region, above 0.
+    prior : float, default=0.5
+        Strength of the prior, which is at a difference of 0.
     """
     if not rope > 0:
         raise InputError(f"the region of practical equivalence must be wider than 0, but got {rope}")
     values = np.append(differences, 0.0)
     order = np.argsort(values, kind="stable")
-    strengths = np.append(np.ones(len(differences)), _PRIOR)[order]
+    strengths = np.append(np.ones(len(differences)), prior)[order]
     values = values[order]
     rng, counts, done = np.random.default_rng(seed), np.zeros(3), 0
     block = max(1, _BLOCK // len(values))

@@ -84,6 +84,7 @@ def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str
         if other.resources is not None:
             yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
     yield from _check_splits(experiment)
+    yield from _check_intervals(experiment)
     yield from _check_negatives(experiment)
     if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
         why = "families would be fitted on rows of another dataset, too"
@@ -251,7 +252,10 @@ def _check_splits(experiment: Experiment) -> Iterator[str]:
         yield "split.train: there is none"
     for name in sorted({name for name in train if train.count(name) > 1}):
         yield f"split.train: '{name}' is named {train.count(name)} times"
-    section = experiment.intervals
+
+
+def _check_intervals(experiment: Experiment) -> Iterator[str]:
+    section, train = experiment.intervals, experiment.split.train
     if section.calibration in train:
         name = section.calibration
         yield f"intervals.calibration: the split '{name}' is learned from, and so cannot calibrate"

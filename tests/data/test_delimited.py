@@ -126,7 +126,7 @@ def as_path(tmp_path: Path, name: str, content: bytes) -> Path:
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_read_and_told(case: str, tmp_path: Path) -> None:
-    """As a whole, and row by row."""
+    """Both readers: of the table as a whole, and of its rows one by one."""
     name, content, expected, told = CASES[case]
     path = as_path(tmp_path, name, content)
     reading = Reading(path)
