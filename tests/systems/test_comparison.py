@@ -417,7 +417,7 @@ def test_track_logs_recipe_scores_and_files(
     told = json.loads(captured.out)
     from mlflow import MlflowClient
 
-    client = MlflowClient("sqlite:///runs.db")
+    client = MlflowClient(f"sqlite:///{tmp_path}/runs.db")
     logged = client.get_run(captured.err.split("MLflow run ")[1].split()[0])
     assert logged.data.params["samples"] == "50"
     assert logged.data.metrics["new.ter.mean"] == told["systems"]["new"]["ter"]["mean"]

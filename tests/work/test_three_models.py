@@ -19,7 +19,7 @@ def test_a_sweep_over_three_learners(demo_run: Any, store: Path) -> None:
     printed = done.out + done.err
     assert done.code == 0 and "no proven difference from the best" in printed
     assert {"leaderboard.txt", "demo-ridge", "demo-mean"} <= {path.name for path in output.iterdir()}
-    client = mlflow.MlflowClient("sqlite:///runs.db")
+    client = mlflow.MlflowClient(f"sqlite:///{store}/runs.db")
     runs = list(client.search_runs([each.experiment_id for each in client.search_experiments()]))
     (batch,) = [run for run in runs if run.info.run_name == "batch of 3"]
     named = {
