@@ -8,19 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
-from features.basics.threads import side_by_side
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments, check_texts
 from features.word_level.columns import concatenated
 from features.word_level.knowledge import AGGREGATES, JudgedWords, Knowing, aggregate, judgements, stem
 from features.word_level.labels import (
-    Bad,
     Flags,
     TokenLabels,
     TokenProbabilities,
@@ -33,7 +30,7 @@ from features.word_level.places import Kind, Places, WordLevelExtractor
 from features.word_level.tokens import TokenTable, remembered
 from features.word_level.training_text import OPTIONAL, Extension, TrainingText, load_used, save_used
 
-KINDS = ("word", "gap")
+KINDS: tuple[Kind, ...] = ("word", "gap")
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
 
 
@@ -151,31 +148,29 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         )
         bad = self._learned_labels(segments, labels)
         table = fitted._table(segments, used)
-        inputs = self._inputs(table)
-        offsets = table.offsets, table.gap_offsets
         names = ("rounds", "leaves", "rate", "networks", "seed")
         settings = {name: getattr(self, name) for name in names}
-
-        def model(part: Inputs, flags: Bad, starts: NDArray[np.int64]) -> TokenModel:
-            return TokenModel.fit(part, flags, row_index(starts), **settings)
-
-        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
-            models = tuple(side_by_side(model, inputs, (bad.words, bad.gaps), offsets))
-        return fitted.with_learned(_models=dict(zip(KINDS, models, strict=True)), _learning=False)
+        examples: dict[Kind, Any] = {
+            "word": (bad.words, table.offsets),
+            "gap": (bad.gaps, table.gap_offsets),
+        }
+        models = {
+            kind: TokenModel.fit(self._inputs(table, kind), flags, row_index(starts), **settings)
+            for kind, (flags, starts) in examples.items()
+        }  # one after the other: inputs of both at once are gigabytes for ten thousand segments
+        return fitted.with_learned(_models=models, _learning=False)
 
     def tokens(self, segments: Segments) -> TokenQuality:
         """P(BAD) of every target token and gap; raises InputError if it was not fitted."""
         models = self.learned(self._models)
         table = self._table(segments, self._reads)
-        words, gaps = (
-            models[kind].probability(some) for kind, some in zip(KINDS, self._inputs(table), strict=True)
-        )
+        words, gaps = (models[kind].probability(self._inputs(table, kind)) for kind in KINDS)
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
-    def _inputs(self, table: TokenTable) -> tuple[Inputs, Inputs]:
+    def _inputs(self, table: TokenTable, kind: Kind) -> Inputs:
         if not self.networks:
-            return table.inputs_of_trees()
-        return table.word_inputs(self), table.gap_inputs(self)
+            return table.inputs_without_vectors(kind)
+        return table.word_inputs(self) if kind == "word" else table.gap_inputs(self)
 
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
         quality = self.tokens(segments)

@@ -1,8 +1,8 @@
 """TokenModel: P(BAD) of tokens or gaps from columns, target encodings and word vectors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from features.word_level.keys import (
     save_encodings,
 )
 from features.word_level.labels import Bad
-from features.word_level.network import Network
+from features.word_level.network import Network, NetworkInputs
 from features.word_level.trees import TreeWalks, fit_trees, load_trees, tree_probability
 
 
@@ -64,14 +64,14 @@ class TokenModel:
         """Fits the model to (n_tokens,) `bad`, flags or probabilities; `segment` of each token ascends."""
         encodings = out_of_fold(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
-
-        def learner(i: int) -> Any:
-            if i == 0:
-                return fit_trees(features, bad, rounds, seed, leaves=leaves, rate=rate)
-            return Network.fit(features, inputs.vectors, bad, seed + i - 1)
-
+        fits: list[Callable[[], Any]] = [
+            partial(fit_trees, features, bad, rounds, seed, leaves=leaves, rate=rate)
+        ]
+        if networks:
+            standardised = NetworkInputs.of(features, inputs.vectors)
+            fits += [partial(Network.fit, standardised, bad, seed + i) for i in range(networks)]
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
-            trees, *rest = side_by_side(learner, range(networks + 1))
+            trees, *rest = side_by_side(lambda fit: fit(), fits)
         return cls(fit_encodings(inputs.keys, bad), trees, tuple(rest))
 
     def probability(self, inputs: Inputs) -> Floats:

@@ -157,6 +157,19 @@ class Layers(NamedTuple):
     output_bias: Matrix
 
 
+class NetworkInputs(NamedTuple):
+    """Standardised inputs (n, k + d) of several networks, and the moments of the columns (k,)."""
+
+    values: Matrix
+    mean: Matrix
+    deviation: Matrix
+
+    @classmethod
+    def of(cls, columns: Matrix, vectors: Matrix) -> "NetworkInputs":
+        mean, deviation = moments(columns)
+        return cls(standardised_inputs(columns, vectors, mean, deviation), mean, deviation)
+
+
 @dataclass(frozen=True, eq=False)
 class Network:
     """ReLU units over standardised columns, and a logistic output; undefined columns are 0."""
@@ -178,12 +191,10 @@ class Network:
         typed("output_bias", self.output_bias, np.float32, 1)
 
     @classmethod
-    def fit(cls, columns: Matrix, vectors: Matrix, bad: Bad, seed: int) -> "Network":
-        mean, deviation = moments(columns)
-        inputs = standardised_inputs(columns, vectors, mean, deviation)
+    def fit(cls, inputs: "NetworkInputs", bad: Bad, seed: int) -> "Network":
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
-            parameters = _train(inputs, bad.astype(np.float32), np.random.default_rng(seed))
-        return cls(mean, deviation, *parameters)
+            parameters = _train(inputs.values, bad.astype(np.float32), np.random.default_rng(seed))
+        return cls(inputs.mean, inputs.deviation, *parameters)
 
     def probability(self, columns: Matrix, vectors: Matrix) -> Floats:
         """P(BAD) (n,); a token's does not depend on the others."""

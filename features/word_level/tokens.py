@@ -38,6 +38,7 @@ from features.word_level.lookups import (
     tuple_columns,
 )
 from features.word_level.model import Inputs
+from features.word_level.places import Kind
 
 # Raised whenever columns or keys change: cached values and saved models are then refused.
 COLUMNS_VERSION = 2
@@ -154,9 +155,9 @@ class TokenTable:
         sides = [resources.target_vectors.vectors[rows] for rows in self.gap_rows.T]
         return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
 
-    def inputs_of_trees(self) -> tuple[Inputs, Inputs]:
-        none = np.empty((len(self.words), 0), np.float32), np.empty((len(self.gaps), 0), np.float32)
-        return Inputs(self.words, self.word_keys, none[0]), Inputs(self.gaps, self.gap_keys, none[1])
+    def inputs_without_vectors(self, kind: Kind) -> Inputs:
+        columns, keys = (self.words, self.word_keys) if kind == "word" else (self.gaps, self.gap_keys)
+        return Inputs(columns, keys, np.empty((len(columns), 0), np.float32))
 
 
 def describe(

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics import rows as rows_module
 from features.basics.rows import row_products, single_row_products
-from features.word_level.network import Network
+from features.word_level.network import Network, NetworkInputs
 from features.word_level.pooling import PoolingNetwork, Texts, random_beginning
 
 RNG = np.random.default_rng(0)
@@ -78,7 +78,7 @@ def test_a_token_is_scored_alike_in_every_batch() -> None:
     columns = RNG.normal(size=(600, 90)).astype(np.float32)
     columns[RNG.random(columns.shape) < 0.2] = np.nan
     vectors = RNG.normal(size=(600, 40)).astype(np.float32)
-    network = Network.fit(columns, vectors, columns[:, 0] > 0, seed=0)
+    network = Network.fit(NetworkInputs.of(columns, vectors), columns[:, 0] > 0, seed=0)
     together = network.probability(columns, vectors)
     for rows in (slice(3, 4), slice(0, 257), slice(250, 600)):
         np.testing.assert_array_equal(network.probability(columns[rows], vectors[rows]), together[rows])
