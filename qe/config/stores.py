@@ -1,6 +1,5 @@
 """Stores: files and databases that a run appends to; those of other programs are refused unchanged."""
 
-import json
 import os
 import re
 import stat
@@ -8,14 +7,14 @@ import time
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 from features.basics.errors import InputError, quoted
 from features.storage.files import resolved
 
 STUDY_TABLES: Final = frozenset({"studies", "trials", "version_info"})  # of Optuna
-_LONGEST_RECORD: Final = 1 << 24  # bytes of a line of a journal
+_LONGEST_START: Final = 1 << 12  # bytes that tell a journal
 _LOCK_SECONDS: Final = 3.0  # that a lock which leads nowhere may take to vanish
 _POLLING: Final = 3.0  # seconds that another process may take to make the first tables of a database
 _LIBPQ = re.compile(
@@ -40,16 +39,21 @@ def check_study_storage(address: str, location: object = None) -> None:
 
 
 def check_journal(path: Path, location: object = None) -> None:
-    """Refuses an existing file that is not a journal of Optuna: every whole line must be a record.
-
-    An unfinished last line is accepted behind a record, or if a record begins like that.
-    """
+    """Refuses an existing file that does not begin as a journal of Optuna, with a record or a part of one."""
     location = location or path
     if _existing_file(path, location):
         try:
-            _check_records(path, location)
+            with path.open("rb") as file:
+                line = file.read(_LONGEST_START)
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", location=location) from None
+        start, begun = b'{"op_code":', line.rstrip(b"\0")
+        if not (begun.startswith(start) or start.startswith(begun)):
+            raise InputError(
+                f"holds no study: it begins with {quoted(line[:40].decode('utf-8', 'replace'))}",
+                location=location,
+                remedy="name another file",
+            )
     _check_lock(path, location)
 
 
@@ -119,37 +123,6 @@ def _existing_file(path: Path, location: object) -> bool:
     if not os.access(path, os.R_OK | os.W_OK):
         raise InputError("cannot be read and written (permission denied)", location=location)
     return True
-
-
-def _check_records(path: Path, location: object) -> None:
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(_LONGEST_RECORD):
-            number += 1
-            if _is_record(line) if line.endswith(b"\n") else number > 1 or _begins_record(line):
-                continue
-            damaged = number > 1 or _begins_record(line)
-            problem = "the study is damaged" if damaged else "holds no study: it is a file of another kind"
-            raise InputError(
-                f"{problem}: line {number} is {quoted(line[:40].decode('utf-8', 'replace'))}",
-                location=location,
-                remedy="start again with --overwrite, or name another file"
-                if damaged
-                else "name another file",
-            )
-
-
-def _is_record(line: bytes) -> bool:
-    try:
-        record: Any = json.loads(line)
-    except ValueError:
-        return False
-    return isinstance(record, dict) and isinstance(record.get("op_code"), int) and "worker_id" in record
-
-
-def _begins_record(line: bytes) -> bool:
-    start, begun = b'{"op_code":', line.rstrip(b"\0")
-    return begun.startswith(start) or start.startswith(begun)
 
 
 def _check_lock(path: Path, location: object) -> None:

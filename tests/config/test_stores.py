@@ -54,7 +54,6 @@ FILES: dict[str, Callable[[Path], None]] = {
     "numbers": holding(b"0.5\n0.25\n"),
     "a JSON file in one line": holding(b'{"a": 1}'),
     "binary data": holding(bytes(range(256))),
-    "a journal with another line": holding(RECORD + b"notes\n" + RECORD),
     "a link to notes": linked(holding(b"one\ntwo\n")),
     "a link to itself": lambda path: path.symlink_to(path),
     "a folder": lambda path: path.mkdir(),
@@ -129,6 +128,14 @@ def test_journals_and_what_a_crash_leaves_of_one_are_accepted(content: bytes, tm
     (tmp_path / "link").symlink_to(path)
     check_study_storage(str(tmp_path / "link"))
     assert path.read_bytes() == content
+
+
+def test_a_damaged_journal_is_refused_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "study.journal"
+    path.write_bytes(RECORD + b"notes\n" + RECORD)
+    with pytest.raises(InputError):
+        storage_at(str(path))
+    assert path.read_bytes() == RECORD + b"notes\n" + RECORD
 
 
 def test_new_files_and_studies_are_accepted(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Positive, Seed
 from qe.config.distributions import Choice, Distribution
+from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe.learning.learners.trees import FlatTrees
 from qe.learning.parameters import estimator_mistakes
-from qe_papers.learner import OwnLearner
 
 # Trees and forests are stored as arrays.
 TRUSTED_TYPES = (
@@ -149,7 +149,7 @@ def _softmax(decisions: FloatArray) -> FloatArray:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-class Discretised(OwnLearner):
+class Discretised(Learner):
     """A classifier of label intervals; the score is its expected value or most likely class.
 
     Parameters: those of DiscretisedRegressor. Deterministic for one `seed`.

@@ -13,11 +13,10 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.config.ranges import Folds
-from qe.learning.learner import LEARNERS
+from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import cross_fit, rows_to_predict, training_data
 from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_members
 from qe.learning.parameters import StrategyIn
-from qe_papers.learner import OwnLearner
 from qe_papers.learners.discretised import TRUSTED_TYPES, Classifier, DiscretisedRegressor, Output
 
 
@@ -70,7 +69,7 @@ def tried_features(columns: int) -> int:
     return columns.bit_length()
 
 
-class DcuMean(OwnLearner):
+class DcuMean(Learner):
     """Mean of three classifiers of rounded labels. See ClassifierMean; deterministic for one `seed`."""
 
     regressor = ClassifierMean
@@ -135,7 +134,7 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return [first, *(np.concatenate([first, more]) for more in drawn)]
 
 
-class RandomSets(OwnLearner):
+class RandomSets(Learner):
     """Mean of one learner on the random feature sets that beat the baseline. See RandomFeatureSets."""
 
     regressor = RandomFeatureSets
@@ -191,7 +190,7 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.clip(predicted, low, high)
 
 
-class Rescaled(OwnLearner):
+class Rescaled(Learner):
     """Predictions rescaled to the ends of the label scale. See RescaledRegressor."""
 
     regressor = RescaledRegressor

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from qe.config.distributions import Choice, Distribution, IntRange
+from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe_papers.learner import OwnLearner
 
 Improvement = Literal["empirical_bayes", "nested", "subset"]
 
@@ -123,7 +123,7 @@ def _deviation(residuals: FloatArray, columns: int) -> float:
     return float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
 
 
-class Pace(OwnLearner):
+class Pace(Learner):
     """Pace regression: least squares with jointly improved effects. See PaceRegressor; deterministic."""
 
     regressor = PaceRegressor
@@ -181,7 +181,7 @@ def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, in
     return W @ np.linalg.solve(P.T @ W, np.array(shares)), len(shares)
 
 
-class Pls(OwnLearner):
+class Pls(Learner):
     """Partial least squares regression. See PlsRegressor.
 
     Parameter: `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).

@@ -17,8 +17,8 @@ from features.basics.hints import Count, NotNegative
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.display.numbers import general
 from qe.learning.elimination import drop_attribute
+from qe.learning.learner import Learner
 from qe.learning.learners.checks import rows_to_predict, training_data
-from qe_papers.learner import OwnLearner
 
 _SPAN_RISK = 0.05  # Friedman 1991, equations 43 and 45: alpha
 _COLLINEAR = 0.01  # minimum share of a candidate's squared norm outside the span of the terms
@@ -310,7 +310,7 @@ def _hinge_products(
             products[f, c] = moment - t * plain
 
 
-class Mars(OwnLearner):
+class Mars(Learner):
     """Piecewise-linear regression with learned knots; `.describe(names)` prints the equation.
 
     Parameters: those of MarsRegressor. Features are not scaled, so that knots are in the features' units.

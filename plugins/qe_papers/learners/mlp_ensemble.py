@@ -16,8 +16,8 @@ from features.basics.threads import apply_to_each
 from features.word_level import network
 from features.word_level.network import State, falling_rates, step
 from qe.config.distributions import Distribution, FloatRange, IntRange
+from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe_papers.learner import OwnLearner
 
 Array = NDArray[Any]
 
@@ -256,7 +256,7 @@ def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("nmh,mh->nm", hidden, output) + bias)
 
 
-class Mlp(OwnLearner):
+class Mlp(Learner):
     """Averaged small neural networks; see MlpEnsemble. Deterministic for one `seed`."""
 
     regressor = MlpEnsemble

@@ -20,11 +20,11 @@ from features.basics.hints import NotNegative, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.config.ranges import Folds, Inner
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
+from qe.learning.learner import Learner
 from qe.learning.learners.checks import contiguous_folds, relative_weights, rows_to_predict, training_data
 from qe.learning.learners.similarity import predicted
 from qe.learning.parameters import NameIn
 from qe.statistics.metric import METRICS
-from qe_papers.learner import OwnLearner
 
 _LEAST = 2  # minimum number of training rows
 _AT_BOUND = 1 - 1e-6
@@ -74,7 +74,7 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray((multipliers < self.C * weights * _AT_BOUND) | (weights == 0), bool)
 
 
-class SvrConsistent(OwnLearner):
+class SvrConsistent(Learner):
     """SVR that drops training rows it cannot fit, then trains again. See ConsistentSVR; deterministic."""
 
     regressor = ConsistentSVR
@@ -153,7 +153,7 @@ def _share(importances: FloatArray) -> FloatArray:
     return importances / largest if largest > 0 else np.ones_like(importances)
 
 
-class ImportanceWeighted(OwnLearner):
+class ImportanceWeighted(Learner):
     """RBF support vector regression with features scaled by importance. See ImportanceWeightedSvr."""
 
     regressor = ImportanceWeightedSvr
@@ -315,7 +315,7 @@ def _validated(X: FloatArray, y: FloatArray, grid: Sequence[Values], folds: int)
             yield Setting(costs[i], gamma, epsilons[j], float(errors[i, j]))
 
 
-class SvrBySupport(OwnLearner):
+class SvrBySupport(Learner):
     """RBF-SVR with parameters chosen by a development set and the number of support vectors.
 
     See SvrChosenBySupport; deterministic for one seed.

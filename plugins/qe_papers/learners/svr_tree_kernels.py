@@ -19,8 +19,8 @@ from features.core.tree_columns import tree_names, without_trees
 from features.syntax.trees import Trees, gathered
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 from qe.config.ranges import Part
+from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
-from qe_papers.learner import OwnLearner
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
 Rows = NDArray[np.int64]
@@ -178,7 +178,7 @@ def _batch(batch: Trees, places: Rows) -> tuple[Trees, Rows]:
     return (batch, places) if 3 * len(used) >= len(batch) else (batch.take(used), back.astype(np.int64))
 
 
-class SvrTreeKernels(OwnLearner):
+class SvrTreeKernels(Learner):
     """Support vector regression on features and parses; see TreeKernelSvr. Deterministic."""
 
     regressor = TreeKernelSvr

@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar, Self, cast
 import numpy as np
 from annotated_types import MinLen
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, NotNegative, Seed
 from qe.config.ranges import Folds, Inner
-from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learner import LEARNERS, Regressor
 from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
 from qe.learning.learners.similarity import predicted
 from qe.learning.parameters import NameIn, StrategyIn
@@ -85,16 +85,15 @@ class TrustedByMembers:
         return tuple(sorted(names))
 
 
-class _Ensemble(Learner):
-    regressor: ClassVar[type[BaseEstimator]]
+class Ensemble(Regressor):
+    """Base class of learners with members."""
+
     trusted_types: ClassVar[tuple[str, ...]] = cast(tuple[str, ...], TrustedByMembers())
 
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return self.regressor(**{"seed": seed, **params})
 
-
+@LEARNERS.register("averaging")
 @dataclass(eq=False, repr=False)
-class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class AveragingRegressor(Ensemble):
     """(Weighted) mean of the members' predictions, as WMT12 UEdin and DCU-SYMC average.
 
     members   each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net,
@@ -133,19 +132,14 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(by_member @ self.weights_)
 
 
-@LEARNERS.register("averaging")
-class Averaging(_Ensemble):
-    """Mean of learners; see AveragingRegressor. All members use standardised features."""
-
-    regressor = AveragingRegressor
-
-
 _SEEDS = ("random_state", "seed")
 _DRAWING: Mapping[str, Any] = {"kind": "lightgbm", "colsample_bytree": 0.3}
 SeededMember = Annotated[Mapping[str, Any], StrategyIn(LEARNERS, _SEEDS)]
 
 
-class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@LEARNERS.register("seed_averaging")
+@dataclass(eq=False, repr=False)
+class SeedAveragingRegressor(Ensemble):
     """Mean of the predictions of one learner fitted `repeats` times with different seeds.
 
     member   `{kind: LEARNER, parameter: value, ...}` without its own seed; None: `lightgbm` whose trees
@@ -155,10 +149,9 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
     Source: Breiman 1996 (bagging), without a bootstrap of the rows: the member is random itself.
     """
 
-    def __init__(self, member: SeededMember | None = None, repeats: Count = 5, seed: Seed = 0) -> None:
-        self.member = member
-        self.repeats = repeats
-        self.seed = seed
+    member: SeededMember | None = None
+    repeats: Count = 5
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.repeats < 1:
@@ -185,13 +178,6 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
         return np.asarray(np.mean([predicted(member, X) for member in self.members_], axis=0))
 
 
-@LEARNERS.register("seed_averaging")
-class SeedAveraging(_Ensemble):
-    """Mean over seeds; see SeedAveragingRegressor. The member uses standardised features."""
-
-    regressor = SeedAveragingRegressor
-
-
 def grid_points(grid: Mapping[str, Sequence[Any]] | None) -> list[dict[str, Any]]:
     """All combinations of the values of a grid.
 
@@ -202,8 +188,9 @@ def grid_points(grid: Mapping[str, Sequence[Any]] | None) -> list[dict[str, Any]
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
+@LEARNERS.register("tuned")
 @dataclass(eq=False, repr=False)
-class TunedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class TunedRegressor(Ensemble):
     """A learner with the grid point that performs best on held-out rows.
 
     member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
@@ -280,10 +267,3 @@ def _predicted(
 ) -> FloatArray:
     counts = None if weights is None else np.asarray(weights, np.float64)[train]
     return np.asarray(fit_member(clone(member), X[train], y[train], counts).predict(X[test]), np.float64)
-
-
-@LEARNERS.register("tuned")
-class Tuned(_Ensemble):
-    """A learner with an inner grid search; see TunedRegressor. The member uses standardised features."""
-
-    regressor = TunedRegressor

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator
-
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
 from qe.learning.learner import Learner
@@ -17,6 +15,8 @@ class LightGBM(Learner):
     Source: Ke et al. 2017.
     """
 
+    regressor = BoostedTrees
+    defaults: ClassVar[Mapping[str, Any]] = REPRODUCIBLE
     space: ClassVar[Mapping[str, Distribution]] = {
         "n_estimators": IntRange(50, 800, log=True),
         "learning_rate": FloatRange(0.01, 0.2, log=True),
@@ -32,6 +32,3 @@ class LightGBM(Learner):
 
     def feature_names(self, params: Mapping[str, Any]) -> list[str]:
         return list(params.get("monotone_constraints", ()))
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return BoostedTrees(**{**REPRODUCIBLE, "random_state": seed, **params})

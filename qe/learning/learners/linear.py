@@ -1,13 +1,13 @@
 """Linear regression, regression on products of features, and the training mean."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import comb
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import linear_model
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -19,7 +19,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, NotNegative, Positive, Seed
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 from qe.config.ranges import Folds
-from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learner import LEARNERS, Learner, Regressor
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 
@@ -30,10 +30,8 @@ class Ridge(Learner):
     Deterministic: only the stochastic solvers use `seed`. Source: Hoerl and Kennard 1970.
     """
 
+    regressor = linear_model.Ridge
     space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-2, 1e4, log=True)}
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return linear_model.Ridge(**{"random_state": seed, **params})
 
 
 @LEARNERS.register("lasso")
@@ -43,10 +41,9 @@ class Lasso(Learner):
     Parameters: `alpha` and the others of scikit-learn's Lasso. Source: Tibshirani 1996; WMT12 DFKI.
     """
 
+    regressor = linear_model.Lasso
+    defaults: ClassVar[Mapping[str, Any]] = {"alpha": 0.01, "max_iter": 20_000}
     space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-4, 0.3, log=True)}
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return linear_model.Lasso(**{"alpha": 0.01, "max_iter": 20_000, "random_state": seed, **params})
 
 
 @LEARNERS.register("elastic_net")
@@ -56,31 +53,43 @@ class ElasticNet(Learner):
     Parameters: `alpha`, `l1_ratio` and the others of scikit-learn's ElasticNet. Source: Zou and Hastie 2005.
     """
 
+    regressor = linear_model.ElasticNet
+    defaults: ClassVar[Mapping[str, Any]] = {"alpha": 0.05, "l1_ratio": 0.3, "max_iter": 20_000}
     space: ClassVar[Mapping[str, Distribution]] = {
         "alpha": FloatRange(1e-3, 1.0, log=True),
         "l1_ratio": FloatRange(0.05, 1.0),
     }
 
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return linear_model.ElasticNet(
-            **{"alpha": 0.05, "l1_ratio": 0.3, "max_iter": 20_000, "random_state": seed, **params}
-        )
-
 
 _MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
 
 
-class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@LEARNERS.register("polynomial")
+@dataclass(eq=False, repr=False)
+class PolynomialRegressor(Regressor):
     """Ridge regression on all products (20,000 at most) of up to `degree` features, each standardised.
 
     alpha              ridge penalty; the default is small
     interaction_only   leaves out powers of one feature
+
+    Source: WMT12 LIMSI.
     """
 
-    def __init__(self, degree: Count = 2, alpha: NotNegative = 100.0, interaction_only: bool = False) -> None:
-        self.degree = degree
-        self.alpha = alpha
-        self.interaction_only = interaction_only
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "degree": IntRange(2, 3),
+        "alpha": FloatRange(1.0, 1e5, log=True),
+        "interaction_only": Choice([False, True]),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "sklearn.linear_model._ridge.Ridge",
+        "sklearn.pipeline.Pipeline",
+        "sklearn.preprocessing._data.StandardScaler",
+        "sklearn.preprocessing._polynomial.PolynomialFeatures",
+    )
+
+    degree: Count = 2
+    alpha: NotNegative = 100.0
+    interaction_only: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
@@ -101,33 +110,12 @@ class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.pipeline_.predict(rows))
 
 
-@LEARNERS.register("polynomial")
-class Polynomial(Learner):
-    """Regression on powers and products of the features; see PolynomialRegressor.
-
-    Parameters: `degree`, `alpha`, `interaction_only`. Deterministic. Source: WMT12 LIMSI.
-    """
-
-    space: ClassVar[Mapping[str, Distribution]] = {
-        "degree": IntRange(2, 3),
-        "alpha": FloatRange(1.0, 1e5, log=True),
-        "interaction_only": Choice([False, True]),
-    }
-    trusted_types: ClassVar[tuple[str, ...]] = (
-        "sklearn.linear_model._ridge.Ridge",
-        "sklearn.pipeline.Pipeline",
-        "sklearn.preprocessing._data.StandardScaler",
-        "sklearn.preprocessing._polynomial.PolynomialFeatures",
-    )
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return PolynomialRegressor(**params)
-
-
 _TINY = 1e-9
 
 
-class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@LEARNERS.register("logistic")
+@dataclass(eq=False, repr=False)
+class LogisticRegressor(Regressor):
     """Logistic curve between the ends of the training labels: low + (high - low) / (1 + exp(-(Xw + b))).
 
     C      inverse of the quadratic penalty on w, in units of segments
@@ -141,10 +129,11 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Papke and Wooldridge 1996 (fractional logit); Matthews 1975.
     """
 
-    def __init__(self, C: Positive = 1.0, folds: Folds = 5, seed: Seed = 0) -> None:
-        self.C = C
-        self.folds = folds
-        self.seed = seed
+    space: ClassVar[Mapping[str, Distribution]] = {"C": FloatRange(1e-3, 1e2, log=True)}
+
+    C: Positive = 1.0
+    folds: Folds = 5
+    seed: Seed = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
@@ -210,19 +199,6 @@ def _logistic(values: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)))
 
 
-@LEARNERS.register("logistic")
-class Logistic(Learner):
-    """Probability of the higher of two labels; see LogisticRegressor. Uses standardised features.
-
-    Parameter: `C`. Deterministic for one `seed`. Source: Papke and Wooldridge 1996.
-    """
-
-    space: ClassVar[Mapping[str, Distribution]] = {"C": FloatRange(1e-3, 1e2, log=True)}
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return LogisticRegressor(**{"seed": seed, **params})
-
-
 @LEARNERS.register("mean")
 class Mean(Learner):
     """Predicts a constant, the baseline for other learners.
@@ -231,5 +207,4 @@ class Mean(Learner):
     DummyRegressor. Source: WMT12 DCU-SYMC report the training mean next to their systems.
     """
 
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return DummyRegressor(**params)
+    regressor = DummyRegressor

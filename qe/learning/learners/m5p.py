@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from features.basics.array_types import FloatArray
@@ -16,7 +15,7 @@ from features.storage.damage import Damaged, typed, within
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 from qe.display.numbers import general, percent
 from qe.learning.elimination import fit_by_elimination
-from qe.learning.learner import Learner
+from qe.learning.learner import Regressor
 from qe.learning.learners.checks import rows_to_predict, training_data
 
 Longs = NDArray[np.int64]
@@ -28,7 +27,7 @@ _CAUTION = 10.0  # error factor if a node has fewer segments than its model has 
 
 
 @dataclass(eq=False, repr=False)
-class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class M5PRegressor(Regressor):
     """Model tree: binary splits on one feature, and a linear model in every leaf.
 
     A split maximises the decrease of the fifth root of the label variance, with at least a fifth of the
@@ -47,8 +46,17 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     squared, on the training data, unsmoothed), `coefficients_` (nodes, k), `intercept_`; node 0 is the root,
     children follow in preorder. Predictions are not clipped to the scale.
 
-    Source: Quinlan 1992; Wang and Witten 1997; constants that the paper omits are those of Weka 3.9.
+    Features are not scaled, so that the equations (`.describe(names)`) are in their units. Source: Quinlan
+    1992; Wang and Witten 1997; the learner of WMT12 SDLLW, TCD and of Soricut and Narsale; constants that
+    the paper omits are those of Weka 3.9.
     """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "min_instances": IntRange(4, 200, log=True),
+        "smoothing": Choice([True, False]),
+        "pruning_factor": FloatRange(0.5, 8.0, log=True),
+    }
+    scale: ClassVar[bool] = False
 
     min_instances: Count = 4
     pruning: bool = True
@@ -342,21 +350,3 @@ def _partition(column: FloatArray, threshold: float, order: Longs, start: int, e
                 right[waiting] = row
                 waiting += 1
         rows[to:end] = right[:waiting]
-
-
-class M5P(Learner):
-    """Trees with linear models in their leaves; parameters of M5PRegressor.
-
-    Features are not scaled, so that the equations (`.describe(names)`) are in the features' units.
-    Deterministic. Source: Wang and Witten 1997; the learner of WMT12 SDLLW, TCD and of Soricut and Narsale.
-    """
-
-    space: ClassVar[Mapping[str, Distribution]] = {
-        "min_instances": IntRange(4, 200, log=True),
-        "smoothing": Choice([True, False]),
-        "pruning_factor": FloatRange(0.5, 8.0, log=True),
-    }
-    scale: ClassVar[bool] = False
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return M5PRegressor(**params)

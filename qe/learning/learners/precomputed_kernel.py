@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVR
 
@@ -15,12 +15,12 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive
 from qe.config.distributions import Distribution, FloatRange
-from qe.learning.learner import Learner
+from qe.learning.learner import Regressor
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 
 
 @dataclass(eq=False, repr=False)
-class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelSumSvr(Regressor):
     """Support vector regression on a weighted sum of kernels, one per group of columns.
 
     groups       each `{columns: [...], kernel: rbf, weight: 1, gamma: ..., degree: ..., coef0: ...}`; columns
@@ -32,6 +32,12 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Each group's kernel is divided by its mean diagonal over the training segments, so that weights are
     comparable. Source: WMT12 UU, Section 2.3 (sums of kernels).
     """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(0.1, 30.0, log=True),
+        "epsilon": FloatRange(0.02, 0.5, log=True),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)
 
     groups: Sequence[Mapping[str, Any]] | None = None
     precomputed: bool = False
@@ -100,16 +106,3 @@ def _columns(group: Mapping[str, Any], estimator: BaseEstimator, width: int) -> 
             )
         chosen.update(columns)
     return np.asarray(sorted(chosen), np.int64)
-
-
-class PrecomputedKernel(Learner):
-    """SVR on sums of kernels over feature groups, or on a given kernel; see KernelSumSvr. Deterministic."""
-
-    space: ClassVar[Mapping[str, Distribution]] = {
-        "C": FloatRange(0.1, 30.0, log=True),
-        "epsilon": FloatRange(0.02, 0.5, log=True),
-    }
-    trusted_types: ClassVar[tuple[str, ...]] = ("sklearn.svm._classes.SVR",)
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return KernelSumSvr(**params)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 import sklearn.kernel_ridge
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 
@@ -25,13 +24,12 @@ class KNeighbours(Learner):
     the others of scikit-learn's KNeighborsRegressor. Deterministic. Source: Cover and Hart 1967; WMT12 DFKI.
     """
 
+    regressor = KNeighborsRegressor
+    defaults: ClassVar[Mapping[str, Any]] = {"n_neighbors": 10, "algorithm": "brute"}
     space: ClassVar[Mapping[str, Distribution]] = {
         "n_neighbors": IntRange(5, 100, log=True),
         "weights": Choice(["uniform", "distance"]),
     }
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return KNeighborsRegressor(**{"n_neighbors": 10, "algorithm": "brute", **params})
 
 
 class CentredKernelRidge(sklearn.kernel_ridge.KernelRidge):  # type: ignore[misc]
@@ -62,13 +60,12 @@ class KernelRidge(Learner):
     of scikit-learn's KernelRidge. Deterministic. Source: Saunders et al. 1998.
     """
 
+    regressor = CentredKernelRidge
+    defaults: ClassVar[Mapping[str, Any]] = {"kernel": "rbf"}
     space: ClassVar[Mapping[str, Distribution]] = {
         "alpha": FloatRange(1e-2, 10.0, log=True),
         "gamma": FloatRange(1e-4, 0.3, log=True),
     }
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return CentredKernelRidge(**{"kernel": "rbf", **params})
 
 
 _ROWS: Final = 256  # rows per block, so that their kernel fits the processor's cache
@@ -110,13 +107,13 @@ class SvrLinear(Learner):
     Source: Drucker et al. 1997; WMT12 Loria (linear), UPC.
     """
 
+    regressor = SVR
+    defaults: ClassVar[Mapping[str, Any]] = {"cache_size": 500, "C": 0.05}
+    fixed: ClassVar[Mapping[str, Any]] = {"kernel": "linear"}
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(1e-4, 1.0, log=True),
         "epsilon": FloatRange(0.02, 0.5, log=True),
     }
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return SVR(**{"cache_size": 500, "C": 0.05, **params, "kernel": "linear"})
 
 
 @LEARNERS.register("svr_poly")
@@ -128,6 +125,9 @@ class SvrPoly(Learner):
     Source: Drucker et al. 1997; WMT12 UU (without its tree kernels).
     """
 
+    regressor = SVR
+    defaults: ClassVar[Mapping[str, Any]] = {"cache_size": 500, "degree": 2, "coef0": 1.0}
+    fixed: ClassVar[Mapping[str, Any]] = {"kernel": "poly"}
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(1e-2, 10.0, log=True),
         "gamma": FloatRange(1e-4, 0.1, log=True),
@@ -135,9 +135,6 @@ class SvrPoly(Learner):
         "degree": IntRange(2, 3),
         "epsilon": FloatRange(0.02, 0.5, log=True),
     }
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return SVR(**{"cache_size": 500, "degree": 2, "coef0": 1.0, **params, "kernel": "poly"})
 
 
 @LEARNERS.register("svr_rbf")
@@ -149,12 +146,12 @@ class SvrRbf(Learner):
     Source: Drucker et al. 1997; the baseline of the WMT12 quality estimation task (findings, Section 6.3).
     """
 
+    regressor = SVR
+    defaults: ClassVar[Mapping[str, Any]] = {"cache_size": 500}
+    fixed: ClassVar[Mapping[str, Any]] = {"kernel": "rbf"}
     # The best of 96 configurations on the official 17 features is C 4, gamma .01, epsilon .2.
     space: ClassVar[Mapping[str, Distribution]] = {
         "C": FloatRange(0.1, 32.0, log=True),
         "gamma": FloatRange(1e-4, 0.3, log=True),
         "epsilon": FloatRange(0.02, 0.5, log=True),
     }
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return SVR(**{"cache_size": 500, **params, "kernel": "rbf"})

@@ -145,15 +145,13 @@ class RandomForest(Learner):
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
     """
 
+    regressor = ForestRegressor
     space: ClassVar[Mapping[str, Distribution]] = {
         "n_estimators": IntRange(100, 500, step=100),
         "max_features": FloatRange(0.05, 1.0, log=True),
         "min_samples_leaf": IntRange(1, 30, log=True),
     }
     scale: ClassVar[bool] = False
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return ForestRegressor(**{"seed": seed, **params})
 
 
 @LEARNERS.register("extra_trees")
@@ -163,6 +161,8 @@ class ExtraTrees(RandomForest):
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Geurts et al. 2006.
     """
 
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        defaults = {"random_thresholds": True, "bootstrap": False, "max_features": 0.5}
-        return ForestRegressor(**{**defaults, "seed": seed, **params})
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "random_thresholds": True,
+        "bootstrap": False,
+        "max_features": 0.5,
+    }

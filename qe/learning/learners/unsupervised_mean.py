@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from qe.config.distributions import Choice, Distribution
-from qe.learning.learner import Learner
+from qe.learning.learner import Regressor
 from qe.learning.learners.checks import all_rows, rows_to_predict, training_data
 
 
@@ -50,7 +50,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(eq=False, repr=False)
-class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class FeatureMean(Regressor):
     """Arithmetic mean of the features; labels only set the scale (without labels: mean 0, deviation 1).
 
     standardise   whether each feature is first scaled to mean 0 and deviation 1; otherwise features with a
@@ -62,6 +62,11 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     After fit: `signs_`, `centres_` and `scales_` (k,); `calibration_`.
     Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.
     """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"calibration": Choice(["linear", "isotonic"])}
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.unsupervised_mean.Calibration",)
+    takes_names = True
+    scale = False  # FeatureMean standardises
 
     negative: Sequence[str | int] = ()
     label_sign: float = 1.0
@@ -108,16 +113,3 @@ def _position(column: str | int, names: list[Any], width: int) -> int:
         return names.index(column)
     known = ", ".join(names) if names else f"columns 0 .. {width - 1} (the features have no names here)"
     raise InputError(f"no feature '{column}'", remedy=f"known: {known}")
-
-
-class UnsupervisedMean(Learner):
-    """Mean of the features as a score; see FeatureMean."""
-
-    space: ClassVar[Mapping[str, Distribution]] = {"calibration": Choice(["linear", "isotonic"])}
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.unsupervised_mean.Calibration",)
-
-    takes_names = True
-    scale = False  # FeatureMean standardises
-
-    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
-        return FeatureMean(**params)

@@ -1,6 +1,7 @@
 """Selectors that look at each column: none, correlation, family, groups, principal components."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Self
 
@@ -65,6 +66,7 @@ class KeepAll(Selector):
 
 
 @SELECTORS.register("correlation")
+@dataclass(eq=False, repr=False)
 class CorrelationPruning(Selector):
     """Keeps each feature, in column order, whose |r| with all kept before it is at most `threshold`.
 
@@ -74,8 +76,7 @@ class CorrelationPruning(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.7, 0.999)}
 
-    def __init__(self, threshold: Part = 0.999) -> None:
-        self.threshold = threshold
+    threshold: Part = 0.999
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         self.support_ = uncorrelated(validate_data(self, X, dtype=np.float64), self.threshold)
@@ -100,6 +101,7 @@ def uncorrelated(X: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
 
 
 @SELECTORS.register("family")
+@dataclass(eq=False, repr=False)
 class Family(Selector):
     """Keeps the columns that match a pattern of `keep` and none of `drop`, e.g. `lm_*`, `1001`.
 
@@ -107,9 +109,8 @@ class Family(Selector):
     DataFrame). Raises InputError if X has no names, a pattern matches nothing, or nothing is left.
     """
 
-    def __init__(self, keep: Sequence[str] = (), drop: Sequence[str] = ()) -> None:
-        self.keep = keep
-        self.drop = drop
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         validate_data(self, X)
@@ -125,6 +126,7 @@ class Family(Selector):
 
 
 @SELECTORS.register("groups")
+@dataclass(eq=False, repr=False)
 class Groups(Selector):
     """Drops the columns of disabled groups.
 
@@ -140,11 +142,8 @@ class Groups(Selector):
         Name -> whether the group is kept. Other groups, and columns without a group, are kept.
     """
 
-    def __init__(
-        self, groups: Mapping[str, Sequence[str]] | None = None, use: Mapping[str, bool] | None = None
-    ) -> None:
-        self.groups = groups
-        self.use = use
+    groups: Mapping[str, Sequence[str]] | None = None
+    use: Mapping[str, bool] | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         validate_data(self, X)
@@ -166,6 +165,7 @@ class Groups(Selector):
 
 
 @SELECTORS.register("pca")
+@dataclass(eq=False, repr=False)
 class PrincipalComponents(Selector):
     """Replaces the features by the directions of largest variance; labels are not used.
 
@@ -184,9 +184,8 @@ class PrincipalComponents(Selector):
 
     space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(5, 250, log=True)}
 
-    def __init__(self, n_components: Positive = 0.95, whiten: bool = False) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
+    n_components: Positive = 0.95
+    whiten: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         X = np.asarray(validate_data(self, X, dtype=np.float64))
