@@ -68,7 +68,7 @@ class TokenModel:
             partial(fit_trees, features, bad, rounds, seed, leaves=leaves, rate=rate)
         ]
         if networks:
-            standardised = NetworkInputs.of(features, inputs.vectors)
+            standardised = NetworkInputs.from_columns(features, inputs.vectors)
             fits += [partial(Network.fit, standardised, bad, seed + i) for i in range(networks)]
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
             trees, *rest = side_by_side(lambda fit: fit(), fits)

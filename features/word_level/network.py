@@ -165,7 +165,7 @@ class NetworkInputs(NamedTuple):
     deviation: Matrix
 
     @classmethod
-    def of(cls, columns: Matrix, vectors: Matrix) -> "NetworkInputs":
+    def from_columns(cls, columns: Matrix, vectors: Matrix) -> "NetworkInputs":
         mean, deviation = moments(columns)
         return cls(standardised_inputs(columns, vectors, mean, deviation), mean, deviation)
 

@@ -78,7 +78,7 @@ def test_a_token_is_scored_alike_in_every_batch() -> None:
     columns = RNG.normal(size=(600, 90)).astype(np.float32)
     columns[RNG.random(columns.shape) < 0.2] = np.nan
     vectors = RNG.normal(size=(600, 40)).astype(np.float32)
-    network = Network.fit(NetworkInputs.of(columns, vectors), columns[:, 0] > 0, seed=0)
+    network = Network.fit(NetworkInputs.from_columns(columns, vectors), columns[:, 0] > 0, seed=0)
     together = network.probability(columns, vectors)
     for rows in (slice(3, 4), slice(0, 257), slice(250, 600)):
         np.testing.assert_array_equal(network.probability(columns[rows], vectors[rows]), together[rows])

@@ -36,5 +36,7 @@ def test_what_decides_is_learned() -> None:
     columns, vectors = rng.normal(size=(25_000, 4)).astype(np.float32), np.zeros((25_000, 2), np.float32)
     likely = expit(3 * np.abs(columns[:, 1]) - 2)
     bad = rng.random(25_000) < likely
-    learned = Network.fit(NetworkInputs.of(columns[:24_000], vectors[:24_000]), bad[:24_000], seed=0)
+    learned = Network.fit(
+        NetworkInputs.from_columns(columns[:24_000], vectors[:24_000]), bad[:24_000], seed=0
+    )
     assert np.corrcoef(learned.probability(columns[24_000:], vectors[24_000:]), likely[24_000:])[0, 1] > 0.9
