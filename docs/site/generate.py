@@ -93,20 +93,19 @@ def command_line() -> str:
         parts += [f"**{title}**", ""]
         parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in members.split()] + [""]
     for verb in verbs():
-        for name, subcommand in commands(verb):
+        for name, subcommand in commands(verb).items():
             parts += [
                 "",
                 f"{'##' if name == verb else '###'} qe {name}",
                 "",
-                *_command(f"qe {name}", subcommand),
+                *_command(subcommand),
             ]
     return "\n".join(parts) + "\n"
 
 
-def _command(name: str, command: Any) -> list[str]:
-    context = command.make_context(name, [], resilient_parsing=True)
-    lines = [f"    {' '.join(usage_words(context))}", "", *_described(command.help or "")]
-    for title, rows in panels_of(context).items():
+def _command(command: Any) -> list[str]:
+    lines = [f"    {' '.join(usage_words(command))}", "", *_described(command.text)]
+    for title, rows in panels_of(command).items():
         lines += ["", f"| {title} | |", "| --- | --- |"]
         lines += [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in rows if "--help" not in names]
     return lines

@@ -5,23 +5,44 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qe.cli.shared.application import Application, Command, Option
 
 _WIDEST = 100  # columns: longer lines are hard to read
 _NAMES = 26  # columns of names of options; a longer one has a line to itself
 _LAST = "output"
+_HELP = "Show this message and exit."
 _PACKAGE = re.compile(r"\{((?:qe\w*|features)\.[\w.]+)\}")
 _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 
-def help_text(context: Any) -> str:
+def help_text(application: "Application", verb: str, name: str) -> str:
+    """The help of a command; that of the default one lists the others."""
+    commands = application.commands(verb)
+    others = commands if name == application.default else {}
+    listed_names = {other: one for other, one in others.items() if other != name}
+    return _page(commands[name].text, usage_words(commands[name], bool(listed_names)), {
+        **panels_of(commands[name]), **_purposes(listed_names),
+    })  # fmt: skip
+
+
+def group_help(application: "Application", verb: str, purpose: str) -> str:
+    """The help of a verb without a default command."""
+    panels = {"options": [("-h, --help", _HELP)], **_purposes(application.commands(verb))}
+    return _page(f"{purpose[:1].upper()}{purpose[1:]}.", ["qe", verb, "[OPTIONS]", "COMMAND"], panels)
+
+
+def _page(text: str, usage: Sequence[str], panels: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     width = line_width()
-    panels = panels_of(context)
-    if commands := _commands(context):
-        panels["commands"] = commands
-    usage = textwrap.wrap(" ".join(["usage:", *usage_words(context)]), width, subsequent_indent="       ")
-    lines = [*usage, "", *described(context.command.help or "", width)]
-    return "\n".join([*lines, *listed(panels, width)]) + "\n"
+    lines = textwrap.wrap(" ".join(["usage:", *usage]), width, subsequent_indent="       ")
+    return "\n".join([*lines, "", *described(text, width), *listed(panels, width)]) + "\n"
+
+
+def _purposes(commands: "Mapping[str, Command]") -> dict[str, list[tuple[str, str]]]:
+    rows = [(name, " ".join(one.text.partition("\n\n")[0].split())) for name, one in commands.items()]
+    return {"commands": rows} if rows else {}
 
 
 def line_width() -> int:
@@ -68,65 +89,41 @@ def pasted(command: str, width: int) -> list[str]:
     return [f"{line} \\" for line in shown[:-1]] + shown[-1:]
 
 
-def usage_words(context: Any) -> list[str]:
-    command = context.command
-    arguments = [
-        _value(parameter) if parameter.required or parameter.metavar else f"[{_value(parameter)}]"
-        for parameter in command.get_params(context)
-        if parameter.param_type_name == "argument"
-    ]
-    below = ["COMMAND"] if hasattr(command, "commands") else []
-    return [*context.command_path.split(), "[OPTIONS]", *arguments, *below]
+def usage_words(command: "Command", has_others: bool = False) -> list[str]:
+    arguments = [one for one in command.options if not one.names]
+    shown = [_value(one) if one.required or one.metavar else f"[{_value(one)}]" for one in arguments]
+    return ["qe", *command.path.split(), "[OPTIONS]", *shown, *["COMMAND"] * has_others]
 
 
-def _commands(context: Any) -> list[tuple[str, str]]:
-    group = context.command if context.parent is None else context.parent.command
-    if group is not context.command and group.default != context.command.name:
-        return []
-    others = [one for name, one in getattr(group, "commands", {}).items() if name != group.default]
-    return [(one.name, " ".join((one.help or "").partition("\n\n")[0].split())) for one in others]
-
-
-def panels_of(context: Any) -> dict[str, list[tuple[str, str]]]:
+def panels_of(command: "Command") -> dict[str, list[tuple[str, str]]]:
     """Title -> names and help of its options, in the order of their first options; output is the last."""
     panels: dict[str, list[tuple[str, str]]] = {}
-    for parameter in context.command.get_params(context):
-        argument = parameter.param_type_name == "argument"
-        title = parameter.rich_help_panel or ("arguments" if argument else "options")
-        if parameter.name == "help" and _LAST in panels:
-            title = _LAST
-        panels.setdefault(title, []).append((_names(parameter), _described(parameter)))
+    for option in command.options:
+        panels.setdefault(option.title, []).append((_names(option), _described(option)))
+    panels.setdefault(_LAST if _LAST in panels else "options", []).append(("-h, --help", _HELP))
     return {title: panels[title] for title in sorted(panels, key=_LAST.__eq__)}
 
 
-def _names(parameter: Any) -> str:
-    if parameter.param_type_name == "argument":
-        return _value(parameter)
-    names = ", ".join(sorted(parameter.opts, key=len)) + "".join(
-        f"/{name}" for name in parameter.secondary_opts
-    )
-    return f"{names} {_value(parameter)}".rstrip()
+def _names(option: "Option") -> str:
+    names = ", ".join(sorted(option.names, key=len)) + "".join(f"/{name}" for name in option.opposites)
+    return f"{names} {_value(option)}".strip()
 
 
-def _value(parameter: Any) -> str:
-    if getattr(parameter, "is_flag", False):
-        return ""
-    if parameter.metavar:
-        return str(parameter.metavar)
-    if parameter.param_type_name == "argument":
-        return str(parameter.name).upper() + ("..." if parameter.nargs == -1 else "")
-    descriptor = parameter.type_descriptor
-    inner = get_args(descriptor.annotation) or (descriptor.annotation,)
-    return " ".join(_TYPES[one] for one in inner)
+def _value(option: "Option") -> str:
+    if option.kind is bool or option.metavar:
+        return option.metavar
+    if not option.names:
+        return option.parameter.upper() + "..." * option.several
+    return " ".join([_TYPES[option.kind]] * (option.size if isinstance(option.size, int) else 1))
 
 
-def _described(parameter: Any) -> str:
-    text, default = filled(parameter.help or ""), parameter.default
-    if parameter.required and parameter.param_type_name == "option":
+def _described(option: "Option") -> str:
+    text = filled(option.text)
+    if option.required and option.names:
         return f"{text} (required)"
-    if "default" in text or default is None or default is False:
+    if "default" in text or option.default in (None, False):
         return text
-    return f"{text} (default: {parameter.opts[0] if default is True else default})"
+    return f"{text} (default: {option.names[0] if option.default is True else option.default})"
 
 
 def filled(text: str) -> str:

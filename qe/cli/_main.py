@@ -11,7 +11,7 @@ from features.basics.errors import InputError, visible
 from qe.cli._help import line_width, listed
 from qe.cli._log import event, is_json
 from qe.cli._process import Stopped, process_environment, standard_streams, stopped_by_signals, store_named
-from qe.cli._verbs import command, groups, is_verb, loaded_options, purpose
+from qe.cli._verbs import application, groups, is_verb, loaded_options, purpose
 
 _format_warning = warnings.formatwarning  # Python's own
 
@@ -59,8 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _continuation(verb: str, arguments: list[str]) -> str:
-    options = {option for one in loaded_options(verb) for option in one.opts}
-    if "--resume" not in options or "-" in arguments:
+    if "--resume" not in loaded_options(verb) or "-" in arguments:
         return ""
     words = [word for word in arguments if word not in ("--resume", "--overwrite")]
     return f"; to continue: {shlex.join(['qe', *words, '--resume'])}"
@@ -85,7 +84,7 @@ def _run(verb: str, arguments: list[str]) -> None:
 
         print(f"qe {version()}")
     else:
-        command(verb).main(arguments, f"qe {verb}")
+        sys.exit(application(verb).run(verb, purpose(verb), arguments))
 
 
 def _refuse(as_json: bool, message: str, code: int) -> NoReturn:

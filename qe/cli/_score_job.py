@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from features.basics.errors import InputError
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
@@ -327,7 +325,7 @@ class ScoreJob:
         for sentence in failed:
             self.log.tell("failed", f"failed: {sentence}")
         if failed:
-            raise typer.Exit(1)
+            sys.exit(1)
 
 
 def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, str]) -> None:

@@ -1,12 +1,11 @@
 """What a finished run looks like in a terminal."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from qe.cli.shared.printing import emit
 from qe.display.numbers import estimate, general, number, p_value, settings, signed
-from qe.display.summary import say, show
+from qe.display.table import Table
 from qe.evaluation.evaluate import json_name
 from qe.evaluation.tables import oracle_table
 from qe.evaluation.word_level import TITLES
@@ -16,23 +15,24 @@ from qe.training.summary import front_table, per_fold_table, scores_table, verdi
 from qe.training.train import Outcome
 
 
-def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
+def outcome_parts(outcome: Outcome, per_fold: bool = False) -> Iterator[Table | str]:
+    """Scores, the verdict, the search and where everything is."""
     report = outcome.report
     search = report["search"]
     if outcome.unchanged:
-        say(f"{outcome.output} is finished: the same experiment made it; --overwrite repeats it")
+        yield f"{outcome.output} is finished: the same experiment made it; --overwrite repeats it"
     for title, section in (
         (_title(report), report["cross_validation"]),
         ("nested cross-validation: the whole procedure, selection included", report["nested"]),
         ("test split", report["test"]),
     ):
         if section is not None:
-            show(scores_table(title, section, report["experiment"]["evaluation"]["metric"]))
+            yield scores_table(title, section, report["experiment"]["evaluation"]["metric"])
             if section.get("oracles"):
-                show(oracle_table(section["oracles"], report["experiment"]["name"]))
+                yield oracle_table(section["oracles"], report["experiment"]["name"])
     if per_fold:
-        show(per_fold_table(report))
-    say(verdict(report))
+        yield per_fold_table(report)
+    yield verdict(report)
     best = search["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}
     taken = f"trial {search['best_trial']}, chosen" if search["chosen"] else "best"
@@ -42,13 +42,14 @@ def print_outcome(outcome: Outcome, per_fold: bool = False) -> None:
     if not re.fullmatch("[0-9]+ trials?", search["ended"]):
         others.append(f"the search ended: {search['ended']}")
     trials = f"{search['trials']} trials" + (f" ({', '.join(others)})" if others else "")
-    say(f"{taken} of {trials}: {best['learner']} {settings(parameters)}", *notes(report))
+    yield f"{taken} of {trials}: {best['learner']} {settings(parameters)}"
+    yield from notes(report)
     if search["front"]:
-        show(front_table(search))
+        yield front_table(search)
     if entry := outcome.registered:
         reason = report["registration"]["reason"]
-        say(f"registered as {entry.name} version {entry.version}: {entry.alias or 'waits'}, {reason}")
-    say(f"report, predictions, plots and model: {outcome.output}")
+        yield f"registered as {entry.name} version {entry.version}: {entry.alias or 'waits'}, {reason}"
+    yield f"report, predictions, plots and model: {outcome.output}"
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
@@ -95,14 +96,8 @@ def _title(report: Mapping[str, Any]) -> str:
     return f"{name}: cross-validation, {folds['folds']} {made}"
 
 
-def print_reports(outcomes: Sequence[Outcome]) -> None:
-    reports = [outcome.report for outcome in outcomes]
-    single = len(reports) == 1
-    emit("report" if single else "train-runs", reports[0] if single else {"reports": reports}, True)
-
-
-def print_comparisons(report: Mapping[str, Any]) -> None:
-    """Print the differences to the baselines with p-values, on the test split if its labels are known."""
+def comparisons(report: Mapping[str, Any]) -> Iterator[str]:
+    """The differences to the baselines with p-values, on the test split if its labels are known."""
     section = report["test"] or report["nested"] or report["cross_validation"]
     metrics = (report["experiment"]["evaluation"]["metric"], "delta_avg", "mae")
     names = {json_name(metric): metric for metric in metrics}
@@ -110,7 +105,7 @@ def print_comparisons(report: Mapping[str, Any]) -> None:
         if entry["metric"] in names:
             kind = METRICS.get(names[entry["metric"]])
             pair = f"{entry['system']} against {entry['baseline']}"
-            say(f"{pair}: {kind.title} {signed(entry['difference'], kind.digits + 1)}, {_p(entry)}")
+            yield f"{pair}: {kind.title} {signed(entry['difference'], kind.digits + 1)}, {_p(entry)}"
 
 
 def _p(entry: Mapping[str, Any]) -> str:

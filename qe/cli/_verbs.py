@@ -3,13 +3,15 @@
 import importlib
 import re
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from features.basics.errors import unknown_name
+
+if TYPE_CHECKING:
+    from qe.cli.shared.application import Application, Command
 
 # What a person looks for, and the verbs for it: `qe --help` shows them in this order. A new verb joins one.
 GROUPS = {
@@ -82,26 +84,24 @@ def module_of(verb: str) -> str:
     return _core_verbs()[verb][0] if verb in _core_verbs() else _plugin_verbs()[verb]
 
 
-def command(verb: str) -> Any:
-    """Click's command for a verb: the application or the function with its name, or `app` of its module."""
+def application(verb: str) -> "Application":
+    """The application of a verb, or one of the function with its name; `app` is that of its module."""
     if not is_verb(verb):
         raise unknown_name("verb", verb, verbs())
     from qe.cli.shared.application import Application
 
     module = vars(importlib.import_module(module_of(verb)))
     found = next(module[name] for name in ("app", verb, f"{verb}_") if name in module)
-    application = found if isinstance(found, Application) else Application(functions={verb: found})
-    return application.parser(verb, purpose(verb))
+    return found if isinstance(found, Application) else Application(functions={verb: found})
 
 
-def loaded_options(verb: str) -> list[Any]:
-    return list(command(verb).params) if is_verb(verb) and module_of(verb) in sys.modules else []
+def commands(verb: str) -> dict[str, "Command"]:
+    """The commands of a verb by their whole names; a default command has the verb's."""
+    return {one.path: one for one in application(verb).commands(verb).values()}
 
 
-def commands(verb: str) -> Iterator[tuple[str, Any]]:
-    """A verb and the commands below it, by their whole names; a default command has the verb's."""
-    root = command(verb)
-    inner = getattr(root, "commands", {})
-    default = inner.get(root.default) if inner else None
-    yield verb, default or root
-    yield from ((f"{verb} {name}", one) for name, one in inner.items() if one is not default)
+def loaded_options(verb: str) -> set[str]:
+    """The options of a verb whose module is loaded."""
+    if not is_verb(verb) or module_of(verb) not in sys.modules:
+        return set()
+    return {name for command in commands(verb).values() for one in command.options for name in one.names}

@@ -9,8 +9,8 @@ import numpy as np
 from features.basics.array_types import BoolArray
 from features.basics.assignments import named_files
 from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.options import WordOptions
-from qe.cli.shared.progress import progress_bar
 from qe.data import tag_files
 from qe.evaluation.word_level import (
     WordReport,
@@ -40,31 +40,29 @@ def check_options(options: WordOptions) -> None:
 
 
 def evaluate_tag_files(
-    gold: Path, systems: Sequence[str], options: WordOptions, quiet: bool
+    gold: Path, systems: Sequence[str], options: WordOptions, progress: Progress
 ) -> dict[str, WordReport]:
     parts = _parts(gold, systems, cast(tag_files.Layout, options.layout))
     if options.source_gold is not None:
         parts |= _parts(options.source_gold, _of_source(systems, options.source_predictions or ()), "source")
     tuning = _tuning(systems, options)
     reports = {}
-    with progress_bar(quiet) as progress:
-        for part, (labels, files) in parts.items():
-            tags = {
-                name: _tags(name, file, labels, tuning.get((name, part)), options)
-                for name, file in files.items()
-            }
-            reports[part] = evaluate_words(
-                labels.bad == 1,
-                tags,
-                labels.offsets,
-                baselines=options.baseline or (),
-                samples=options.samples,
-                seed=options.seed,
-                correction=options.correct,
-                family=cast(Scope, options.family),
-                probabilities={name: file.bad for name, file in files.items() if file.probabilities},
-                progress=progress,
-            )
+    for part, (labels, files) in parts.items():
+        tags = {
+            name: _tags(name, file, labels, tuning.get((name, part)), options) for name, file in files.items()
+        }
+        reports[part] = evaluate_words(
+            labels.bad == 1,
+            tags,
+            labels.offsets,
+            baselines=options.baseline or (),
+            samples=options.samples,
+            seed=options.seed,
+            correction=options.correct,
+            family=cast(Scope, options.family),
+            probabilities={name: file.bad for name, file in files.items() if file.probabilities},
+            progress=progress,
+        )
     return reports
 
 

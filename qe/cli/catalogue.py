@@ -8,11 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from features.basics.progress import silent
+from features.basics.progress import Progress, silent
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import ExperimentOptions
-from qe.cli.shared.printing import emit, on_spark
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim, on_spark
 from qe.display.numbers import count
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ features = Application()
 
 
 @features.command(name="list")
-def list_(json: bool = False, quiet: bool = False) -> None:
+def list_(quiet: bool = False) -> Result:
     """List the feature families and the named sets, with their costs.
 
     Costs are microseconds of processor time per segment (benchmarks/studies/costs_families.py).
@@ -36,13 +35,13 @@ def list_(json: bool = False, quiet: bool = False) -> None:
     from qe.getting_started.catalogue.features import FeatureCosts, families, listing, sets
 
     costs = FeatureCosts.load()
-    content = {"families": list(families(costs)), "sets": list(sets(costs))} if json else {}
-    shown: Any = () if json else (*listing(costs), f"Costs: {costs.measured}, {costs.machine}; {costs.data}")
-    emit("features-list", content, json, *shown)
+    content = {"families": list(families(costs)), "sets": list(sets(costs))}
+    origin = f"Costs: {costs.measured}, {costs.machine}; {costs.data}"
+    return Result("features-list", content, (*listing(costs), origin))
 
 
 @features.command()
-def describe(name: str, json: bool = False) -> None:
+def describe(name: str) -> Result:
     """Describe a family or a set: every feature with definition, source and unit.
 
     For a set, also the features of its source that it lacks. `baseline17` is a family and a set with the same
@@ -57,15 +56,13 @@ def describe(name: str, json: bool = False) -> None:
     arguments:
       name  A feature family or a set, as in `qe features list`.
     """
-
     from qe.getting_started.catalogue.features import describe as described
     from qe.getting_started.catalogue.features import features_table
 
     subject, entries = described(name)
     content = {**asdict(subject), "features": list(entries)}
-    if not json:
-        print(_text(subject))
-    emit("features-describe", content, json, *([features_table(entries)] if entries else []))
+    tables = [features_table(entries)] if entries else []
+    return Result("features-describe", content, [Verbatim(_text(subject)), *tables])
 
 
 def _text(subject: "Family | Set") -> str:
@@ -89,7 +86,7 @@ def _text(subject: "Family | Set") -> str:
 
 @features.command()
 def extract(
-    experiment: Path, output: Path, settings: ExperimentOptions, engine: str = "local",
+    experiment: Path, output: Path, settings: ExperimentOptions, progress: Progress, engine: str = "local",
     master: str | None = None, quiet: bool = False,
 ) -> None:  # fmt: skip
     """Extract the feature table of an experiment's dataset: split, id, gold label, features.
@@ -119,17 +116,16 @@ def extract(
         with spark_session(master, quiet=quiet) as session:
             table = run(loaded, output, cache, silent, lambda bundle: Executors(session, bundle))
     else:
-        with progress_bar(quiet) as progress:
-            table = run(loaded, output, cache, progress)
+        table = run(loaded, output, cache, progress)
     if not quiet:
         print(f"{len(table):,} segments, {len(table.columns) - 3} features: {output}")
 
 
 @features.command()
 def consistency(
-    source: Path, target: Path, doc_ids: Path, resources: Path, output: Path, alignment: Path | None = None,
-    quiet: bool = False, json: bool = False,
-) -> None:  # fmt: skip
+    source: Path, target: Path, doc_ids: Path, resources: Path, output: Path, progress: Progress,
+    alignment: Path | None = None,
+) -> Result:  # fmt: skip
     """Find phrases that a document repeats, and whether they are translated consistently.
 
     The measure follows Carpuat and Simard 2012. The table is for the family `precomputed`
@@ -153,12 +149,10 @@ def consistency(
     """
     from qe.resources.consistency import consistency_of
 
-    with progress_bar(quiet or json) as progress:
-        found = consistency_of(source, target, doc_ids, resources, alignment, progress)
-        found.write(output)
-    emit(
-        "features-consistency", found.summary(), json, found.table(), f"{found.segments:,} segments: {output}"
-    )
+    found = consistency_of(source, target, doc_ids, resources, alignment, progress)
+    found.write(output)
+    told = f"{found.segments:,} segments: {output}"
+    return Result("features-consistency", found.summary(), [found.table(), told])
 
 
 _LIST = """List the {noun}s: what each is, and which of its parameters a search draws.
@@ -185,19 +179,18 @@ def strategies_application(noun: str, module: str, example: str) -> Application:
     def catalogue() -> Any:
         return getattr(import_module(module), f"{noun.upper()}S")
 
-    def list_(json: bool = False) -> None:
+    def list_() -> Result:
         from qe.getting_started.catalogue.strategies import listing, strategies
 
-        content = {f"{noun}s": [one.to_json() for one in strategies(catalogue())]} if json else {}
-        emit("strategies", content, json, *([] if json else [listing(catalogue())]))
+        content = {f"{noun}s": [one.to_json() for one in strategies(catalogue())]}
+        return Result("strategies", content, [listing(catalogue())])
 
-    def describe(name: str, json: bool = False) -> None:
+    def describe(name: str) -> Result:
         from qe.getting_started.catalogue.strategies import parameters_table, strategy
 
         one = strategy(catalogue(), name)
-        if not json:
-            print(one.documentation, end="\n\n")
-        emit("strategy", one.to_json(), json, *([parameters_table(one)] if one.parameters else []))
+        tables = [parameters_table(one)] if one.parameters else []
+        return Result("strategy", one.to_json(), [Verbatim(f"{one.documentation}\n"), *tables])
 
     list_.__doc__ = _LIST.format(noun=noun)
     describe.__doc__ = _DESCRIBE.format(noun=noun, example=example)

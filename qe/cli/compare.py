@@ -4,16 +4,17 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from annotated_types import Interval
 
 from features.basics.errors import InputError, did_you_mean
+from features.basics.progress import Progress
 from qe.cli.shared.options import MAX_SAMPLES, Seed
-from qe.cli.shared.printing import emit, groups, locked_output, track
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, groups
 
 if TYPE_CHECKING:
     from features.basics.array_types import FloatArray
@@ -32,7 +33,7 @@ class BucketOptions:
     """Buckets of segments within which systems are compared."""
 
     bucket: list[str] | None = None
-    bands: Annotated[int | None, typer.Option(min=2)] = None
+    bands: Annotated[int | None, Interval(ge=2)] = None
     corpus: Path | None = None
 
     @property
@@ -77,27 +78,21 @@ class BucketOptions:
         return buckets.read_column(kind, Path(files), count)
 
 
-_FOR_RUNS = {
-    "runs", "samples", "seed", "output", "json", "markdown", "latex", "csv", "quiet", "threads", "overwrite",
-}  # fmt: skip
+def check_options(groups: "Sequence[Any]") -> None:
+    """Refuse options of groups that the comparison of runs does not take."""
+    for group in groups:
+        for option in fields(group):
+            if getattr(group, option.name) != option.default and option.name not in ("samples", "seed"):
+                problem = f"--{option.name.replace('_', '-')} is for MT systems"
+                raise InputError(problem, remedy="leave it out: runs have their own metrics and segments")
 
 
-def check_options(ctx: typer.Context) -> None:
-    for option in ctx.command.params:
-        source = ctx.get_parameter_source(option.name or "")
-        if source is not None and source.name == "COMMANDLINE" and option.name not in _FOR_RUNS:
-            problem = f"{option.opts[0]} is for MT systems"
-            raise InputError(problem, remedy="leave it out: runs have their own metrics and segments")
-
-
-def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str, output: Path | None) -> None:
-    """Print figures, differences and p-values of runs' out-of-fold predictions; write them to a folder."""
+def compare_runs(folders: list[Path], samples: int | None, seed: int) -> Result:
+    """Figures, differences and p-values of runs' out-of-fold predictions."""
     from qe.evaluation import leaderboard
     from qe.evaluation.tables import differences
 
     remedy = "qe compare RUN RUN, with --json if wanted"
-    if form not in ("", "json"):
-        raise InputError(f"the comparison of runs has no --{form}", remedy=remedy)
     if len(folders) == 1 and not (folders[0] / "report.json").is_file():
         folders = sorted(path.parent for path in folders[0].glob("*/report.json")) or folders
     if len(folders) < 2:
@@ -109,17 +104,13 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str,
             location=missing[0],
             remedy="outputs of MT systems are given as --system NAME=FILE, predictions to `qe evaluate`",
         )
-    with locked_output(output, "compare", folders):
-        if not leaderboard.are_of_one_data_set(folders):
-            pairs = leaderboard.board_of_pairs(folders, samples=samples, seed=seed)
-            if output is not None:
-                leaderboard.write_board_of_pairs(pairs, output)
-            emit("compare-data-sets", pairs, bool(form), pairs.summary())
-            return
-        board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
-        if output is not None:
-            leaderboard.write(board, output)
-    emit("evaluate", board.report, bool(form), leaderboard.table(board), *differences(board.report))
+    if not leaderboard.are_of_one_data_set(folders):
+        pairs = leaderboard.board_of_pairs(folders, samples=samples, seed=seed)
+        write = partial(leaderboard.write_board_of_pairs, pairs)
+        return Result("compare-data-sets", pairs, [pairs.summary()], write=write)
+    board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
+    tables = [leaderboard.table(board), *differences(board.report)]
+    return Result("evaluate", board.report, tables, write=partial(leaderboard.write, board))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +132,7 @@ class ResamplingOptions:
     test: str = "ar"
     exchange: str | None = None
     tail: str = "two-sided"
-    samples: Annotated[int | None, typer.Option(max=MAX_SAMPLES)] = None
+    samples: Annotated[int | None, Interval(le=MAX_SAMPLES)] = None
     seed: Seed = 1
     correct: str = "holm"
     family: str = "metric"
@@ -149,55 +140,9 @@ class ResamplingOptions:
     interval: str = "jackknife"
 
 
-def compare(
-    ctx: typer.Context,
-    resampling: ResamplingOptions,
-    buckets: BucketOptions,
-    runs: list[Path] | None = None,
-    system: list[str] | None = None,
-    references: list[Path] | None = None,
-    metrics: list[str] | None = None,
-    scores: list[str] | None = None,
-    lower_is_better: list[str] | None = None,
-    annotator: str | None = None,
-    baseline: str | None = None,
-    dev: list[str] | None = None,
-    dev_references: list[Path] | None = None,
-    tokenize: str | None = None,
-    language: str | None = None,
-    group: list[str] | None = None,
-    margin: list[str] | None = None,
-    ranks: bool = False,
-    single_runs: bool = False,
-    power: bool = False,
-    source: Path | None = None,
-    output: Path | None = None,
-    json: bool = False,
-    markdown: bool = False,
-    latex: bool = False,
-    csv: bool = False,
-    track: bool = False,
-    quiet: bool = False,
-) -> None:
-    """Compare MT systems over optimizer replications: scores, instability, p-values, intervals.
-
-    Examples:
-
-        qe compare --references ref.en --system base=b0.en,b1.en,b2.en --system new=n0.en,n1.en,n2.en
-        --metrics bleu ter chrf --margin bleu=0.5 --output comparison
-
-        qe compare --references ref.en --system a=a.en --system b=b.en --system c=c.en --ranks
-        --metrics bleu:smooth=floor ter:normalized=true --scores comet:a=a.txt --scores comet:b=b.txt
-        --scores comet:c=c.txt
-
-        qe compare --references ref.en --system base=b0.en --system new=n0.en --bucket length
-        --bucket rare --bucket document=documents.txt --output comparison
-
-        qe compare output/demo output/demo-lightgbm
-
-    arguments:
-      runs [RUN RUN...]  Instead of systems: output folders of `qe train`, compared with the first; or the one
-          folder of a sweep.
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions:
+    """What is compared of MT systems, and how it is shown.
 
     input:
       --system NAME=RUN[,RUN]...  Systems, each with the outputs of its runs.
@@ -222,21 +167,68 @@ def compare(
       --ranks  Test all pairs, and show the range of ranks of each system.
       --power  Also find how many segments the differences seen need, by resampling.
       --single-runs  Also show what single runs would give, and the differences by run.
+    """
+
+    system: list[str] | None = None
+    references: list[Path] | None = None
+    metrics: list[str] | None = None
+    scores: list[str] | None = None
+    lower_is_better: list[str] | None = None
+    annotator: str | None = None
+    baseline: str | None = None
+    dev: list[str] | None = None
+    dev_references: list[Path] | None = None
+    tokenize: str | None = None
+    language: str | None = None
+    group: list[str] | None = None
+    margin: list[str] | None = None
+    ranks: bool = False
+    single_runs: bool = False
+    power: bool = False
+    source: Path | None = None
+    markdown: bool = False
+    latex: bool = False
+    csv: bool = False
+    track: bool = False
+
+
+def compare(
+    options: SystemOptions,
+    resampling: ResamplingOptions,
+    buckets: BucketOptions,
+    progress: Progress,
+    runs: list[Path] | None = None,
+    output: Path | None = None,
+) -> Result:
+    """Compare MT systems over optimizer replications: scores, instability, p-values, intervals.
+
+    Examples:
+
+        qe compare --references ref.en --system base=b0.en,b1.en,b2.en --system new=n0.en,n1.en,n2.en
+        --metrics bleu ter chrf --margin bleu=0.5 --output comparison
+
+        qe compare --references ref.en --system a=a.en --system b=b.en --system c=c.en --ranks
+        --metrics bleu:smooth=floor ter:normalized=true --scores comet:a=a.txt --scores comet:b=b.txt
+        --scores comet:c=c.txt
+
+        qe compare --references ref.en --system base=b0.en --system new=n0.en --bucket length
+        --bucket rare --bucket document=documents.txt --output comparison
+
+        qe compare output/demo output/demo-lightgbm
+
+    arguments:
+      runs [RUN RUN...]  Instead of systems: output folders of `qe train`, compared with the first; or the one
+          folder of a sweep.
 
     output:
       -o, --output DIR  Folder for page, report, segments, changes, plot.
     """
-    forms = {"json": json, "markdown": markdown, "latex": latex, "csv": csv}
-    if sum(forms.values()) > 1:
-        raise InputError("only one of --json, --markdown, --latex and --csv can be printed")
-    form = next((name for name, chosen in forms.items() if chosen), "")
-    if runs and system:
+    if runs and options.system:
         raise InputError("folders of runs and --system exclude each other")
     if runs:
-        check_options(ctx)
-        compare_runs(runs, resampling.samples, resampling.seed, form, output)
-        return
-    if not system and not scores:
+        check_options((options, resampling, buckets))
+        return compare_runs(runs, resampling.samples, resampling.seed)
+    if not options.system and not options.scores:
         remedy = "--references FILE --system A=FILE --system B=FILE, --scores TABLE, or two folders of runs"
         raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
@@ -244,57 +236,67 @@ def compare(
     from qe.statistics.ranks import margins
     from qe.systems.comparison import compare as run_comparison
     from qe.systems.comparison import with_buckets
+    from qe.systems.power import needed_segments, single_runs
     from qe.systems.segment_scores import named_files, read_segment_scores
     from qe.systems.text_metric import metrics_for
 
-    reference = [_texts(path) for path in references or []]
-    sources = None if source is None else _texts(source)
-    system_files = [named_files(text, "--system") for text in system or []]
-    names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
+    reference = [_texts(path) for path in options.references or []]
+    sources = None if options.source is None else _texts(options.source)
+    system_files = [named_files(text, "--system") for text in options.system or []]
+    names = options.metrics or ([] if options.scores and not reference else ["bleu", "ter", "length"])
     lines = [line for texts in reference for line in texts.lines]
-    chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
+    chosen: dict[str, Any] = {**metrics_for(names, options.tokenize, options.language, lines)}
     _warn_of_tokenization(chosen, lines)
     outputs = [(name, tuple(_texts(Path(run)) for run in runs_of)) for name, runs_of in system_files]
     columns = [*(runs_of[0] for _, runs_of in outputs), *reference]
-    scored = read_segment_scores(scores or [], dict(outputs), lower_is_better or [], columns)
+    scored = read_segment_scores(options.scores or [], dict(outputs), options.lower_is_better or [], columns)
     if twice := sorted(scored.metrics.keys() & set(names)):
         raise InputError(f"--scores names a metric of --metrics: {', '.join(twice)}", remedy="rename it")
     chosen |= scored.metrics
-    if annotator is not None:
-        chosen["dependency_f"] = _dependency_f(annotator, tokenize, language, lines)
+    if options.annotator is not None:
+        chosen["dependency_f"] = _dependency_f(options.annotator, options.tokenize, options.language, lines)
     texts = {"source": sources, "reference": reference[0] if reference else None}
     shown = ((name, column.lines) for name, column in texts.items() if column is not None)
     bands = buckets.read(next(shown, None))
-    systems = _systems(outputs or list(scored.outputs.items()), dev or [], list(chosen), scored)
-    check_buckets(bands, len(systems[0].runs[0]))
-    if sources is not None and len(sources) != len(systems[0].runs[0]):
-        raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", location=source)
-    with locked_output(output, "compare"), progress_bar(quiet) as progress:
-        comparison = run_comparison(
-            systems, reference, chosen,
-            baseline=baseline, settings=ResamplingSettings(**vars(resampling)), progress=progress,
-            dev_references=[_texts(path) for path in dev_references or []],
-            groups=groups(group or []), margins=margins(margin or [], list(chosen)),
-            ranks=ranks,
-        )  # fmt: skip
-        comparison.recipe["notes"] += scored.notes
-        if buckets.bucket:
-            comparison = with_buckets(comparison, bands, resampling.samples)
-        if power:
-            from qe.systems.power import needed_segments
+    systems = _systems(outputs or list(scored.outputs.items()), options.dev or [], list(chosen), scored)
+    segments = len(systems[0].runs[0])
+    check_buckets(bands, segments)
+    if sources is not None and len(sources) != segments:
+        raise InputError(f"{segments} segments, but {len(sources)} sources", location=options.source)
+    comparison = run_comparison(
+        systems, reference, chosen,
+        baseline=options.baseline, settings=ResamplingSettings(**vars(resampling)), progress=progress,
+        dev_references=[_texts(path) for path in options.dev_references or []],
+        groups=groups(options.group), margins=margins(options.margin or [], list(chosen)),
+        ranks=options.ranks,
+    )  # fmt: skip
+    comparison.recipe["notes"] += scored.notes
+    if buckets.bucket:
+        comparison = with_buckets(comparison, bands, resampling.samples)
+    if options.power:
+        comparison = replace(comparison, power=tuple(needed_segments(comparison, progress=progress)))
+    if options.single_runs:
+        comparison = replace(comparison, single_runs=tuple(single_runs(comparison)))
+    return _result(comparison, sources, options.language or "")
 
-            comparison = replace(comparison, power=tuple(needed_segments(comparison, progress=progress)))
-        if single_runs:
-            from qe.systems.power import single_runs as compare_single_runs
 
-            comparison = replace(comparison, single_runs=tuple(compare_single_runs(comparison)))
-        if output is not None:
-            from qe.systems.comparison_files import write
+def _result(comparison: "SystemsComparison", sources: "Texts | None", language: str) -> Result:
+    from qe.evaluation.tables import bucket_notes
+    from qe.systems import report
+    from qe.systems.text_metric import title_of
 
-            write(comparison, output, sources, language or "")
-    if track:
-        _track(comparison, sources, language or "")
-    _show(comparison, form)
+    def write(folder: Path) -> None:
+        from qe.systems.comparison_files import write
+
+        write(comparison, folder, sources, language)
+
+    tables = {"latex": report.latex_tables, "markdown": report.markdown_tables, "csv": report.csv_table}
+    notes = [] if comparison.buckets is None else bucket_notes(comparison.buckets, title_of)
+    return Result(
+        "compare", comparison, [report.table(comparison), *report.further_tables(comparison), *notes],
+        write=write, recipe=comparison.recipe, figures=comparison.figures, under="comparison",
+        forms={form: partial(function, comparison) for form, function in tables.items()},
+    )  # fmt: skip
 
 
 def _warn_of_tokenization(metrics: Mapping[str, Any], lines: list[str]) -> None:
@@ -364,52 +366,25 @@ def _texts(path: Path) -> "Texts":
     return Texts.from_lines(list(lines_of(path)), str(path))
 
 
-def _show(comparison: "SystemsComparison", form: str) -> None:
-    from qe.evaluation.tables import bucket_notes
-    from qe.systems import report
-    from qe.systems.text_metric import title_of
-
-    forms = {"latex": report.latex_tables, "markdown": report.markdown_tables, "csv": report.csv_table}
-    if form in forms:
-        print(forms[form](comparison), end="")
-        return
-    shown: list[Any] = []
-    if not form:
-        shown = [report.table(comparison), *report.further_tables(comparison)]
-        if comparison.buckets is not None:
-            shown += bucket_notes(comparison.buckets, title_of)
-    emit("compare", comparison, form == "json", *shown)
-
-
-def _track(comparison: "SystemsComparison", source: "Texts | None", language: str) -> None:
-    from qe.systems.comparison_files import write
-
-    track(
-        "compare", lambda folder: write(comparison, folder, source, language), comparison.recipe,
-        comparison.figures(), under="comparison",
-    )  # fmt: skip
-
-
 def power(
     gold: Path,
     predictions: list[str],
+    progress: Progress,
     metrics: list[str] | None = None,
-    size: Annotated[int | None, typer.Option(min=4)] = None,
+    size: Annotated[int | None, Interval(ge=4)] = None,
     gain: list[str] | None = None,
     power_: float = 0.8,
     level: float = 0.05,
     comparisons: int = 1,
-    simulations: Annotated[int, typer.Option(max=MAX_SAMPLES)] = 500,
-    samples: Annotated[int | None, typer.Option(max=MAX_SAMPLES)] = None,
+    simulations: Annotated[int, Interval(le=MAX_SAMPLES)] = 500,
+    samples: Annotated[int | None, Interval(le=MAX_SAMPLES)] = None,
     seed: Seed = 0,
     lower_is_better: bool = False,
     column: str | None = None,
     gold_column: str | None = None,
     group: Path | None = None,
     output: Path | None = None,
-    json: bool = False,
-    quiet: bool = False,
-) -> None:
+) -> Result:
     """Simulate which difference a test set can detect, and how many segments a difference needs.
 
     Virtual test sets are drawn from a pilot, one system is improved by the gain in question, and the
@@ -458,18 +433,16 @@ def power(
     check_shares(power=power_, level=level)
     exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
     settings = PowerSettings(power_, level, comparisons, simulations, exchanges, seed)
-    with locked_output(output, "power"):
-        labels = read_scores(gold, gold_column)
-        files = [read_predictions(path, column) for path in paths]
-        same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})
-        sign = -1.0 if lower_is_better else 1.0
-        with progress_bar(quiet) as progress:
-            report = find_power(
-                sign * labels.scores, sign * files[0].scores, sign * files[1].scores,
-                metrics=metrics or DEFAULT_METRICS, size=size, gains=gains, settings=settings,
-                groups=None if group is None else list(read_lines(group)), progress=progress,
-            )  # fmt: skip
-        if output is not None:
-            write_json(output / "power.json", report.to_json())
-            save(power_plot(report), output / "power.png")
-    emit("power", report, json, power_table(report))
+    labels = read_scores(gold, gold_column)
+    files = [read_predictions(path, column) for path in paths]
+    same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})
+    sign = -1.0 if lower_is_better else 1.0
+    report = find_power(
+        sign * labels.scores, sign * files[0].scores, sign * files[1].scores,
+        metrics=metrics or DEFAULT_METRICS, size=size, gains=gains, settings=settings,
+        groups=None if group is None else list(read_lines(group)), progress=progress,
+    )  # fmt: skip
+    if output is not None:
+        write_json(output / "power.json", report.to_json())
+        save(power_plot(report), output / "power.png")
+    return Result("power", report, [power_table(report)])

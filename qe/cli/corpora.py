@@ -10,19 +10,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
 from features.basics.errors import InputError, known_name
+from features.basics.progress import Progress
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import TextOptions
-from qe.cli.shared.printing import emit
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim
 from qe.display.numbers import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from qe.data.check import DataReport
+    from qe.display.table import Table
     from qe.scoring.filtering import Threshold
 
 
@@ -31,6 +30,7 @@ def filter_(
     output: list[Path],
     languages: list[str],
     table: TextOptions,
+    progress: Progress,
     rejected: Path | None = None,
     added_checks: list[str] | None = None,
     excluded_checks: list[str] | None = None,
@@ -40,9 +40,7 @@ def filter_(
     score_column: str = "score",
     lower_is_better: bool = False,
     require_signature: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Keep the pairs of a parallel text that pass all checks, and a quality threshold if you give one.
 
     The usual checks, cheap ones first: `ratio` of the sides' characters (maximum=2.5, allowance=20),
@@ -100,20 +98,15 @@ def filter_(
     )
     for name, reason in checks.lacking.items():
         print(f"qe filter: the check '{name}' is skipped: {reason}", file=sys.stderr)
-    with progress_bar(quiet or json) as progress:
-        summary = filter_files(
-            input_, output, checks, threshold=threshold, columns=table.headers, layout=table.layout(),
-            rejected=rejected, progress=progress,
-        )  # fmt: skip
+    summary = filter_files(
+        input_, output, checks, threshold=threshold, columns=table.headers, layout=table.layout(),
+        rejected=rejected, progress=progress,
+    )  # fmt: skip
     share = f" ({percent(summary.passing / summary.pairs)})" if summary.pairs else ""
     counts = sorted(summary.refused.items(), key=lambda item: -item[1])
-    emit(
-        "filter", asdict(summary), json,
-        f"{summary.passing:,} of {summary.pairs:,} pairs kept{share}",
-        *(f"  {count:,} left out: {check}" for check, count in counts),
-    )  # fmt: skip
-    if not summary.passing:
-        raise typer.Exit(1)
+    lines = [f"{summary.passing:,} of {summary.pairs:,} pairs kept{share}"]
+    lines += [f"  {count:,} left out: {check}" for check, count in counts]
+    return Result("filter", asdict(summary), lines, code=0 if summary.passing else 1)
 
 
 def _threshold(
@@ -138,6 +131,7 @@ def _threshold(
 
 
 def labels(
+    progress: Progress,
     target: Path | None = None,
     post_edit: Path | None = None,
     target_language: str | None = None,
@@ -145,9 +139,7 @@ def labels(
     judges: Path | None = None,
     max_difference: float = 1.0,
     output: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Compute HTER and error rates by class from post-edits.
 
     The classes are inflection, reordering, missing, extra and lexical.
@@ -180,21 +172,20 @@ def labels(
         check_output(output)
     location = [] if output is None else [f"per segment: {output}"]
     if judges is not None:
-        _from_judges(judges, max_difference, output, json, location)
-        return
+        return _from_judges(judges, max_difference, output, location)
     if target is None or post_edit is None or target_language is None:
         problem = "nothing to make labels from"
         raise InputError(problem, remedy="give --target, --post-edit and --target-language, or --judges")
     files = {"source": source, "target": target, "post_edit": post_edit}
     language = language_code(target_language)
-    corpus = _from_post_edits(files, language, output, quiet)
+    corpus = _from_post_edits(files, language, output, progress)
     note = f"no base forms for the language '{language}': classes of errors but reordering are undefined"
     notes = [] if has_base_forms(language) else [note]
-    emit("labels", {"corpus": corpus}, json, edit_rates_table(corpus), *notes, *location)
+    return Result("labels", {"corpus": corpus}, [edit_rates_table(corpus), *notes, *location])
 
 
 def _from_post_edits(
-    files: "Mapping[str, Path | None]", language: str, output: Path | None, quiet: bool
+    files: "Mapping[str, Path | None]", language: str, output: Path | None, progress: Progress
 ) -> "Mapping[str, Any]":
     from qe.data.labels import from_post_edits, save_table
     from qe.data.reading import Reading, equal_lengths
@@ -202,16 +193,13 @@ def _from_post_edits(
     reading = Reading(Path())
     columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
     equal_lengths(columns)
-    with progress_bar(quiet) as progress:
-        labels = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
+    labels = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
     if output is not None:
         save_table(labels.table([str(i) for i in range(1, len(columns["target"]) + 1)]), output)
     return labels.corpus()
 
 
-def _from_judges(
-    path: Path, max_difference: float, output: Path | None, json: bool, location: list[str]
-) -> None:
+def _from_judges(path: Path, max_difference: float, output: Path | None, location: list[str]) -> Result:
     from qe.data.judges import judged_labels
     from qe.data.labels import save_table
     from qe.data.reading import Reading
@@ -222,26 +210,25 @@ def _from_judges(
         save_table(labels.table(), output)
     summary = labels.to_json()
     weights = ", ".join(map(number, summary["weights"]))
-    emit(
-        "labels-judges", {"judges": summary}, json,
+    return Result("labels-judges", {"judges": summary}, [
         f"{summary['segments']} segments, weights of the annotators: {weights}",
         f"{summary['excluded']} segments without a label: their annotators differ by more than "
         f"{max_difference:g}",
         f"labels: mean {number(summary['mean'], 4)}, standard deviation {number(summary['sd'], 4)}",
         *location,
-    )  # fmt: skip
+    ])  # fmt: skip
 
 
 def align(
     source: Path,
     target: Path,
+    progress: Progress,
     resources: Path | None = None,
     aligner: str = "hmm",
     with_corpus: bool = False,
     symmetrize: str = "grow-diag-final-and",
     tokenized: bool = False,
     output: Path | None = None,
-    quiet: bool = False,
 ) -> None:
     r"""Align the words of parallel text with the HMM aligner of a bundle, or with eflomal.
 
@@ -293,19 +280,18 @@ def align(
     tokenizers = (Tokenizer(kind="whitespace", normalise=False),) * 2
     if bundle is not None and not tokenized:
         tokenizers = bundle.tokenizers
-    with progress_bar(quiet) as progress:
-        if aligner == "eflomal":
-            corpus = corpus_of(bundle) if bundle is not None and with_corpus else None
-            lines = eflomal.align_lines(pairs, tokenizers, method, corpus=corpus, progress=progress)
-        else:
-            hmm = cast(Aligner, cast(Bundle, bundle).part("aligner"))
-            lines = align_lines(hmm, pairs, tokenizers, method, progress=progress)
-        ended = (line + "\n" for line in lines)
-        if output is None:
-            sys.stdout.writelines(ended)
-            return
-        with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(ended)
+    if aligner == "eflomal":
+        corpus = corpus_of(bundle) if bundle is not None and with_corpus else None
+        lines = eflomal.align_lines(pairs, tokenizers, method, corpus=corpus, progress=progress)
+    else:
+        hmm = cast(Aligner, cast(Bundle, bundle).part("aligner"))
+        lines = align_lines(hmm, pairs, tokenizers, method, progress=progress)
+    ended = (line + "\n" for line in lines)
+    if output is None:
+        sys.stdout.writelines(ended)
+        return
+    with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        stream.writelines(ended)
 
 
 data = Application()
@@ -317,8 +303,7 @@ def check(
     format_: str | None = None,
     overrides: list[str] | None = None,
     data_root: Path | None = None,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Validate and describe a dataset: labels, annotators, lengths, duplicates, overlaps, and all defects.
 
     Exit code 0: sound; 1: readable, but with defects; 2: unreadable.
@@ -347,14 +332,10 @@ def check(
         section = load(path, data_root=data_root).dataset
         path, format_, options = section.path, section.format, {**section.options(), **options}
     report = checks.check(path, format_, options)
-    if json:
-        emit("data-check", report.as_json(), json)
-    else:
-        _show(report)
     for error in report.unreadable:
         print(f"qe data check: {error}", file=sys.stderr)
-    if report.unreadable or report.defects:
-        raise typer.Exit(2 if report.unreadable else 1)
+    code = 2 if report.unreadable else 1 if report.defects else 0
+    return Result("data-check", report.as_json(), _parts(report), code=code)
 
 
 @data.command()
@@ -376,6 +357,7 @@ def formats(names: list[str] | None = None) -> None:
 @data.command()
 def fetch(
     name: str,
+    progress: Progress,
     pair: list[str] | None = None,
     output: Path | None = None,
     base_url: str | None = None,
@@ -412,10 +394,9 @@ def fetch(
     from qe.data import public
 
     folder = output or Path(name)
-    with progress_bar(quiet) as progress:
-        written, existing = public.fetch(
-            name, folder, pairs=pair or (), base_url=base_url or public.BASE_URL, progress=progress
-        )
+    written, existing = public.fetch(
+        name, folder, pairs=pair or (), base_url=base_url or public.BASE_URL, progress=progress
+    )
     if not quiet:
         dataset = public.dataset(name, pair or ())
         known = all(download.files for download in dataset.downloads)
@@ -428,8 +409,8 @@ def fetch(
 
 @data.command()
 def translate(
-    input_: Path, output: Path, source_language: str, target_language: str, engine: str = "apertium",
-    quiet: bool = False,
+    input_: Path, output: Path, source_language: str, target_language: str, progress: Progress,
+    engine: str = "apertium", quiet: bool = False,
 ) -> None:  # fmt: skip
     """Translate a file with an MT engine, for pseudo-references and back-translations.
 
@@ -450,16 +431,14 @@ def translate(
     from qe.language.engine import engine as engine_of
     from qe.language.engine import translate_file
 
-    by = engine_of(engine, source_language, target_language)
-    with progress_bar(quiet) as progress:
-        lines = translate_file(input_, output, by, progress)
+    lines = translate_file(input_, output, engine_of(engine, source_language, target_language), progress)
     if not quiet:
         print(f"{output}: {lines} lines by {engine}")
 
 
 @data.command()
 def force(
-    input_: Path, output: Path, model: Path, source_pieces: Path | None = None,
+    input_: Path, output: Path, model: Path, progress: Progress, source_pieces: Path | None = None,
     target_pieces: Path | None = None, source_prefix: str = "", target_prefix: str = "", quiet: bool = False,
 ) -> None:  # fmt: skip
     """Add log-probabilities of the translations by your own model: forced decoding by CTranslate2.
@@ -496,8 +475,7 @@ def force(
         {side: path for side, path in pieces.items() if path is not None},
         {"source": source_prefix.split(), "target": target_prefix.split()},
     )
-    with progress_bar(quiet) as progress:
-        decoded = list(decoder.decode(source, target, progress))
+    decoded = list(decoder.decode(source, target, progress))
     table = pd.DataFrame({name: column.texts for name, column in read_table(reading, input_).items()})
     table[["subwords", "token_log_probabilities"]] = decoded
     save_table(table, output)
@@ -505,16 +483,14 @@ def force(
         print(f"{output}: {len(decoded)} rows by {model}")
 
 
-def _show(report: "DataReport") -> None:
+def _parts(report: "DataReport") -> "Iterator[Table | str]":
     from qe.data.check import counts_text, data_tables, scale_text
-    from qe.display.summary import say, show
 
-    say(f"{report.name} (format {report.format}), label {scale_text(report.label)}")
-    show(*data_tables(report))
-    say(*(f"overlap: {pair}: {counts_text(shared)}" for pair, shared in report.overlaps.items()))
-    say(*(f"note: {note}" for note in report.notes))
-    for defect in report.defects:  # not wrapped: they name files and lines
-        print(f"defect: {defect}")
+    yield f"{report.name} (format {report.format}), label {scale_text(report.label)}"
+    yield from data_tables(report)
+    yield from (f"overlap: {pair}: {counts_text(shared)}" for pair, shared in report.overlaps.items())
+    yield from (f"note: {note}" for note in report.notes)
+    yield from (Verbatim(f"defect: {defect}") for defect in report.defects)  # they name files and lines
     if report.unreadable:
-        say(f"{len(report.unreadable)} files or splits could not be read")
-    say(f"{len(report.defects)} defects" if report.defects else "no defects")
+        yield f"{len(report.unreadable)} files or splits could not be read"
+    yield f"{len(report.defects)} defects" if report.defects else "no defects"

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from annotated_types import Interval
 
 from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli._log import TextLog
 from qe.cli.shared.options import MAX_SAMPLES, ExperimentOptions, Positive, Samples, Seed, TableOptions
-from qe.cli.shared.printing import emit, tell_refused
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, tell_refused
 from qe.display.numbers import number
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qe.data.dataset import LabelScale
     from qe.data.score_files import ScoreFile
     from qe.production.promotion import Decision
-    from qe.production.risk import RiskControl
 
 
 def triage(
@@ -45,8 +44,7 @@ def triage(
     samples: Samples = 1000,
     seed: Seed = 0,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Find the thresholds with the lowest cost, and what they would save and let through.
 
     The cost table (YAML; per segment, in any one unit): `good`, the label from which a segment may be
@@ -98,8 +96,14 @@ def triage(
             bad=bad, risk=risk, confidence=confidence, domains=_lines(domains), documents=_lines(documents),
             samples=samples, seed=seed,
         )  # fmt: skip
-        _show(control, plot, json)
-        return
+        if plot is not None:
+            from qe.display.drawing import save
+            from qe.production.triage_plots import risk_figure
+
+            save(risk_figure(control), plot)
+        name = "triage" if "" in control.thresholds else "triage-groups"
+        code = 0 if control.complete else 1
+        return Result(name, control.to_json(), [control.summary()], code)
     if gold is None or predictions is None or costs is None:
         needed = {"--gold": gold, "--predictions": predictions, "--costs (or --bad)": costs}
         missing = ", ".join(name for name, path in needed.items() if path is None)
@@ -131,27 +135,15 @@ def triage(
     if note := unusual_threshold("good", table.good, labels.scores):
         TextLog("triage").tell("note", f"{costs}: {note}")
     content = {**decision.to_json(), **({} if job is None else {"model": job["model"]})}
-    emit("triage", content, json, *lines, *triage_tables(decision, scale.higher_is_better))
-    if decision.alike is not None or not decision.saved_share.value or decision.saved_share.value <= 0:
-        raise typer.Exit(1)
+    saves = decision.alike is None and decision.saved_share.value and decision.saved_share.value > 0
+    parts = [*lines, *triage_tables(decision, scale.higher_is_better)]
+    return Result("triage", content, parts, code=0 if saves else 1)
 
 
 def _lines(path: Path | None) -> list[str] | None:
     from features.storage.files import read_lines
 
     return None if path is None else list(read_lines(path))
-
-
-def _show(control: "RiskControl", plot: Path | None, json: bool) -> None:
-    if plot is not None:
-        from qe.display.drawing import save
-        from qe.production.triage_plots import risk_figure
-
-        save(risk_figure(control), plot)
-    name = "triage" if "" in control.thresholds else "triage-groups"
-    emit(name, control.to_json(), json, control.summary())
-    if not control.complete:
-        raise typer.Exit(1)
 
 
 def _test_data(
@@ -217,13 +209,12 @@ def promote(
     metric: str = "mae",
     margin: float = 0.0,
     level: float = 0.05,
-    samples: Annotated[int, typer.Option(min=100, max=MAX_SAMPLES)] = 10_000,
+    samples: Annotated[int, Interval(ge=100, le=MAX_SAMPLES)] = 10_000,
     seed: Seed = 0,
     challenger: str | None = None,
     rollback: bool = False,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Compare challenger and champion on labelled data, and promote the challenger if it is better.
 
     It must be better by more than the margin, significantly. The decision and its evidence are recorded on
@@ -263,8 +254,7 @@ def promote(
         demoted, champion = promotion.rollback(name)
         content = {"name": name, "demoted": demoted, "champion": champion}
         shown = f"{name}: version {champion} is champion again; version {demoted} is not"
-        emit("promote-rollback", content, json, shown)
-        return
+        return Result("promote-rollback", content, [shown])
     if data is None:
         raise InputError("--data is needed to compare on", remedy="an experiment file or a labelled table")
     if data.suffix.lower() in (".yaml", ".yml"):
@@ -275,9 +265,7 @@ def promote(
         name, labelled, metric=metric, margin=margin, level=level, samples=samples, seed=seed,
         challenger=challenger, columns=name_pairs(columns or (), "--columns"),
     )  # fmt: skip
-    emit("promote", decision, json, *decision_lines(decision))
-    if not decision.promoted:
-        raise typer.Exit(1)
+    return Result("promote", decision, decision_lines(decision), code=0 if decision.promoted else 1)
 
 
 def decision_lines(decision: "Decision") -> list[str]:
@@ -301,11 +289,11 @@ def suggest(
     output: Path,
     table: TableOptions,
     settings: ExperimentOptions,
+    progress: Progress,
     count: Positive = 100,
     seed: Seed = 0,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Choose segments of a pool to annotate next: uncertain ones that differ from each other.
 
     A committee of ridge regressions on bootstrap samples of the experiment's training rows predicts the pool;
@@ -336,7 +324,7 @@ def suggest(
     kind_of(output)
     check_output(output, [input_, experiment, *loaded.inputs()])
     pool = table.pool(input_, _languages(loaded.dataset.options()))
-    with locked_file(output), progress_bar(quiet or json) as progress:
+    with locked_file(output):
         chosen = run(loaded, pool.columns, count, cache=settings.cache, seed=seed, progress=progress)
         write_suggestions(output, pool, chosen)
     tell_refused("suggest", pool.refused, input_)
@@ -345,7 +333,7 @@ def suggest(
         "refused": dict(pool.refused), "output": output,
     }  # fmt: skip
     shown = f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}"
-    emit("suggest", content, json, *([] if quiet else [shown]))
+    return Result("suggest", content, [] if quiet else [shown])
 
 
 def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -359,14 +347,13 @@ def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
 def robustness(
     model: str,
     input_: Path,
+    progress: Progress,
     columns: list[str] | None = None,
-    rows: Annotated[int | None, typer.Option(min=1)] = None,
+    rows: Annotated[int | None, Interval(ge=1)] = None,
     kinds: list[str] | None = None,
     seed: Seed = 0,
     plot: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Test a model on perturbed translations: how often does the score react as it should?
 
     Destroyed translations (missing words, the translation of another segment, the source instead of the
@@ -398,15 +385,13 @@ def robustness(
 
     loaded = Model.load(*model_folder(model))
     segments = segments_of(loaded, input_, name_pairs(columns or (), "--columns"))
-    with progress_bar(quiet or json) as progress:
-        checked = Flags.from_model(loaded).text
-        found = robustness_of(
-            judge_of(loaded), segments, loaded.scale,
-            seed=seed, rows=rows, kinds=kinds or (), checked=checked, progress=progress,
-        )  # fmt: skip
+    found = robustness_of(
+        judge_of(loaded), segments, loaded.scale,
+        seed=seed, rows=rows, kinds=kinds or (), checked=Flags.from_model(loaded).text, progress=progress,
+    )  # fmt: skip
     if plot is not None:
         from qe.display.drawing import save
         from qe.models.robustness_table import robustness_plot
 
         save(robustness_plot(found), plot)
-    emit("robustness", found, json, robustness_table(found))
+    return Result("robustness", found, [robustness_table(found)])

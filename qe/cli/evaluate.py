@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError, known_name
+from features.basics.progress import Progress
 from qe.cli.compare import BucketOptions
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import Resamples, Seed, WordOptions
-from qe.cli.shared.printing import emit, groups
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim, groups
 
 if TYPE_CHECKING:
     from qe.data.dataset import LabelScale
@@ -82,6 +82,7 @@ def evaluate_predictions(
     gold: Path,
     oracles: OracleOptions,
     buckets: BucketOptions,
+    progress: Progress,
     predictions: list[str] | None = None,
     files: list[str] | None = None,
     column: str | None = None,
@@ -102,9 +103,8 @@ def evaluate_predictions(
     bayes_folds: Path | None = None,
     official: bool = False,
     output: Path | None = None,
-    json: bool = False,
     quiet: bool = False,
-) -> None:
+) -> Result:
     """Score predictions against gold labels, with intervals and pairwise significance tests.
 
     DeltaAvg, Spearman, Pearson, Kendall, MAE, RMSE, shares of large (>= 1) and small (<= 0.1) errors, with
@@ -173,9 +173,8 @@ def evaluate_predictions(
         if baseline or group or oracles.oracle or margin or buckets.bucket:
             problem = "--official only scores"
             raise InputError(problem, remedy="leave out --baseline, --group, --oracle, --margin and --bucket")
-        _official(labels, systems, scale.sign, json, output)
-        return
-    units = groups(group or [])
+        return _official(labels, systems, scale.sign, output)
+    units = groups(group)
     scored = oracles.scored(labels, scale, units, samples, seed)
     content: dict[str, Any] = {"systems": {}, "comparisons": []}
     shown: list[Any] = []
@@ -187,32 +186,31 @@ def evaluate_predictions(
         bands = buckets.read(text, columns)
         bayesian = _bayes(labels, systems, scale.sign, margin, bayes_folds, units, seed) if bayes else []
         names: Any = {"test": test, "correction": correct, "family": family}
-        with progress_bar(quiet) as progress:
-            report = evaluate_systems(
-                labels.scores,
-                {name: (scale.sign if f.ranks_only else 1) * f.scores for name, f in systems.items()},
-                scale,
-                baselines=baseline or [],
-                metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
-                samples=samples,
-                seed=seed,
-                groups=units if documents is None else {"document": range(len(labels.scores))},
-                rankings=[name for name, file in systems.items() if file.ranks_only],
-                margins=margins(margin or [], metrics_of(scale)),
-                buckets=bands,
-                progress=progress,
-                **names,
-            )
+        report = evaluate_systems(
+            labels.scores,
+            {name: (scale.sign if f.ranks_only else 1) * f.scores for name, f in systems.items()},
+            scale,
+            baselines=baseline or [],
+            metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
+            samples=samples,
+            seed=seed,
+            groups=units if documents is None else {"document": range(len(labels.scores))},
+            rankings=[name for name, file in systems.items() if file.ranks_only],
+            margins=margins(margin or [], metrics_of(scale)),
+            buckets=bands,
+            progress=progress,
+            **names,
+        )
         delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
         content = report.to_json() | ({"bayesian": [one.to_json() for one in bayesian]} if bayes else {})
-        shown = [] if json else _parts(report, bayesian)
+        shown = _parts(report, bayesian)
     if scored:
         from qe.evaluation.tables import best_system, oracle_table
 
         content["oracles"] = {name: oracle.to_json(delta_avg) for name, oracle in scored.items()}
         best = best_system({name: figures["delta_avg"] for name, figures in content["systems"].items()})
         shown += [oracle_table(content["oracles"], best)] if systems or not quiet else []
-    emit("evaluate", content, json, *shown, output=output)
+    return Result("evaluate", content, shown, file=output)
 
 
 def _parts(report: Any, bayesian: "list[BayesianComparison]") -> list[Any]:
@@ -252,18 +250,14 @@ def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]"
     return once(pairs, "--predictions", "NAME=FILE")
 
 
-def _official(
-    gold: "ScoreFile", systems: "dict[str, ScoreFile]", sign: float, json: bool, output: Path | None
-) -> None:
-
+def _official(gold: "ScoreFile", systems: "dict[str, ScoreFile]", sign: float, output: Path | None) -> Result:
     from qe.evaluation.official_scorer import official_lines, official_scores
 
     submissions = {name: replace(file.submission(sign), method=name) for name, file in systems.items()}
     scores = {name: official_scores(gold.submission(sign), one) for name, one in submissions.items()}
     content = {"systems": {name: score.to_json() for name, score in scores.items()}, "comparisons": []}
-    emit("evaluate", content, json, output=output)
-    if not json:
-        print("".join(official_lines(submissions[name], scores[name]) for name in scores), end="")
+    lines = (official_lines(submissions[name], scores[name]).removesuffix("\n") for name in scores)
+    return Result("evaluate", content, map(Verbatim, lines), file=output)
 
 
 @evaluate.command()
@@ -271,11 +265,10 @@ def words(
     gold: Path,
     predictions: list[str],
     options: WordOptions,
+    progress: Progress,
     reliability: Path | None = None,
     output: Path | None = None,
-    json: bool = False,
-    quiet: bool = False,
-) -> None:
+) -> Result:
     """Score tags of words, gaps and source words against gold tags: MCC, F1, calibration, significance.
 
     Probabilities become tags by a threshold: one that is given, or one that is chosen on other segments.
@@ -300,7 +293,8 @@ def words(
     from qe.evaluation.tables import word_notes, word_tables
 
     check_options(options)
-    reports = evaluate_tag_files(gold, predictions, options, quiet)
+    reports = evaluate_tag_files(gold, predictions, options, progress)
     if reliability is not None:
         draw_reliability(reliability, reports)
-    emit("evaluate-words", reports, json, *word_tables(reports), *word_notes(reports), output=output)
+    parts = [*word_tables(reports), *word_notes(reports)]
+    return Result("evaluate-words", reports, parts, file=output)

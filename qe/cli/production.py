@@ -12,12 +12,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from annotated_types import Interval
 
 from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import ExperimentOptions, ScoreOptions, TableOptions
-from qe.cli.shared.printing import emit, tell_refused
+from qe.cli.shared.printing import Result, tell_refused
 
 if TYPE_CHECKING:
     from qe.production.server.service import Service
@@ -65,7 +66,7 @@ def serve(
     model: str | None = None,
     models: Path | None = None,
     host: str = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 5002,
+    port: Annotated[int, Interval(ge=0, le=65535)] = 5002,
     allowed_hosts: str = "",
     trusted_proxies: str = "",
     interval: float | None = None,
@@ -76,8 +77,8 @@ def serve(
     max_seconds: int = 60,
     max_busy: int = 4,
     max_connections: int = 400,
-    drift_rows: Annotated[int, typer.Option(min=0)] = 10000,
-    refresh: Annotated[float, typer.Option(min=0)] = 0.0,
+    drift_rows: Annotated[int, Interval(ge=0)] = 10000,
+    refresh: Annotated[float, Interval(ge=0)] = 0.0,
     require_signature: Path | None = None,
     quiet: bool = False,
 ) -> None:
@@ -183,7 +184,7 @@ models = Application(default="list")
 
 
 @models.command(name="list")
-def list_(name: str | None = None, json: bool = False) -> None:
+def list_(name: str | None = None) -> Result:
     """List registered models: versions with aliases, metrics, data and fingerprints.
 
     Example:
@@ -193,7 +194,6 @@ def list_(name: str | None = None, json: bool = False) -> None:
     arguments:
       name  A registered model. (default: all)
     """
-
     from qe.tracking import registry
     from qe.tracking.registry import versions_table
 
@@ -201,11 +201,11 @@ def list_(name: str | None = None, json: bool = False) -> None:
     versions = [version for one in names for version in registry.model_versions(one)]
     content = {"models": [{**asdict(version), "uri": version.uri} for version in versions]}
     empty = "no models are registered yet; `qe train` registers what it trains"
-    emit("models-list", content, json, versions_table(versions) if versions else empty)
+    return Result("models-list", content, [versions_table(versions) if versions else empty])
 
 
 @models.command()
-def delete(name: str, versions: list[str], dry_run: bool = False, json: bool = False) -> None:
+def delete(name: str, versions: list[str], dry_run: bool = False) -> Result:
     """Delete versions of a registered model; versions with an alias are refused.
 
     The files are removed when MLflow collects them (`mlflow gc`). Output folders of runs stay.
@@ -223,13 +223,11 @@ def delete(name: str, versions: list[str], dry_run: bool = False, json: bool = F
     """
     from qe.tracking.registry import select_versions
 
-    _delete(select_versions(name, versions), dry_run, json)
+    return _delete(select_versions(name, versions), dry_run)
 
 
 @models.command(name="keep-last")
-def keep_last(
-    name: str, number: Annotated[int, typer.Argument(min=0)], dry_run: bool = False, json: bool = False
-) -> None:
+def keep_last(name: str, number: Annotated[int, Interval(ge=0)], dry_run: bool = False) -> Result:
     """Delete all versions except the last N.
 
     Versions with an alias, and the one that a rollback returns to, also stay.
@@ -247,21 +245,22 @@ def keep_last(
     """
     from qe.tracking.registry import to_delete
 
-    _delete(to_delete(name, number), dry_run, json)
+    return _delete(to_delete(name, number), dry_run)
 
 
-def _delete(versions: "Sequence[Version]", dry_run: bool, json: bool) -> None:
+def _delete(versions: "Sequence[Version]", dry_run: bool) -> Result:
     from qe.tracking.registry import delete as delete_versions
 
     if not dry_run:
         delete_versions(versions)
     action = "would be deleted" if dry_run else "deleted"
     shown = [f"{version.uri}: {action}" for version in versions] or ["no version to delete"]
-    emit("models-delete", {"deleted": not dry_run, "versions": [v.uri for v in versions]}, json, *shown)
+    content = {"deleted": not dry_run, "versions": [v.uri for v in versions]}
+    return Result("models-delete", content, shown)
 
 
 @models.command()
-def sign(model: str, key: Path, json: bool = False) -> None:
+def sign(model: str, key: Path) -> Result:
     """Sign a model: all of its files and their checksums.
 
     With --require-signature, `qe score` and `qe serve` load signed models only. OpenSSL makes the keys:
@@ -284,11 +283,11 @@ def sign(model: str, key: Path, json: bool = False) -> None:
 
     folder, fingerprint = sign_model(model, key)
     content = {"model": folder, "key": fingerprint}
-    emit("models-sign", content, json, f"{folder}: signed with the key {fingerprint}")
+    return Result("models-sign", content, [f"{folder}: signed with the key {fingerprint}"])
 
 
 @models.command()
-def verify(model: str, key: Path, json: bool = False) -> None:
+def verify(model: str, key: Path) -> Result:
     """Verify that a model is unchanged since it was signed with a key; if not, exit code 2 and the reason.
 
     Example:
@@ -307,7 +306,7 @@ def verify(model: str, key: Path, json: bool = False) -> None:
     folder, _ = model_folder(model)
     fingerprint = verified(folder, key)
     content = {"model": folder, "key": fingerprint}
-    emit("models-sign", content, json, f"{folder}: is what was signed with the key {fingerprint}")
+    return Result("models-sign", content, [f"{folder}: is what was signed with the key {fingerprint}"])
 
 
 def distill(
@@ -316,12 +315,11 @@ def distill(
     output: Path,
     table: TableOptions,
     settings: ExperimentOptions,
+    progress: Progress,
     student: str | None = None,
     overwrite: bool = False,
     require_signature: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Train a small model on the scores that a large one gives to text without labels.
 
     The student is a model like any other: `qe score`, `qe serve`, `qe evaluate` and MLflow take it. Its
@@ -344,8 +342,7 @@ def distill(
     """
     from features.storage.outputs import check_no_overlap
     from qe.api.models import model_folder
-    from qe.cli._summary import print_outcome, print_reports
-    from qe.cli.shared.progress import progress_bar
+    from qe.cli._summary import outcome_parts
     from qe.models.model import Model
     from qe.production.distillation.distill import check_teaches, learns_words, student_of, taught
     from qe.scoring.scorer import languages_of
@@ -359,16 +356,12 @@ def distill(
     plan = check(experiment, in_memory=True)
     check_no_overlap(output, [input_, folder, *experiment.inputs()])
     pool = table.pool(input_, languages_of(teacher))
-    with progress_bar(quiet or json) as progress:
-        dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))
-        outcome = train(
-            plan, output, cache=settings.cache, dataset=dataset, overwrite=overwrite, progress=progress
-        )
+    dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))
+    outcome = train(
+        plan, output, cache=settings.cache, dataset=dataset, overwrite=overwrite, progress=progress
+    )
     tell_refused("distill", pool.refused, input_)
-    if json:
-        print_reports([outcome])
-    else:
-        print_outcome(outcome)
+    return Result("report", outcome.report, outcome_parts(outcome))
 
 
 def unsupervised(
@@ -377,13 +370,12 @@ def unsupervised(
     target_language: str,
     output: Path,
     table: TableOptions,
+    progress: Progress,
     parallel: tuple[Path, Path] | None = None,
     encoder: str | None = None,
     tokenized: bool = False,
     cache_dir: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Train a quality model without human labels.
 
     It uses up to three signals: the similarity of source and translation in the space of an encoder
@@ -416,18 +408,16 @@ def unsupervised(
 
     from features.encoding.folder import encoder_names
     from qe.api.training import train_without_labels
-    from qe.cli.shared.progress import progress_bar
 
     pool = table.pool(data, (source_language, target_language))
-    with progress_bar(quiet or json) as progress:
-        made = train_without_labels(
-            pd.DataFrame(pool.columns), output, source_language=source_language,
-            target_language=target_language, parallel=parallel, encoder=encoder, tokenized=tokenized,
-            cache=cache_dir, progress=progress,
-        )  # fmt: skip
+    made = train_without_labels(
+        pd.DataFrame(pool.columns), output, source_language=source_language,
+        target_language=target_language, parallel=parallel, encoder=encoder, tokenized=tokenized,
+        cache=cache_dir, progress=progress,
+    )  # fmt: skip
     tell_refused("unsupervised", pool.refused, data)
     names = " and ".join(made.model.feature_set.names)
     lines = [f"{len(made.features):,} translations, no label: {names}", f"model: {made.folder}"]
     if encoder is None and (encoders := encoder_names()):
         lines.append(f"--encoder {encoders[0]} would add the cosine of source and translation")
-    emit("unsupervised", made, json, *lines)
+    return Result("unsupervised", made, lines)

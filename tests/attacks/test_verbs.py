@@ -97,13 +97,10 @@ def strange_options(text: str, words: list[str]) -> set[str]:
 
 def options_of(words: list[str]) -> set[str]:
     """The options of the command that a command line begins with."""
-    known = dict(all_commands(words[0])) if is_verb(words[0]) else {}
+    known = all_commands(words[0]) if is_verb(words[0]) else {}
     below = known.get(" ".join(words[:2])) or known.get(words[0])
-    listed = [] if below is None else [*below.params, *getattr(below, "commands", {}).values()]
-    names = {
-        name for one in listed for name in (*getattr(one, "opts", ()), *getattr(one, "secondary_opts", ()))
-    }
-    return {name.lstrip("-") for name in names} | {"help"}
+    options = () if below is None else below.options
+    return {name.lstrip("-") for one in options for name in (*one.names, *one.opposites)} | {"help"}
 
 
 def held(case: dict[str, Any]) -> Any:

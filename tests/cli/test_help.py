@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from qe.cli import _help
-from qe.cli._verbs import GROUPS, command, commands, verbs
+from qe.cli._verbs import GROUPS, application, commands, verbs
 from qe.data.tag_files import LAYOUTS
 from qe.evaluation import evaluate as evaluation
 from qe.evaluation.oracles import ORACLES
@@ -16,7 +16,7 @@ from qe.statistics.family import CORRECTIONS, SCOPES, Interval, Test
 from qe.statistics.result import TAILS
 from tests.factories import Capsys, Monkeypatch, exit_code
 
-COMMANDS = {name: one for verb in verbs() for name, one in commands(verb)}
+COMMANDS = {name: one for verb in verbs() for name, one in commands(verb).items()}
 
 
 def shown(arguments: list[str], capsys: Capsys) -> str:
@@ -35,7 +35,7 @@ def test_every_verb_is_in_one_group() -> None:
     assert sorted(grouped) == sorted(verbs())
 
 
-@pytest.mark.parametrize("name", [name for name, one in COMMANDS.items() if not hasattr(one, "commands")])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_an_example_that_its_parser_takes(
     name: str, capsys: Capsys, monkeypatch: Monkeypatch
 ) -> None:
@@ -43,12 +43,11 @@ def test_every_command_has_an_example_that_its_parser_takes(
     given = examples(shown(name.split(), capsys))
     assert any(shlex.split(one)[1] == name.split()[0] for one in given), given
     for example in given:
-        verb, *arguments = shlex.split(example.partition(" > ")[0])[1:]
-        one = command(verb)
-        while hasattr(one, "commands"):
-            inner = arguments.pop(0) if arguments[0] in one.commands else one.default
-            one = one.commands[inner]
-        one.make_context(verb, arguments)  # raises for what is wrong
+        verb, first, *others = [*shlex.split(example.partition(" > ")[0])[1:], ""]
+        commands_of = application(verb).commands(verb)
+        one = commands_of.get(first) or COMMANDS[verb]
+        words = others if first in commands_of and len(commands_of) > 1 else [first, *others]
+        one.parse([word for word in words if word])  # raises for what is wrong
 
 
 CHOICES = {
@@ -66,7 +65,7 @@ CHOICES = {
 
 @pytest.mark.parametrize(("name", "option"), CHOICES)
 def test_choices_are_those_of_the_library(name: str, option: str) -> None:
-    (parameter,) = (one for one in COMMANDS[name].params if one.name == option)
+    (parameter,) = (one for one in COMMANDS[name].options if one.parameter == option)
     assert sorted(parameter.metavar.split("|")) == sorted(CHOICES[name, option])
 
 

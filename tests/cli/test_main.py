@@ -78,7 +78,7 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
     [
         ("score -i t -o o.tsv", "give --model MODEL, or --models ROUTES; `qe demo` and `qe train` make one"),
         ("triage", "missing --gold, --predictions, --costs (or --bad); see `qe triage --help`"),
-        ("distill -o out", "missing option '-m' / '--model', and '--input'"),
+        ("distill -o out", "required: -m/--model, -i/--input; `qe demo` and `qe train` make one"),
         ("score -m none -i t -o o.tsv", "none: is not a model directory"),
         ("score -m none -i tt -o o.tsv", "tt: no such file; check the path; did you mean 't'?"),
         ("triage -m none -g tt -p t --costs p", "tt: no such file"),
@@ -159,8 +159,9 @@ def test_settings_of_features(setting: str, message: str, demo: Path, tmp_path: 
 SEEDED = [
     name
     for verb in verbs()
-    for name, one in commands(verb)
-    if any(option.name == "seed" for option in one.params) and (" " not in name or name == "terrorcat train")
+    for name, one in commands(verb).items()
+    if any(option.parameter == "seed" for option in one.options)
+    and (" " not in name or name == "terrorcat train")
 ]
 
 
@@ -168,4 +169,4 @@ SEEDED = [
 def test_negative_seeds_are_refused_alike(name: str, texts: Path) -> None:
     assert len(SEEDED) >= 10
     told = ran(*name.split(), "--seed", "-1", code=2).err
-    assert "--seed must be a whole number from 0 to 4294967295, but got -1" in told, told
+    assert "--seed: must be a whole number from 0 to 4294967295, but got '-1'" in told, told

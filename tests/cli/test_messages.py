@@ -19,8 +19,8 @@ FOREIGN = {"verify", "force-reinstall", "version", "to_json", "by", "held-out", 
 
 def options_of(verb: str) -> set[str]:
     """The options of all commands of a verb."""
-    known = [one for _, command in commands(verb) for one in getattr(command, "params", ())]
-    names = {name.lstrip("-") for one in known for name in (*one.opts, *one.secondary_opts)}
+    known = [one for command in commands(verb).values() for one in command.options]
+    names = {name.lstrip("-") for one in known for name in (*one.names, *one.opposites)}
     return names | {"help"}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qe.cli._verbs import commands, verbs
-from qe.cli.shared.application import OUTPUT, OWN_CHECK
+from qe.cli.shared.application import OWN_CHECK
 from tests.factories import Monkeypatch, exit_code, ran
 
 FILES = {
@@ -46,15 +46,11 @@ def test_an_output_that_exists_is_refused_without_overwrite(command: str, output
 
 def test_every_command_that_writes_replaces_nothing_unasked() -> None:
     """By its option --overwrite, or as its own tests show."""
-    known = {name: command for verb in verbs() for name, command in commands(verb)}
+    known = {name: command for verb in verbs() for name, command in commands(verb).items()}
     assert known.keys() >= OWN_CHECK
     for name, command in known.items():
-        writes = any(
-            option.rich_help_panel == OUTPUT and "Path" in str(option.type_descriptor.annotation)
-            for option in command.params
-        )
-        if writes and name not in OWN_CHECK:
-            assert "overwrite" in [option.name for option in command.params], name
+        if any(option.is_output for option in command.options) and name not in OWN_CHECK:
+            assert "overwrite" in [option.parameter for option in command.options], name
 
 
 LOOPED = [

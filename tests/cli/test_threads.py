@@ -7,22 +7,15 @@ from typing import Any
 import pytest
 
 from features.basics import threads, workers
-from qe.cli._verbs import command, verbs
+from qe.cli._verbs import commands, verbs
 from qe.cli.shared.application import NOTHING_COMPUTED
 from tests.factories import Monkeypatch, exit_code
 
 
-def options(verb: Any, path: str) -> set[str]:
-    """The options of a verb, or of the first of its commands."""
-    below = list(getattr(verb, "commands", {}).values())
-    one, name = (below[0], f"{path} {below[0].name}") if below else (verb, path)
-    with one.make_context(name, ["--help"], resilient_parsing=True) as context:
-        return {option for parameter in one.get_params(context) for option in parameter.opts}
-
-
 @pytest.mark.parametrize("verb", verbs())
 def test_every_verb_that_computes_has_the_option(verb: str) -> None:
-    has = "--threads" in options(command(verb), f"qe {verb}")
+    first, *_ = commands(verb).values()
+    has = "threads" in [option.parameter for option in first.options]
     assert has == (verb not in NOTHING_COMPUTED)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from qe.cli._verbs import command
+from qe.cli._verbs import commands
 from qe.production.server.app import App
 from qe.production.server.protocol import Limits
 from tests.production.server.asgi import listening
@@ -79,9 +79,8 @@ def test_nights_from_cron_to_alert(night: Path, demo_run: Any) -> None:
 
 
 def arguments(path: list[str]) -> list[str]:
-    """The options that Typer finds in the words of a command, which raises for those that there are not."""
-    verb = command(path[0])
-    verb.make_context(path[0], [*path[1:]], resilient_parsing=False)
+    """The words of a command, whose parser raises for options that there are not."""
+    commands(path[0])[path[0]].parse(path[1:])
     return path
 
 

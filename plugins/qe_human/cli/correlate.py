@@ -1,15 +1,16 @@
 """`qe correlate`: correlate metrics with people: intervals, tests, clusters."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from annotated_types import Interval
 
+from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.options import MAX_SAMPLES, Resamples, Seed
-from qe.cli.shared.printing import emit, locked_output
-from qe.cli.shared.printing import track as log_run
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result
 
 if TYPE_CHECKING:
     from qe.display.table import Table
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def correlate(
+    progress: Progress,
     metrics: list[str] | None = None,
     human: Path | None = None,
     rankings: list[Path] | None = None,
@@ -31,7 +33,7 @@ def correlate(
     ranking_method: str = "expected_wins",
     reference: str = "_ref",
     with_references: bool = False,
-    samples: Annotated[int, typer.Option(min=0, max=MAX_SAMPLES)] = 1000,
+    samples: Annotated[int, Interval(ge=0, le=MAX_SAMPLES)] = 1000,
     permutations: Resamples = None,
     resample: str | None = None,
     exchange: str | None = None,
@@ -40,12 +42,10 @@ def correlate(
     correct: str = "holm",
     level: float = 0.05,
     output: Path | None = None,
-    json: bool = False,
     markdown: bool = False,
     latex: bool = False,
     track: bool = False,
-    quiet: bool = False,
-) -> None:
+) -> Result:
     """Compare metrics with people: correlations, intervals, tests and clusters.
 
     Correlations are of segments and systems.
@@ -59,8 +59,8 @@ def correlate(
         qe correlate --metrics-eval mt-metrics-eval-v2/wmt22 --pair en-de --gold mqm
 
     input:
-      --metrics FILE...  Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE without
-          system.
+      --metrics [SYSTEM=]FILE...  Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE
+          without system.
       --human  Table of human scores: system, segment, score; may have judge.
       --rankings FILE...  Instead: human rankings, as `qe rank` reads them.
       --metrics-eval  Instead of all: a test set's folder of mt-metrics-eval.
@@ -89,51 +89,43 @@ def correlate(
       --level  Level of the tests that make clusters.
 
     output:
-      -o, --output  Folder for JSON, tables and plots.
+      -o, --output DIR  Folder for JSON, tables and plots.
     """
-    from features.basics.assignments import named_file
-    from features.basics.errors import InputError
     from qe_human.metric_evaluation import reading, report
     from qe_human.metric_evaluation.comparison import Settings
     from qe_human.metric_evaluation.report import meta_report
 
-    if json + markdown + latex > 1:
-        raise InputError("only one of --json, --markdown and --latex can be printed")
     if output is not None or track:
         # A missing package is told before any work.
         from qe_human.metric_evaluation.report_files import write_reports
     settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
     chosen = _correlations(correlations, seed)
-    inputs = [human, metrics_eval, *(rankings or []), *(named_file(text)[1] for text in metrics or ())]
-    with locked_output(output, "correlate", inputs), progress_bar(quiet or json) as progress:
-        _check_sources(metrics, human, rankings, metrics_eval)
-        reports, tables, errors = [], metrics or [], lower_is_better or []
-        for one in pair or (None,):
-            if metrics_eval is not None:
-                evaluation = reading.from_metrics_eval(
-                    metrics_eval, one, gold, columns, errors, with_references
-                )
-            elif human is not None:
-                evaluation = reading.from_tables(human, human_column, tables, columns, errors, one)
-            else:
-                evaluation = reading.from_rankings(
-                    rankings or [], one, tables, columns, errors, ranking_method, reference, seed, progress
-                )
-            reports.append(
-                meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
+    _check_sources(metrics, human, rankings, metrics_eval)
+    reports, tables, errors = [], metrics or [], lower_is_better or []
+    for one in pair or (None,):
+        if metrics_eval is not None:
+            evaluation = reading.from_metrics_eval(metrics_eval, one, gold, columns, errors, with_references)
+        elif human is not None:
+            evaluation = reading.from_tables(human, human_column, tables, columns, errors, one)
+        else:
+            evaluation = reading.from_rankings(
+                rankings or [], one, tables, columns, errors, ranking_method, reference, seed, progress
             )
-        if output is not None:
-            write_reports(reports, output)
-    if track:
-        figures = reports[0].figures()
-        if len(reports) > 1:
-            figures = {f"{one.name}.{key}": value for one in reports for key, value in one.figures().items()}
-        log_run("correlate", lambda folder: write_reports(reports, folder), reports[0].recipe, figures)
-    if latex or markdown:
-        print((report.latex if latex else report.markdown)(reports), end="")
-    else:
-        name = "correlate-pairs" if len(reports) > 1 else "correlate"
-        emit(name, report.reports_json(reports), json, *_parts(reports, output))
+        reports.append(
+            meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
+        )
+    return Result(
+        "correlate-pairs" if len(reports) > 1 else "correlate", report.reports_json(reports),
+        _parts(reports, output), recipe=reports[0].recipe, figures=lambda: _figures(reports),
+        write=partial(write_reports, reports) if output is not None or track else None,
+        forms={"latex": partial(report.latex, reports), "markdown": partial(report.markdown, reports)},
+    )  # fmt: skip
+
+
+def _figures(reports: "list[MetaReport]") -> dict[str, float]:
+    if len(reports) == 1:
+        return reports[0].figures()
+    return {f"{one.name}.{key}": value for one in reports for key, value in one.figures().items()}
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
@@ -148,7 +140,6 @@ def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]
 def _check_sources(
     metrics: list[str] | None, human: Path | None, rankings: list[Path] | None, metrics_eval: Path | None
 ) -> None:
-    from features.basics.errors import InputError
 
     sources = {"--human": human, "--rankings": rankings, "--metrics-eval": metrics_eval}
     chosen = [name for name, value in sources.items() if value]

@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from annotated_types import Interval
 
+from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.options import Samples, Seed
-from qe.cli.shared.printing import emit, locked_output
-from qe.cli.shared.printing import track as log_run
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result
 
 if TYPE_CHECKING:
-    from features.basics.progress import Progress
     from qe_human.effort.sets import AnnotatedTexts
 
 
@@ -20,6 +19,7 @@ def effort(
     post_edit: Path,
     scores: Path,
     target_language: str,
+    progress: Progress,
     source: Path | None = None,
     source_language: str = "en",
     tagger: str = "apertium",
@@ -28,7 +28,7 @@ def effort(
     high_effort: float = 4.0,
     low_ter: float = 0.33,
     high_ter: float = 0.45,
-    telling: Annotated[int, typer.Option(min=0)] = 10,
+    telling: Annotated[int, Interval(ge=0)] = 10,
     samples: Samples = 1000,
     permutations: Samples = 10000,
     seed: Seed = 0,
@@ -36,9 +36,7 @@ def effort(
     output: Path | None = None,
     cache_dir: Path | None = None,
     track: bool = False,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Show which edits go with perceived effort.
 
     It aligns translations with post-edits, and correlates edit categories with effort.
@@ -73,7 +71,7 @@ def effort(
 
     output:
       --telling  Segments of each set that the page shows.
-      -o, --output  Folder for the page, JSON, tables and plots.
+      -o, --output DIR  Folder for the page, JSON, tables and plots.
     """
     from qe.data.score_files import read_scores
     from qe.statistics.family import correct as check_correction
@@ -86,29 +84,30 @@ def effort(
     labels = read_scores(scores, effort_column).scores
     title = f"Edits and effort: {target.name.removesuffix('.gz')}"
     languages = source_language, target_language
-    folder = locked_output(output, "effort", [target, post_edit, scores, source])
-    with folder, progress_bar(quiet or json) as progress:
-        sides, by = _texts(target, post_edit, tagger, target_language, source_language, cache_dir, progress)
-        report = analyse(
-            *sides, labels,
-            source=_source(source, len(sides[0])), limits=limits, telling=telling,
-            draws=Draws(samples, permutations, seed, correct), recipe={"tagger": by}, progress=progress,
-        )  # fmt: skip
-        if output is not None:
-            from qe_human.effort.report_files import write_report
+    sides, by = _texts(target, post_edit, tagger, target_language, source_language, cache_dir, progress)
+    report = analyse(
+        *sides, labels,
+        source=_source(source, len(sides[0])), limits=limits, telling=telling,
+        draws=Draws(samples, permutations, seed, correct), recipe={"tagger": by}, progress=progress,
+    )  # fmt: skip
 
-            write_report(report, output, title, languages)
-    if track:
-        from qe_human.effort.report_files import figures, write_report
+    def write(folder: Path) -> None:
+        from qe_human.effort.report_files import write_report
 
-        log_run(
-            "effort", lambda folder: write_report(report, folder, title, languages), report.recipe,
-            figures(report),
-        )  # fmt: skip
+        write_report(report, folder, title, languages)
+
+    def logged() -> dict[str, float]:
+        from qe_human.effort.report_files import figures
+
+        return figures(report)
+
     by_class = (strongest_table(name, values, STRONGEST) for name, values in report.correlations.items())
     lines = [f"note: {note}" for note in report.notes]
     lines += [] if output is None else [f"page, tables and plots: {output / 'effort.html'}"]
-    emit("effort", report, json, sets_table(report), correlations_table(report), *by_class, *lines)
+    return Result(
+        "effort", report, [sets_table(report), correlations_table(report), *by_class, *lines],
+        write=write, recipe=report.recipe, figures=logged,
+    )  # fmt: skip
 
 
 def _texts(
@@ -118,9 +117,8 @@ def _texts(
     language: str,
     counterpart: str,
     cache: Path | None,
-    progress: "Progress",
+    progress: Progress,
 ) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
-    from features.basics.errors import InputError
     from features.text.languages import language_code
     from qe.data.reading import Reading, equal_lengths, texts_of
     from qe.language.taggers import tagger as make_tagger
@@ -151,7 +149,6 @@ def _texts(
 
 
 def _source(path: Path | None, segments: int) -> list[str] | None:
-    from features.basics.errors import InputError
     from qe.data.reading import Reading, texts_of
 
     if path is None:

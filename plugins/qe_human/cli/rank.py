@@ -1,15 +1,16 @@
 """`qe rank`: rank MT systems by human judgements: rank ranges, significance."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from annotated_types import Interval
 
+from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.options import MAX_SAMPLES, Seed
-from qe.cli.shared.printing import emit, locked_output
-from qe.cli.shared.printing import track as log_run
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result
 
 if TYPE_CHECKING:
     from qe_human.judgements.collection import JudgedPair
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 def rank(
     files: list[Path],
+    progress: Progress,
     pair: list[str] | None = None,
     methods: list[str] | None = None,
     ranges: list[str] | None = None,
-    samples: Annotated[int, typer.Option(max=MAX_SAMPLES)] = 1000,
+    samples: Annotated[int, Interval(le=MAX_SAMPLES)] = 1000,
     seed: Seed = 0,
     confidence: float = 0.95,
     level: float = 0.1,
@@ -31,12 +33,10 @@ def rank(
     reference: str = "_ref",
     with_reference: bool = False,
     output: Path | None = None,
-    json: bool = False,
     markdown: bool = False,
     latex: bool = False,
     track: bool = False,
-    quiet: bool = False,
-) -> None:
+) -> Result:
     """Rank MT systems by human judgements.
 
     It shows several methods, rank ranges, significance and agreement.
@@ -66,16 +66,13 @@ def rank(
       --draw tasks|segments|judges  What bootstrap samples are drawn of.
 
     output:
-      -o, --output  Folder for reports, tables and plots.
+      -o, --output DIR  Folder for reports, tables and plots.
     """
-    from features.basics.errors import InputError
     from qe_human.judgements import ranking_tables
     from qe_human.judgements.ranking_report import RankSettings, ranking_report
     from qe_human.judgements.ranking_tables import figures, ranking_table, rankings_json
     from qe_human.judgements.reading import chosen_pairs, read_judgements
 
-    if json + latex + markdown > 1:
-        raise InputError("only one of --json, --latex and --markdown can be printed")
     if output is not None or track:
         # A missing package is told before any work.
         from qe_human.judgements.report_files import write_reports
@@ -84,24 +81,23 @@ def rank(
         reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
         None if correct == "none" else correct, tuple(constrained or ()), draw,  # type: ignore[arg-type]
     )  # fmt: skip
-    with locked_output(output, "rank", files), progress_bar(quiet) as progress:
-        judged = chosen_pairs(read_judgements(files, progress), pair or [])
-        _check_systems(settings.constrained, judged)
-        reports = []
-        for done, entry in enumerate(judged.values()):
-            progress("ranking", done, len(judged))
-            reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
-        if output is not None:
-            write_reports(reports, output)
-    if track:
-        metrics = {key: value for report in reports for key, value in figures(report).items()}
-        log_run("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)
-    if latex or markdown:
-        write = ranking_tables.latex if latex else ranking_tables.markdown
-        print("\n".join(map(write, reports)), end="")
-        return
+    judged = chosen_pairs(read_judgements(files, progress), pair or [])
+    _check_systems(settings.constrained, judged)
+    reports = []
+    for done, entry in enumerate(judged.values()):
+        progress("ranking", done, len(judged))
+        reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
     rankings = {report.name: rankings_json(report) for report in reports}
-    emit("rank", {"rankings": rankings}, json, *map(ranking_table, reports))
+    return Result(
+        "rank", {"rankings": rankings}, map(ranking_table, reports),
+        write=partial(write_reports, reports) if output is not None or track else None,
+        recipe=reports[0].recipe,
+        figures=lambda: {key: value for report in reports for key, value in figures(report).items()},
+        forms={
+            "latex": lambda: "\n".join(map(ranking_tables.latex, reports)),
+            "markdown": lambda: "\n".join(map(ranking_tables.markdown, reports)),
+        },
+    )  # fmt: skip
 
 
 def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
@@ -118,7 +114,6 @@ def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
 
 
 def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | None:
-    from features.basics.errors import InputError
 
     if names is None or names in (["all"], ["none"]):
         return None if names is None else tuple(methods) if names == ["all"] else ()

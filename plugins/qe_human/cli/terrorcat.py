@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from features.basics.errors import InputError
+from features.basics.progress import Progress
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import Seed
-from qe.cli.shared.printing import locked_output, print_json
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim
 from qe.display.numbers import number, percent
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ def train(
     reference: Path,
     target_language: str,
     output: Path,
+    progress: Progress,
     pair: str | None = None,
     segments: Path | None = None,
     learner: str = "ridge",
@@ -35,8 +35,7 @@ def train(
     with_reference: bool = False,
     seed: Seed = 0,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Trains the classifier from rankings and the translations that were ranked.
 
     Example:
@@ -59,7 +58,7 @@ def train(
       --seed N  Seed of the learner.
 
     output:
-      -o, --output  Folder of the model.
+      -o, --output DIR  Folder of the model.
     """
     from qe.config.overrides import override
     from qe_human.terrorcat import ranked_pairs
@@ -69,33 +68,28 @@ def train(
     parameters: dict[str, Any] = {}
     for text in overrides or ():
         override(parameters, text)
-    inputs = [*rankings, reference, segments, *files.values()]
-    with locked_output(output, "terrorcat", inputs), progress_bar(quiet or json) as progress:
-        collection, chosen = _judged(rankings, pair)
-        pairs = ranked_pairs(chosen, None if with_reference else human_reference)
-        frequencies = _frequencies(files, reference, segments, target_language, annotator, progress)
-        model = train_model(
-            pairs, collection.segments.texts, frequencies, target_language, learner=learner,
-            learner_params=parameters, reference=human_reference, seed=seed, progress=progress,
-        )  # fmt: skip
-        if annotator is not None:
-            model.about.update(tagger=tagger, tagger_fingerprint=annotator.fingerprint)
-        model.save(output)
-    if json:
-        print_json("terrorcat-train", {"output": str(output), "slope": model.slope, **model.about})
-    elif not quiet:
-        about = model.about
-        left = {name: about[f"left_out_{name}"] for name in ("equal", "conflicting", "without_translation")}
-        typer.echo(
-            f"{about['pairs']:,} ranked pairs of {about['segments']:,} segments; left out: "
-            f"{left['equal']} equal, {left['conflicting']} with tied votes, {left['without_translation']} "
-            "without translation"
-        )
-        typer.echo(
-            f"locked_output out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
-            f" ({percent(about['held_out_equal'])} not told apart)"
-        )
-        typer.echo(f"model: {output}")
+    collection, chosen = _judged(rankings, pair)
+    pairs = ranked_pairs(chosen, None if with_reference else human_reference)
+    frequencies = _frequencies(files, reference, segments, target_language, annotator, progress)
+    model = train_model(
+        pairs, collection.segments.texts, frequencies, target_language, learner=learner,
+        learner_params=parameters, reference=human_reference, seed=seed, progress=progress,
+    )  # fmt: skip
+    if annotator is not None:
+        model.about.update(tagger=tagger, tagger_fingerprint=annotator.fingerprint)
+    model.save(output)
+    about = model.about
+    left = {name: about[f"left_out_{name}"] for name in ("equal", "conflicting", "without_translation")}
+    lines = [
+        f"{about['pairs']:,} ranked pairs of {about['segments']:,} segments; left out: "
+        f"{left['equal']} equal, {left['conflicting']} with tied votes, {left['without_translation']} "
+        "without translation",
+        f"held out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
+        f" ({percent(about['held_out_equal'])} not told apart)",
+        f"model: {output}",
+    ]
+    content = {"output": str(output), "slope": model.slope, **about}
+    return Result("terrorcat-train", content, [] if quiet else map(Verbatim, lines))
 
 
 @app.command()
@@ -104,12 +98,11 @@ def score(
     outputs: list[str],
     reference: Path,
     output: Path,
+    progress: Progress,
     segments: Path | None = None,
     tagger: str | None = None,
     unweighted: bool = False,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Score the translations of several systems by the pairs that they win.
 
     `qe correlate` reads the table.
@@ -128,24 +121,20 @@ def score(
       --unweighted  A win counts 1, however sure the classifier is.
 
     output:
-      -o, --output  Table system, segment, terrorcat: .tsv, .csv, ...
+      -o, --output FILE  Table system, segment, terrorcat: .tsv, .csv, ...
     """
     import numpy as np
     import pandas as pd
 
-    from features.storage.outputs import check_no_overlap
     from qe.data.labels import check_output, save_table
     from qe_human.terrorcat import TerrorCat
 
     check_output(output)
     files = _systems(outputs)
-    inputs = [reference, *([segments] if segments else []), *files.values()]
-    check_no_overlap(output, inputs)
     trained = TerrorCat.load(model)
     annotator = _same_tagger(trained.about, tagger, trained.language)
-    with progress_bar(quiet or json) as progress:
-        frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
-        scores = trained.scores(frequencies, weighted=not unweighted)
+    frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
+    scores = trained.scores(frequencies, weighted=not unweighted)
     n, k = scores.shape
     save_table(
         pd.DataFrame({
@@ -157,12 +146,9 @@ def score(
     )  # fmt: skip
     means = dict(zip(frequencies.systems, map(float, scores.mean(axis=0)), strict=True))
     ordered = dict(sorted(means.items(), key=lambda item: -item[1]))
-    if json:
-        print_json("terrorcat-score", {"systems": ordered, "segments": n})
-    else:
-        for system, mean in ordered.items():
-            typer.echo(f"{number(mean, 4)}  {system}")
-        typer.echo(f"per segment: {output}")
+    lines = [f"{number(mean, 4)}  {system}" for system, mean in ordered.items()]
+    parts = map(Verbatim, [*lines, f"per segment: {output}"])
+    return Result("terrorcat-score", {"systems": ordered, "segments": n}, parts)
 
 
 @app.command()
@@ -171,13 +157,12 @@ def confusion(
     rankings: list[Path],
     outputs: list[str],
     reference: Path,
+    progress: Progress,
     pair: str | None = None,
     segments: Path | None = None,
     tagger: str | None = None,
     human_reference: str = "_ref",
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Show how often a model agrees with human judgements, by its confidence.
 
     Rankings are those that it was not trained on.
@@ -199,21 +184,16 @@ def confusion(
       --tagger NAME  The model's tagger. (default: where it was in training)
       --human-reference  Name of the reference in the rankings.
     """
-    from qe.display.summary import show
     from qe_human.terrorcat import TerrorCat, ranked_pairs
     from qe_human.terrorcat import confusion as confusion_of
 
     trained, files = TerrorCat.load(model), _systems(outputs)
     annotator = _same_tagger(trained.about, tagger, trained.language)
-    with progress_bar(quiet or json) as progress:
-        collection, chosen = _judged(rankings, pair)
-        frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
-        pairs = ranked_pairs(chosen, human_reference)
-        told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
-    if json:
-        print_json("terrorcat-confusion", told.to_json())
-    else:
-        show(*told.tables())
+    collection, chosen = _judged(rankings, pair)
+    frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
+    pairs = ranked_pairs(chosen, human_reference)
+    told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
+    return Result("terrorcat-confusion", told.to_json(), told.tables())
 
 
 def _judged(rankings: list[Path], pair: str | None) -> "tuple[Collection, JudgedPair]":
@@ -253,8 +233,6 @@ def _tagger(name: str | None, language: str) -> "Tagger | None":
 
 
 def _same_tagger(about: dict[str, Any], tagger_name: str | None, language: str) -> "Tagger | None":
-    from features.basics.errors import InputError
-
     trained = about.get("tagger")
     if trained is None and tagger_name is not None:
         raise InputError("the model counts no parts of speech", location="--tagger", remedy="leave it out")

@@ -1,24 +1,25 @@
 """`qe select`: choose among the translations of several systems."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-import typer
+from annotated_types import Interval
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
+from features.basics.progress import Progress
 from qe.cli.shared.options import Positive, Samples, Seed
-from qe.cli.shared.printing import emit, locked_output
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim
 
 if TYPE_CHECKING:
-    from qe_papers.selection.selection import Preferences, Selection, Translations
+    from qe_papers.selection.selection import Selection, Translations
 
 
 def select(
     source: Path,
     system: list[str],
+    progress: Progress,
     references: list[Path] | None = None,
     model: str | None = None,
     features: list[str] | None = None,
@@ -34,15 +35,13 @@ def select(
     target_language: str = "es",
     metrics: list[str] | None = None,
     tokenize: str = "13a",
-    folds: Annotated[int, typer.Option(min=2)] = 10,
+    folds: Annotated[int, Interval(ge=2)] = 10,
     samples: Samples = 10_000,
     correct: str = "holm",
     seed: Seed = 0,
     cache_dir: Path | None = None,
     output: Path | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Choose among the translations of several systems, for each segment or document.
 
     With --references, a choice is learned and evaluated by cross-validation over documents, compared with
@@ -92,14 +91,8 @@ def select(
         new = _translations(new_source, new_system or (), "--new-system", new_doc_ids, block)
     elif new_system or new_doc_ids:
         raise InputError("--new-system and --new-doc-ids go with --new-source")
-    files = [source, doc_ids, *(references or ()), resources, new_source, new_doc_ids]
-    files += _named_files(system, "--system").values()
-    files += _named_files(new_system or (), "--new-system").values()
-    folder = locked_output(output, "select", files)
     if model is not None:
-        with folder:
-            _apply(model, translations, unit, output, json, arguments=bool(references or features or new))
-        return
+        return _apply(model, translations, unit, output, arguments=bool(references or features or new))
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
     from qe.resources.cache import default_cache
@@ -107,7 +100,7 @@ def select(
     from qe.systems.text_metric import metric
     from qe.systems.texts import TOKENIZATIONS
     from qe_papers.selection.chooser import CHOOSERS
-    from qe_papers.selection.files import selection_tables
+    from qe_papers.selection.files import selection_tables, write
     from qe_papers.selection.selection import applied, make_extraction
     from qe_papers.selection.selection import select as run
 
@@ -115,29 +108,26 @@ def select(
         raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
     defaults: dict[str, Any] = {"tokenize": tokenize, "language": target_language}
     chosen = {name: metric(name, defaults) for name in metrics or ["bleu", "chrf"]}
-    with folder, progress_bar(quiet or json) as progress:
-        extraction, tokenizers = make_extraction(
-            _features(features), resources, (source_language, target_language),
-            cache_dir or default_cache(), seed=seed, progress=progress,
-        )  # fmt: skip
-        bleu, choosers = Bleu(**defaults), {name: CHOOSERS.get(name)() for name in method or CHOOSERS.names}
-        selection = run(
-            translations, extraction, choosers, tokenizers, chosen, bleu=bleu, granularity=unit, folds=folds,
-            samples=samples, correction=correct, seed=seed, progress=progress,
-        )  # fmt: skip
-        if new is not None and output is not None:
-            chosen_new = applied(translations, new, extraction, choosers, tokenizers, bleu)
-            _write(output / "new", new, chosen_new, unit, None)
-        if output is not None:
-            _write(output, translations, selection.preferences, unit, selection)
-    emit("select", selection, json, *selection_tables(selection, list(chosen)))
+    extraction, tokenizers = make_extraction(
+        _features(features), resources, (source_language, target_language),
+        cache_dir or default_cache(), seed=seed, progress=progress,
+    )  # fmt: skip
+    bleu, choosers = Bleu(**defaults), {name: CHOOSERS.get(name)() for name in method or CHOOSERS.names}
+    selection = run(
+        translations, extraction, choosers, tokenizers, chosen, bleu=bleu, granularity=unit, folds=folds,
+        samples=samples, correction=correct, seed=seed, progress=progress,
+    )  # fmt: skip
+    if new is not None and output is not None:
+        chosen_new = applied(translations, new, extraction, choosers, tokenizers, bleu)
+        write(output / "new", new, chosen_new, unit, None)
+    if output is not None:
+        write(output, translations, selection.preferences, unit, selection)
     verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
     first = next(iter(chosen))
     better = [name for name in selection.preferences if verdicts[name, first] == 1]
-    if not json:
-        _print_verdict(selection, first, better, verdicts)
-    if not better:
-        raise typer.Exit(1)
+    lines = map(Verbatim, _verdict_lines(selection, first, better, verdicts))
+    parts = [*selection_tables(selection, list(chosen)), *lines]
+    return Result("select", selection, parts, code=0 if better else 1)
 
 
 def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
@@ -147,17 +137,17 @@ def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
     return sign if comparison.result.difference > 0 else -sign
 
 
-def _print_verdict(
+def _verdict_lines(
     selection: "Selection", first: str, better: Sequence[str], verdicts: Mapping[tuple[str, str], int]
-) -> None:
+) -> Iterator[str]:
     from qe.systems.text_metric import title_of
 
     found = ", ".join(better) or "none"
-    print(f"significantly better than always {selection.best} by {title_of(first)}: {found}")
+    yield f"significantly better than always {selection.best} by {title_of(first)}: {found}"
     for name in better:
         against = [title_of(metric) for (method, metric), v in verdicts.items() if method == name and v == -1]
         if against:
-            print(f"  but {name} is significantly worse by {', '.join(against)}: BLEU was what it learned")
+            yield f"  but {name} is significantly worse by {', '.join(against)}: BLEU was what it learned"
 
 
 def _lines(path: Path) -> tuple[str, ...]:
@@ -200,11 +190,12 @@ def _features(arguments: Sequence[str]) -> list[dict[str, Any]]:
 
 def _apply(
     model: str, translations: "Translations", unit: Literal["segment", "document"], output: Path | None,
-    json: bool, *, arguments: bool,
-) -> None:  # fmt: skip
+    *, arguments: bool,
+) -> Result:  # fmt: skip
     from qe.api.models import model_folder
     from qe.display.numbers import percent
     from qe.models.model import Model
+    from qe_papers.selection.files import write
     from qe_papers.selection.selection import choose_by_model, shares
 
     if arguments:
@@ -212,19 +203,10 @@ def _apply(
     if output is None:
         raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
     preferences = choose_by_model(Model.load(*model_folder(model)), translations)
-    _write(output, translations, {"model": preferences}, unit, None)
+    write(output, translations, {"model": preferences}, unit, None)
     taken = shares(preferences.choice(unit, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))
     parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
     content = {"segments": len(translations), "shares": shares_of, "output": output}
     shown = f"{len(translations):,} segments: {parts}; chosen translations in {output}"
-    emit("select-model", content, json, shown)
-
-
-def _write(
-    folder: Path, translations: "Translations", preferences: "Mapping[str, Preferences]",
-    unit: Literal["segment", "document"], selection: "Selection | None",
-) -> None:  # fmt: skip
-    from qe_papers.selection.files import write
-
-    write(folder, translations, preferences, unit, selection)
+    return Result("select-model", content, [shown])

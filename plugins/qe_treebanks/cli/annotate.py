@@ -2,21 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from features.basics.progress import Progress
 from qe.cli.shared.application import Application
 from qe.cli.shared.options import Positive
-from qe.cli.shared.printing import print_json
-from qe.cli.shared.progress import progress_bar
+from qe.cli.shared.printing import Result, Verbatim
 
 if TYPE_CHECKING:
     from qe.display.table import Table
 
 app = Application()
-
-Task = Annotated[str, typer.Option(help="{qe_treebanks.annotators}.")]
 
 
 @app.command()
@@ -25,10 +21,10 @@ def train(
     treebank: list[Path],
     language: str,
     output: Path,
+    progress: Progress,
     overrides: list[str] | None = None,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Train the annotator of one task into a folder that may hold other tasks.
 
     dependencies needs pos in the same folder. The folder holds JSON and arrays, no code: it can be handed on.
@@ -50,24 +46,18 @@ def train(
           (constituents).
 
     output:
-      -o, --output  Folder of the language's annotators; made if not there.
+      -o, --output DIR  Folder of the language's annotators; made if not there.
     """
     from qe_treebanks import annotator_folder as _folder
     from qe_treebanks.annotator_folder import parse_settings
 
     options = parse_settings(task, overrides or [])
-    with progress_bar(quiet) as progress:
-        made = _folder.train(task, treebank, language, output, options, progress)
-    if json:
-        told = {"task": task, "output": str(output), "settings": dict(made.settings)}
-        print_json("annotate-train", told)
-    elif not quiet:
-        typer.echo(f"{output}: {task} trained from {', '.join(map(str, treebank))}")
-        skipped = made.settings.get("skipped")
-        if skipped:
-            typer.echo(
-                f"{skipped} trees passed over: their brackets do not match, or no word is left in them"
-            )
+    made = _folder.train(task, treebank, language, output, options, progress)
+    lines = [f"{output}: {task} trained from {', '.join(map(str, treebank))}"]
+    if skipped := made.settings.get("skipped"):
+        lines.append(f"{skipped} trees passed over: their brackets do not match, or no word is left in them")
+    content = {"task": task, "output": str(output), "settings": dict(made.settings)}
+    return Result("annotate-train", content, [] if quiet else map(Verbatim, lines))
 
 
 @app.command()
@@ -75,12 +65,12 @@ def run(
     annotator: str,
     input_: Path,
     output: Path,
+    progress: Progress,
     language: str | None = None,
     other_language: str = "en",
     tokenized: bool = False,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Annotates a file on all cores; an interrupted run resumes.
 
     The output is suitable for `annotation_source`, `annotation_target` of a dataset, and `qe resources build
@@ -98,7 +88,7 @@ def run(
       --tokenized  The text is tokenized: split at whitespace only.
 
     output:
-      -o, --output  CoNLL-U, a block per line of the input; .gz compresses.
+      -o, --output FILE  CoNLL-U, a block per line of the input; .gz compresses.
     """
     from features.text.tokenizer import Tokenizer
     from qe.language import taggers
@@ -107,12 +97,9 @@ def run(
     code = language or _language(annotator)
     by = taggers.tagger(annotator, code, other_language, texts_per_process=2000)
     tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
-    with progress_bar(quiet) as progress:
-        done = annotate_file(input_, output, by, tokenizer, progress=progress)
-    if json:
-        print_json("annotate-run", {"output": str(output), **vars(done)})
-    elif not quiet:
-        typer.echo(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
+    done = annotate_file(input_, output, by, tokenizer, progress=progress)
+    line = Verbatim(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
+    return Result("annotate-run", {"output": str(output), **vars(done)}, [] if quiet else [line])
 
 
 @app.command()
@@ -120,12 +107,12 @@ def project(
     annotator: str,
     resources: Path,
     output: Path,
+    progress: Progress,
     pairs: Positive = 100000,
     test_sentences: Path | None = None,
     language: str | None = None,
     quiet: bool = False,
-    json: bool = False,
-) -> None:
+) -> Result:
     """Creates an entity treebank for a language, from an annotator of another language.
 
     The annotator tags one side of a parallel corpus, and word links project the tags to the other side. A
@@ -144,7 +131,7 @@ def project(
       --language  Language code of the annotator. (default: the folder's)
 
     output:
-      -o, --output  CoNLL 2002: the other side's words, their tags.
+      -o, --output FILE  CoNLL 2002: the other side's words, their tags.
       --test-sentences FILE  File for every 25th sentence, held out for evaluation.
     """
     from typing import cast
@@ -163,19 +150,16 @@ def project(
     bundle = Bundle(resources)
     corpus, aligner = corpus_of(bundle), cast(Aligner, bundle.part("aligner"))
     by = tagger(annotator, code, code, texts_per_process=2000)
-    with progress_bar(quiet) as progress:
-        done = project_entities(corpus, aligner, by, code, output, pairs, test_sentences, progress)
-    if json:
-        print_json("annotate-project", {"output": str(output), **vars(done)})
-    elif not quiet:
-        typer.echo(
-            f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
-            f"{done.skipped:,} sentences skipped"
-        )
+    done = project_entities(corpus, aligner, by, code, output, pairs, test_sentences, progress)
+    line = Verbatim(
+        f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
+        f"{done.skipped:,} sentences skipped"
+    )
+    return Result("annotate-project", {"output": str(output), **vars(done)}, [] if quiet else [line])
 
 
 @app.command()
-def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -> None:
+def evaluate(annotator: Path, task: str, gold: list[Path]) -> Result:
     """Evaluates an annotator on annotated files, with the files' tokenization.
 
     pos: accuracy. dependencies: attachment scores, with punctuation. Both are given for syntactic words, and
@@ -192,14 +176,10 @@ def evaluate(annotator: Path, task: str, gold: list[Path], json: bool = False) -
       --task  {qe_treebanks.annotators}.
       --gold  Annotated file of the task's kind, not used in training; may be repeated.
     """
-    from qe.display.summary import show
     from qe_treebanks.annotator_folder import AnnotatorFolder
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
-    if json:
-        print_json("annotate-evaluate", figures)
-    else:
-        show(figures_table(figures, task))
+    return Result("annotate-evaluate", figures, [figures_table(figures, task)])
 
 
 def figures_table(figures: Mapping[str, Any], title: str) -> "Table":

@@ -1,4 +1,4 @@
-"""Verbs as Typer parses them: options are a function's parameters, their help is in its docstring.
+"""Verbs as commands: options are a function's parameters, their help is in its docstring.
 
 A parameter without a default is required. One whose type is a dataclass is a group of options, one per field,
 that verbs can share. After the text of the docstring come sections of options, each with its
@@ -8,29 +8,27 @@ names, its metavar and, after two blanks or on the next line, its help:
       -o, --output FILE  What is written there.
       experiment  An argument has the name of its parameter.
 
-Options of several verbs are described in CommonOptions. Errors have one line, help fits the terminal.
+Options of several verbs are described in CommonOptions. A function that returns a Result has --json; one that
+takes `progress` has --quiet. Errors have one line, help fits the terminal.
 """
 
+import argparse
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
-
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from types import NoneType
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from features.basics.errors import NO_MODEL, InputError, did_you_mean, keep_known_options, unknown_name
 from features.basics.numerals import integer, real
-from qe.cli._help import help_text
 from qe.cli._process import use_plots, use_threads
 from qe.cli.shared.options import CommonOptions
+from qe.cli.shared.printing import Result, chosen_form, emit
 
 OUTPUT = "output"  # the section of options that name what is written
 # Options whose parameters have clearer names.
@@ -41,44 +39,104 @@ _RENAMED = {
 # Commands that check their outputs themselves: jobs that can be resumed, and folders that grow.
 OWN_CHECK = {
     "data fetch", "demo", "distill", "encoders fetch", "encoders make", "encoders quantize", "init",
-    "reproduce", "resources build", "score", "train",
+    "report", "reproduce", "resources build", "score", "train",
 }  # fmt: skip
+_OWN_LOCK = {*OWN_CHECK, "annotate train", "unsupervised"}
 _GROWING = {"annotate train": "task"}  # the parameter that names the part of the folder which is written
 _MADE = ("cache_dir", "data_root", "model")  # made if it is absent, or told by what reads it
 _NAMED = re.compile(r"(=|\])(RUN|FILE|\.\.\.)|\[=FILE")  # metavars of named files
-_INSIDE = {"report"}  # commands whose output may lie in the folder that they read
 # Commands that draw, by which --plots is taken.
 DRAWING = {
     "ablate", "compare", "correlate", "demo", "effort", "evaluate words", "power", "rank", "robustness",
     "train", "triage",
 }  # fmt: skip
 NOTHING_COMPUTED = {"cache", "completion", "init", "models", "schema", "ui"}
+_OLD_NAMES = {  # kept for one minor version
+    "--by": "--unit", "--held-out": "--test-sentences", "--known": "--reuse-scores",
+}  # fmt: skip
+_NUMBERS = {int: (integer, "a whole number"), float: (real, "a number")}
+HELP = ("-h", "--help")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The help of an option: its section, its names (none for an argument), metavar and text."""
+class Option:
+    """An option of a command, or an argument, which has no names."""
 
     title: str
     names: tuple[str, ...]
-    metavar: str | None
+    opposites: tuple[str, ...]  # that set a flag to false
+    metavar: str
     text: str
+    parameter: str
+    kind: Any = str
+    default: Any = None
+    required: bool = False
+    several: bool = False
+    size: int | str | None = None  # how many values follow, as argparse counts
+    bounds: tuple[float | None, float | None] = (None, None)
 
     @property
-    def parameter(self) -> str:
-        name = next(name for name in self.names if name.startswith("--")).split("/")[0]
-        key = name.removeprefix("--").replace("-", "_")
-        return _RENAMED.get(key, key)
+    def is_output(self) -> bool:
+        return self.kind is Path and self.title == OUTPUT
+
+    def typed(self, parameter: str, hint: Any, default: Any) -> "Option":
+        bounds = self.bounds
+        if hasattr(hint, "__metadata__"):
+            bounds = hint.__metadata__[0].ge, hint.__metadata__[0].le
+            hint = get_args(hint)[0]
+        if NoneType in get_args(hint):
+            hint = get_args(hint)[0]
+        required, several = default in (inspect.Parameter.empty, MISSING), get_origin(hint) is list
+        size: int | str | None = None if self.names or required else "?"
+        if several and (self.metavar.endswith("...") or not self.names):
+            size = "+" if self.names or required else "*"
+        elif get_origin(hint) is tuple:
+            size = len(get_args(hint))
+        return replace(
+            self, parameter=parameter, kind=get_args(hint)[0] if get_args(hint) else hint, several=several,
+            size=size, default=None if required else default, required=required, bounds=bounds,
+        )  # fmt: skip
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        common: dict[str, Any] = {"default": self.default}
+        if self.kind is bool:
+            common |= {"dest": self.parameter, "action": "store_const"}
+            parser.add_argument(*self.names, const=True, **common)
+            if self.opposites:
+                parser.add_argument(*self.opposites, const=False, **common)
+            return
+        common |= {"nargs": self.size, "type": self.read}
+        if not self.names:
+            parser.add_argument(self.parameter, **common)
+            return
+        action = "store" if not self.several else "extend" if self.size else "append"
+        parser.add_argument(*self.names, dest=self.parameter, action=action, required=self.required, **common)
+
+    def read(self, text: str) -> Any:
+        """The value that a word gives; raises ArgumentTypeError for what is no number within the bounds."""
+        if self.kind not in _NUMBERS:
+            return self.kind(text)
+        read, noun = _NUMBERS[self.kind]
+        low, high = self.bounds
+        try:
+            value = read(text)
+        except ValueError:
+            value = None
+        if value is None or not (low is None or value >= low) or not (high is None or value <= high):
+            noun += "" if low is None else f" from {low}"
+            noun += "" if high is None else f" to {high}"
+            raise argparse.ArgumentTypeError(f"must be {noun}, but got {text!r}")
+        return value
 
 
-def described_options(documentation: str) -> tuple[str, dict[str, Entry]]:
+def described_options(documentation: str) -> tuple[str, dict[str, Option]]:
     r"""The text of a docstring without its sections of options, and those by the names of parameters.
 
     >>> text, entries = described_options("Text.\n\ninput:\n  -i, --input FILE  A table.\n  data DATA  Rows.")
     >>> text, entries["input"].names, entries["data"].metavar
     ('Text.', ('-i', '--input'), 'DATA')
     """
-    paragraphs, entries = [], dict[str, Entry]()
+    paragraphs, entries = [], dict[str, Option]()
     for paragraph in inspect.cleandoc(documentation).split("\n\n"):
         title, _, listed = paragraph.partition(":\n")
         if paragraph.startswith(" ") or not re.match(r"  \S", listed):
@@ -87,129 +145,143 @@ def described_options(documentation: str) -> tuple[str, dict[str, Entry]]:
         for entry in re.split(r"\n  (?=\S)", listed.rstrip()):
             declaration, text = re.split(r" {2,}|\n +", entry.strip(), maxsplit=1)
             words = declaration.split(" ")
-            count = sum(word.startswith("-") for word in words)
-            names, metavar = tuple(word.rstrip(",") for word in words[:count]), " ".join(words[count:])
-            made = Entry(title, names, metavar or None, " ".join(text.split()))
-            if names:
-                entries[made.parameter] = made
-            else:
-                name, _, metavar = metavar.partition(" ")
-                entries[name] = Entry(title, (), metavar or None, made.text)
+            pairs = [word.rstrip(",").split("/") for word in words if word.startswith("-")]
+            names, opposites = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs if pair[1:])
+            key = max(names, key=len).lstrip("-").replace("-", "_") if names else words.pop(0)
+            key, metavar = _RENAMED.get(key, key) if names else key, " ".join(words[len(names) :])
+            entries[key] = Option(title, names, opposites, metavar, " ".join(text.split()), key)
     return "\n\n".join(paragraphs), entries
 
 
 @cache
-def _shared() -> dict[str, Entry]:
+def _shared() -> dict[str, Option]:
     return described_options(CommonOptions.__doc__ or "")[1]
 
 
-def typed_command(function: Callable[..., Any], verb: str, name: str) -> Callable[..., None]:
-    """The function as a command for Typer, with --threads, --plots and --overwrite where they apply."""
-    path = verb if name == verb else f"{verb} {name}"
-    text, entries = described_options(function.__doc__ or "")
-    given = inspect.signature(function, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {one.name: one.annotation for one in given if is_dataclass(one.annotation)}
-    for kind in groups.values():
-        for above in reversed(kind.__mro__[:-1]):
-            entries = described_options(above.__doc__ or "")[1] | entries
-    parameters = [_typed(one, _shared() | entries) for one in _flat(given)]
-    outputs = [] if path in OWN_CHECK else [one.name for one in parameters if _is_output(one)]
-    checks = bool(outputs) and all(one.name != "overwrite" for one in parameters)
-    if checks:
-        parameters.append(_typed(_option("overwrite", bool, False), _shared()))
-    if threads := verb not in NOTHING_COMPUTED and parameters:
-        number = Annotated[int | None, typer.Option(min=1)]
-        parameters.append(_typed(_option("threads", number, None), _shared()))
-    if draws := path in DRAWING:
-        parameters.append(_typed(_option("plots", list[str] | None, None), _shared()))
+class Command:
+    """A function as a command, with --threads, --plots, --overwrite, --json and --quiet where they apply."""
 
-    infos = {one.name: get_args(one.annotation)[1] for one in parameters if get_args(one.annotation)}
-    known_options = {
-        option.strip("-")
-        for info in infos.values()
-        for names in getattr(info, "param_decls", None) or ()
-        for option in names.split("/")
-    }
-    reads_model = "model" in infos
-    panels = {
-        one.name: getattr(infos.get(one.name), "rich_help_panel", None) or ""
-        for one in parameters
-        if "Path" in str(one.annotation)
-    }
-    read = [name for name, panel in panels.items() if panel not in ("", OUTPUT) and name not in _MADE]
-    named = [name for name, info in infos.items() if _NAMED.search(str(getattr(info, "metavar", "")))]
+    def __init__(self, function: Callable[..., Any], verb: str, name: str) -> None:
+        self.function, self.verb = function, verb
+        self.path = verb if name == verb else f"{verb} {name}"
+        self.text, entries = described_options(function.__doc__ or "")
+        signature = inspect.signature(function, eval_str=True)
+        self.parameters = signature.parameters
+        self.groups: dict[str, Any] = {}
+        typed: dict[str, tuple[Any, Any]] = {}
+        kind: Any
+        for one in self.parameters.values():
+            if is_dataclass(one.annotation):
+                kind = self.groups[one.name] = one.annotation
+                for above in reversed(kind.__mro__[:-1]):
+                    entries = described_options(above.__doc__ or "")[1] | entries
+                hints = get_type_hints(kind, include_extras=True)
+                typed |= {each.name: (hints[each.name], each.default) for each in fields(kind)}
+            elif one.name != "progress":
+                typed[one.name] = one.annotation, one.default
+        entries = _shared() | entries
+        described = {name: entries.get(name) or entries[name.rstrip("_")] for name in typed}
+        self.options = [described[name].typed(name, *typed[name]) for name in typed]
+        self.outputs = [] if self.path in OWN_CHECK else [one for one in self.options if one.is_output]
+        also = {
+            "json": signature.return_annotation is Result,
+            "quiet": "progress" in self.parameters,
+            "overwrite": bool(self.outputs),
+        }
+        for name in (name for name, applies in also.items() if applies and name not in typed):
+            self.options.append(entries[name].typed(name, bool, False))
+        if verb not in NOTHING_COMPUTED and self.options:
+            self.options.append(replace(entries["threads"].typed("threads", int, None), bounds=(1, None)))
+        if self.path in DRAWING:
+            self.options.append(entries["plots"].typed("plots", list[str], None))
 
-    def command(**values: Any) -> None:
-        inputs = [one for key in read for one in _paths(values[key])]
-        check_existence(inputs if reads_model else ())
-        others = [one for key in named for text in values.get(key) or () for one in _named_paths(text)]
-        if threads:
-            use_threads(values.pop("threads"))
-        if draws:
-            use_plots(values.pop("plots"))
-        overwrite = values.pop("overwrite") if checks else values.get("overwrite")
-        part = values.get(_GROWING.get(path, ""), "")
-        for key in outputs:
-            for one in _paths(values[key]):
-                if not overwrite:
-                    _check_absent(one / part, verb, inputs)
-                if path not in _INSIDE and infos[key].metavar in ("FILE", "DIR"):
-                    from features.storage.outputs import check_no_overlap, check_output
+    def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
+        """The values of all parameters; raises InputError for words that are none of them."""
+        names = [name for option in self.options for name in (*option.names, *option.opposites)]
+        words = [_current_name(word, names, self.path) for word in arguments]
+        for word in words:
+            name = word.partition("=")[0]
+            if name not in names and re.match("--.", name):
+                remedy = f"{did_you_mean(name, names)[2:]}; see `qe {self.path} --help`".removeprefix("; ")
+                raise InputError(f"no such option: {name}", remedy=remedy)
+        parser = _Parser(f"qe {self.path}", usage="", add_help=False, allow_abbrev=False)
+        for option in self.options:
+            option.add_to(parser)
+        return vars(parser.parse_intermixed_args(words))
 
-                    check = check_output if infos[key].metavar == "FILE" else check_no_overlap
-                    check(one, [*inputs, *others])
+    def run(self, arguments: Sequence[str]) -> int:
+        """Parse, check paths, call the function, print its result; the exit code."""
+        values = self.parse(arguments)
+        form = chosen_form(values)
+        use_threads(values.get("threads"))
+        use_plots(values.get("plots"))
+        output, given = values.get("output"), dict(values)
+        for name, kind in self.groups.items():
+            given[name] = kind(**{one.name: values[one.name] for one in fields(kind)})
+        with ExitStack() as stack:
+            self._check_paths(values, stack)
+            if "progress" in self.parameters:
+                from qe.cli.shared.progress import progress_bar
+
+                given["progress"] = stack.enter_context(progress_bar(values["quiet"] or form == "json"))
+            try:
+                result = self.function(**{name: given[name] for name in self.parameters})
+            except InputError as error:
+                options = {name.lstrip("-") for one in self.options for name in one.names + one.opposites}
+                keep_known_options(error, options)
+                raise
+            if isinstance(result, Result) and result.write is not None and output is not None:
+                result.write(output)
+        return emit(result, form, self.verb, bool(values.get("track"))) if isinstance(result, Result) else 0
+
+    def _check_paths(self, values: dict[str, Any], stack: ExitStack) -> None:
+        from features.storage.outputs import check_no_overlap, check_output, locked_folder
+
+        paths = [one for one in self.options if one.kind is Path and one.title != OUTPUT]
+        inputs = [
+            path for one in paths if one.parameter not in _MADE for path in _paths(values[one.parameter])
+        ]
+        if "model" in values:
+            check_existence(inputs)
+        named = [one.parameter for one in self.options if _NAMED.search(one.metavar)]
+        others = [one for key in named for text in values[key] or () for one in _named_paths(text)]
+        part = values.get(_GROWING.get(self.path, ""), "")
+        for option in self.outputs:
+            for one in _paths(values[option.parameter]):
+                if not values["overwrite"]:
+                    check_absent(one / part, self.verb, inputs)
+                check = check_no_overlap if option.metavar == "DIR" else check_output
+                check(one, [*inputs, *others])
+                if option.metavar == "DIR" and self.path not in _OWN_LOCK:
+                    stack.enter_context(locked_folder(one, self.verb))
                 others.append(one)
-        for key, kind in groups.items():
-            values[key] = kind(**{one.name: values.pop(one.name) for one in fields(kind)})
-        try:
-            function(**values)
-        except InputError as error:
-            keep_known_options(error, known_options)
-            raise
-
-    command.__doc__, command.__name__ = text, function.__name__
-    setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
-    return command
 
 
-def _option(name: str, annotation: Any, default: Any) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        remedy = f"see `{self.prog} --help`"
+        if message.startswith("the following arguments are required") and "--model" in message:
+            remedy = f"{NO_MODEL}; {remedy}"
+        raise InputError(message.removeprefix("argument "), remedy=remedy)
 
 
-def _flat(parameters: Any) -> Iterator[Parameter]:
-    for one in parameters:
-        if not is_dataclass(one.annotation):
-            yield one.replace(kind=Parameter.KEYWORD_ONLY)
-            continue
-        kind: Any = one.annotation
-        hints = get_type_hints(kind, include_extras=True)
-        for option in fields(kind):
-            default = Parameter.empty if option.default is MISSING else option.default
-            yield _option(option.name, hints[option.name], default)
+def _current_name(argument: str, names: Collection[str], command: str) -> str:
+    name, equals, value = argument.partition("=")
+    new = _OLD_NAMES.get(name)
+    if new is None or new not in names:
+        return argument
+    print(f"qe {command}: {name} is now {new}; the old name will be removed", file=sys.stderr)
+    return f"{new}{equals}{value}"
 
 
-def _typed(parameter: Parameter, entries: dict[str, Entry]) -> Parameter:
-    entry = entries.get(parameter.name) or entries.get(parameter.name.rstrip("_"))
-    if entry is None:  # typer.Context
-        return parameter
-    kind, info = parameter.annotation, typer.Option() if entry.names else typer.Argument()
-    if hasattr(kind, "__metadata__"):
-        kind, info = get_args(kind)[0], copy(kind.__metadata__[0])
-    if info.help:
-        return parameter
-    info.help, info.metavar, info.rich_help_panel = entry.text, entry.metavar or info.metavar, entry.title
-    info.param_decls = entry.names
-    return parameter.replace(annotation=Annotated[kind, info])
+def _is_near(word: str, names: Iterable[str]) -> bool:
+    import difflib  # which takes a millisecond
 
-
-def _is_output(parameter: Parameter) -> bool:
-    kind, *infos = get_args(parameter.annotation) or (None,)
-    return "Path" in str(kind) and any(info.rich_help_panel == OUTPUT for info in infos)
+    return bool(difflib.get_close_matches(word, list(names), n=1, cutoff=0.8))
 
 
 def check_existence(paths: Iterable[Path]) -> None:
     """Raises InputError for a path that does not exist, with the nearest name; `-` and patterns are fine."""
-
     for path in paths:
         if not path.exists() and not re.search(r"[*?\[]", path.name) and str(path) != "-":
             names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -229,7 +301,8 @@ def _paths(value: Any) -> list[Path]:
     ]
 
 
-def _check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
+def check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
+    """Raises InputError for an output that exists: a file, or a folder with an earlier output of the verb."""
     from features.storage.outputs import MARK, check_no_overlap, owner_of
 
     exists = path.resolve().is_file()  # raises for a loop of links
@@ -238,41 +311,6 @@ def _check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
     if exists:
         check_no_overlap(path, [given for given in inputs if given.is_file()])
         raise InputError("exists already", location=path, remedy="choose another path, or add --overwrite")
-
-
-_SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
-
-
-def is_list(option: Any) -> bool:
-    return option.param_type_name == "option" and (option.metavar or "").endswith("...")
-
-
-def repeated(arguments: Iterable[str], options: Collection[str]) -> list[str]:
-    """Writes the option before every value of a list; any other option ends it.
-
-    >>> repeated(["--metrics", "bleu", "ter", "--seed", "1"], ["--metrics"])
-    ['--metrics', 'bleu', '--metrics', 'ter', '--seed', '1']
-    """
-    written: list[str] = []
-    current, values = "", 0
-    for argument in arguments:
-        if argument.startswith("--") or _SHORT.fullmatch(argument):
-            current, values = (argument, 0) if argument in options else ("", 0)
-        elif current and not argument.startswith("-"):
-            written += [current] if values else []
-            values += 1
-        written.append(argument)
-    return written
-
-
-_NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
-_HELP = {"help_option_names": ["-h", "--help"]}
-
-
-_OLD_NAMES = {  # kept for one minor version
-    "--by": "--unit", "--held-out": "--test-sentences", "--known": "--reuse-scores",
-}  # fmt: skip
-_NUMBERS = {int: integer, float: real}
 
 
 @dataclass
@@ -291,118 +329,30 @@ class Application:
 
         return registered
 
-    def parser(self, verb: str, purpose: str) -> Any:
-        """Click's group of the commands, or the only command."""
-        typed = typer.Typer(
-            cls=type("Group", (_Group,), {"default": self.default}), context_settings=_HELP,
-            add_completion=False, add_help_option=not self.default, pretty_exceptions_enable=False,
-            rich_markup_mode=None,
-        )  # fmt: skip
-        if len(self.functions) > 1:
-            typed.callback(help=f"{purpose[:1].upper()}{purpose[1:]}.")(lambda: None)
-        for name, function in self.functions.items():
-            typed.command(name, cls=_Command, context_settings=_HELP)(typed_command(function, verb, name))
-        return get_command(typed)
+    def commands(self, verb: str) -> dict[str, Command]:
+        """Name -> command; the default one has the verb's path."""
+        return {
+            name: Command(function, verb, verb if name == self.default else name)
+            for name, function in self.functions.items()
+        }
 
+    def run(self, verb: str, purpose: str, arguments: Sequence[str]) -> int:
+        """Run the command that the first word names; the exit code."""
+        from qe.cli._help import group_help, help_text
 
-class _Verb:
-    def main(self, *arguments: Any, **options: Any) -> Any:
-        try:
-            code = super().main(*arguments, **{**options, "standalone_mode": False})  # type: ignore[misc]
-        except typer.TyperException as error:
-            raise _refused(error, *arguments) from None
-        sys.exit(code or 0)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        formatter.write(help_text(ctx))
-
-
-class _Command(_Verb, TyperCommand):
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        for option in self.params:
-            _read_plain_numbers(option)
-        names = {name for option in self.params for name in option.opts}
-        args = [_current_name(argument, names, ctx.command_path) for argument in args]
-        lists = [name for option in self.params if is_list(option) for name in option.opts]
-        return super().parse_args(ctx, repeated(args, lists))
-
-
-def _current_name(argument: str, names: Collection[str], command: str) -> str:
-    name, equals, value = argument.partition("=")
-    new = _OLD_NAMES.get(name)
-    if new is None or new not in names:
-        return argument
-    print(f"{command}: {name} is now {new}; the old name will be removed", file=sys.stderr)
-    return f"{new}{equals}{value}"
-
-
-def _read_plain_numbers(option: Any) -> None:
-    kind = option.type_descriptor.annotation
-    read = _NUMBERS.get(get_args(kind)[0] if get_args(kind) else kind)
-    if read is None or hasattr(option.process_value, "plain"):
-        return
-    process = option.process_value
-
-    def plain(ctx: Any, value: Any) -> Any:
-        for text in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(text, str):
-                try:
-                    read(text)
-                except ValueError as error:
-                    raise typer.BadParameter(str(error), ctx=ctx, param=option) from None
-        return process(ctx, value)
-
-    plain.plain = True  # type: ignore[attr-defined]
-    option.process_value = plain
-
-
-class _Group(_Verb, TyperGroup):
-    default = ""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if self.default and (not args or args[0] not in self.commands):
-            import difflib  # which takes a millisecond
-
-            if args and difflib.get_close_matches(args[0], self.commands, n=1, cutoff=0.8):
-                raise unknown_name("command", args[0], self.commands)
-            args = [self.default, *args]
-        elif not args and not ctx.resilient_parsing:
-            typer.echo(ctx.get_help(), err=True)
-            raise typer.Exit(2)
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, command, rest = super().resolve_command(ctx, args)
-        return "" if name == self.default else name, command, rest
-
-
-def _refused(error: typer.TyperException, arguments: Sequence[str], name: str) -> InputError:
-    message = " ".join(error.format_message().split()).removesuffix(".")
-    problem = _NOISE.sub("", message[:1].lower() + message[1:])
-    parameter = getattr(error, "param", None)
-    value = _value(arguments, getattr(parameter, "opts", ()))
-    if value is not None and f"'{value}'" not in problem:
-        problem += f", but got '{value}'"
-    if near := getattr(error, "possibilities", None):
-        problem = f"{problem.partition(' (')[0]}; did you mean '{near[0]}'?"
-    context: Any = getattr(error, "ctx", None)
-    if problem.startswith("missing "):
-        absent = [one for one in context.command.params if _is_missing(one, arguments)]
-        others = [f"'{max(one.opts, key=len)}'" for one in absent if one is not parameter]
-        problem += f", and {', '.join(others)}" if others else ""
-        problem += f"; {NO_MODEL}" if any(one.name == "model" for one in absent) else ""
-    path = name if context is None else " ".join(context.command_path.split())
-    return InputError(problem, remedy=f"see `{path} --help`")
-
-
-def _is_missing(option: Any, arguments: Sequence[str]) -> bool:
-    is_option = option.param_type_name == "option" and option.required
-    return is_option and not any(word.partition("=")[0] in option.opts for word in arguments)
-
-
-def _value(arguments: Sequence[str], names: Sequence[str]) -> str | None:
-    for place in reversed(range(len(arguments))):
-        name, equals, value = arguments[place].partition("=")
-        if name in names:
-            return value if equals else "".join(arguments[place + 1 : place + 2])
-    return None
+        first, wants_help = arguments[0] if arguments else "", {*HELP} & {*arguments}
+        name = first if first in self.functions else self.default
+        if len(self.functions) == 1:
+            (name,) = self.functions
+        if name:
+            if name != first and len(self.functions) > 1 and _is_near(first, self.functions):
+                raise unknown_name("command", first, self.functions)
+            if wants_help:
+                print(help_text(self, verb, name), end="")
+                return 0
+            command = Command(self.functions[name], verb, verb if name == self.default else name)
+            return command.run(arguments[1:] if first == name and len(self.functions) > 1 else arguments)
+        if first and not wants_help:
+            raise unknown_name("command", first, self.functions)
+        print(group_help(self, verb, purpose), end="", file=sys.stdout if wants_help else sys.stderr)
+        return 0 if wants_help else 2

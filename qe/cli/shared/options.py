@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from features.basics.errors import InputError
+from annotated_types import Interval
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
@@ -79,18 +77,12 @@ class CommonOptions:
     """
 
 
-def _checked_seed(value: int) -> int:
-    if not 0 <= value <= MAX_SEED:
-        raise InputError(f"--seed must be a whole number from 0 to {MAX_SEED}, but got {value}")
-    return value
-
-
 # Types of options with limits.
-Seed = Annotated[int, typer.Option(callback=_checked_seed, metavar="N")]
-Positive = Annotated[int, typer.Option(min=1)]
-Samples = Annotated[int, typer.Option(min=1, max=MAX_SAMPLES)]
-Resamples = Annotated[int | None, typer.Option(min=0, max=MAX_SAMPLES)]
-Workers = Annotated[int, typer.Option(min=1, max=1024)]
+Seed = Annotated[int, Interval(ge=0, le=MAX_SEED)]
+Positive = Annotated[int, Interval(ge=1)]
+Samples = Annotated[int, Interval(ge=1, le=MAX_SAMPLES)]
+Resamples = Annotated[int | None, Interval(ge=0, le=MAX_SAMPLES)]
+Workers = Annotated[int, Interval(ge=1, le=1024)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +213,7 @@ class ScoreOptions(RowOptions):
     model: str | None = None
     models: Path | None = None
     interval: float | None = None
-    explain: Annotated[int, typer.Option(min=0)] = 0
+    explain: Annotated[int, Interval(ge=0)] = 0
     triage: Path | None = None
     tokens: bool = False
     tags: str | None = None
@@ -236,7 +228,7 @@ class ScoreOptions(RowOptions):
     resume: bool = False
     overwrite: bool = False
     cache: bool = True
-    workers: Annotated[int | None, typer.Option(min=1, max=1024)] = None
+    workers: Annotated[int | None, Interval(ge=1, le=1024)] = None
     chunk: Positive = 5000
     fail_if: list[str] | None = None
     documents: Path | None = None
@@ -272,10 +264,10 @@ class WordOptions:
     layout: str = "tags"
     source_gold: Path | None = None
     source_predictions: list[str] | None = None
-    threshold: Annotated[float | None, typer.Option(min=0, max=1)] = None
+    threshold: Annotated[float | None, Interval(ge=0, le=1)] = None
     tune: list[str] | None = None
     tune_gold: Path | None = None
-    folds: Annotated[int | None, typer.Option(min=2)] = None
+    folds: Annotated[int | None, Interval(ge=2)] = None
     thresholds_by: str = "mcc"
     baseline: list[str] | None = None
     samples: Resamples = None

@@ -1,8 +1,8 @@
-"""What commands share: printing a result, tracking, groups, the lock of an output folder."""
+"""What commands share: results in every format, tracking, and messages."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,100 @@ from features.basics.errors import NO_MODEL, InputError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qe.display.table import Table
     from qe.scoring.routes import Route
+
+FORMS = ("json", "markdown", "latex", "csv")
+
+
+class Verbatim(str):
+    """Text that is printed as it is, not wrapped."""
+
+
+@dataclass
+class Result:
+    """What a command found: for machines, as JSON (`qe schema NAME`), and for people.
+
+    name     of the schema
+    content  a mapping or a dataclass
+    parts    tables and sentences
+    code     the exit code
+    file     also gets the JSON
+    write    writes the files of a report to a folder: the output, and what --track logs
+    recipe   parameters of the tracked run; figures: its metrics; under: the folder of its files
+    forms    text for other formats, such as `latex`
+    """
+
+    name: str
+    content: Any
+    parts: Iterable[Any] = ()
+    code: int = 0
+    file: Path | None = None
+    write: Callable[[Path], object] | None = None
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    figures: Callable[[], Mapping[str, float]] = dict
+    under: str = ""
+    forms: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+
+
+def chosen_form(values: Mapping[str, Any]) -> str:
+    """The format that options choose, empty for people; raises InputError for two."""
+    known = [name for name in FORMS if name in values]
+    chosen = [name for name in known if values[name]]
+    if len(chosen) > 1:
+        *others, last = [f"--{name}" for name in known]
+        raise InputError(f"only one of {', '.join(others)} and {last} can be printed")
+    return chosen[0] if chosen else ""
+
+
+def emit(result: Result, form: str, verb: str, track: bool) -> int:
+    """Track and print a result in a format; its exit code."""
+    if track and result.write is not None:
+        _track(result, result.write, verb)
+    if form == "json" or result.file is not None:
+        from features.storage.files import atomic_file
+        from qe.display import output_schemas
+        from qe.display.files import json_text, plain
+
+        text = json_text(output_schemas.stamped(result.name, plain(result.content)))
+        if result.file is not None:
+            with atomic_file(result.file) as temporary:
+                temporary.write_text(text, "utf-8")
+    if form in result.forms:
+        print(result.forms[form](), end="")
+    elif form == "json":
+        print(text, end="")
+    else:
+        show_parts(result.parts)
+    return result.code
+
+
+def show_parts(parts: Iterable[Any]) -> None:
+    """Print tables and sentences for people."""
+    from qe.display.summary import say, show
+
+    for part in parts:
+        if isinstance(part, Verbatim):
+            print(part)
+        else:
+            say(part) if isinstance(part, str) else show(part)
+
+
+def _track(result: Result, write: Callable[[Path], object], verb: str) -> None:
+    from tempfile import TemporaryDirectory
+
+    from qe.tracking import runs
+
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder)
+        run = runs.log_report(
+            verb, params=result.recipe, metrics=result.figures(), folder=folder, under=result.under
+        )
+    print(f"MLflow run {run}", file=sys.stderr)
 
 
 def on_spark(engine: str, master: str | None) -> bool:
-
+    """Whether --engine is Spark; raises InputError for an unknown one, and for --master without it."""
     if engine not in ("local", "spark"):
         raise unknown_name("engine", engine, ("local", "spark"), location="--engine")
     if master is not None and engine != "spark":
@@ -33,66 +121,13 @@ def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
         print(f"qe {verb}: {rows:,} rows of {table} cannot be used: {reason}", file=sys.stderr)
 
 
-def groups(arguments: list[str]) -> dict[str, list[str]] | None:
+def groups(arguments: list[str] | None) -> dict[str, list[str]] | None:
     """NAME=FILE, or FILE for units named `group`."""
     from features.basics.assignments import named_files
     from features.storage.files import read_lines
 
-    files = named_files(arguments, "--group", lambda path: "group")
+    files = named_files(arguments or (), "--group", lambda path: "group")
     return {name: list(read_lines(path)) for name, path in files.items()} or None
-
-
-def locked_output(
-    output: Path | None, verb: str, inputs: Iterable[Path | None] = ()
-) -> AbstractContextManager[None]:
-    """The output folder of a verb, if it is given one, kept from others while the verb works."""
-    from features.storage.outputs import locked_folder
-
-    if output is None:
-        return nullcontext()
-    return locked_folder(output, verb, inputs=[path for path in inputs if path is not None])
-
-
-def emit(name: str, result: object, json: bool, *parts: "Table | str", output: Path | None = None) -> None:
-    """One result for machines, as JSON (`qe schema NAME`), or for people, as tables and sentences."""
-    if json or output is not None:
-        from features.storage.files import atomic_file
-        from qe.display import output_schemas
-        from qe.display.files import json_text, plain
-
-        text = json_text(output_schemas.stamped(name, plain(result)))
-        if output is not None:
-            with atomic_file(output) as temporary:
-                temporary.write_text(text, "utf-8")
-        if json:
-            print(text, end="")
-            return
-    from qe.display.summary import say, show
-
-    for part in parts:
-        say(part) if isinstance(part, str) else show(part)
-
-
-def print_json(name: str, content: Mapping[str, object]) -> None:
-    emit(name, content, True)
-
-
-def track(
-    verb: str,
-    write: Callable[[Path], object],
-    params: Mapping[str, Any],
-    metrics: Mapping[str, float],
-    under: str = "",
-) -> None:
-    """Logs what `write` leaves in a folder, the settings and the figures as a run in MLflow."""
-    from tempfile import TemporaryDirectory
-
-    from qe.tracking import runs
-
-    with TemporaryDirectory() as folder:
-        write(Path(folder))
-        run = runs.log_report(verb, params=params, metrics=metrics, folder=Path(folder), under=under)
-    print(f"MLflow run {run}", file=sys.stderr)
 
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
