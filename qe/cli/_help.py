@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from qe.cli.shared.application import Application, Command, Option
+    from qe.cli.shared.commands import Command, Option
 
 _WIDEST = 100  # columns: longer lines are hard to read
 _NAMES = 26  # columns of names of options; a longer one has a line to itself
@@ -18,19 +18,16 @@ _PACKAGE = re.compile(r"\{((?:qe\w*|features)\.[\w.]+)\}")
 _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 
-def help_text(application: "Application", verb: str, name: str) -> str:
+def help_text(commands: "Mapping[str, Command]", name: str, default: str) -> str:
     """The help of a command; that of the default one lists the others."""
-    commands = application.commands(verb)
-    others = commands if name == application.default else {}
-    listed_names = {other: one for other, one in others.items() if other != name}
-    return _page(commands[name].text, usage_words(commands[name], bool(listed_names)), {
-        **panels_of(commands[name]), **_purposes(listed_names),
-    })  # fmt: skip
+    others = {other: one for other, one in commands.items() if other != name == default}
+    usage = usage_words(commands[name], bool(others))
+    return _page(commands[name].text, usage, {**panels_of(commands[name]), **_purposes(others)})
 
 
-def group_help(application: "Application", verb: str, purpose: str) -> str:
+def group_help(commands: "Mapping[str, Command]", verb: str, purpose: str) -> str:
     """The help of a verb without a default command."""
-    panels = {"options": [("-h, --help", _HELP)], **_purposes(application.commands(verb))}
+    panels = {"options": [("-h, --help", _HELP)], **_purposes(commands)}
     return _page(f"{purpose[:1].upper()}{purpose[1:]}.", ["qe", verb, "[OPTIONS]", "COMMAND"], panels)
 
 
@@ -89,10 +86,10 @@ def pasted(command: str, width: int) -> list[str]:
     return [f"{line} \\" for line in shown[:-1]] + shown[-1:]
 
 
-def usage_words(command: "Command", has_others: bool = False) -> list[str]:
+def usage_words(command: "Command", has_commands: bool = False) -> list[str]:
     arguments = [one for one in command.options if not one.names]
     shown = [_value(one) if one.required or one.metavar else f"[{_value(one)}]" for one in arguments]
-    return ["qe", *command.path.split(), "[OPTIONS]", *shown, *["COMMAND"] * has_others]
+    return ["qe", *command.path.split(), "[OPTIONS]", *shown, *["COMMAND"] * has_commands]
 
 
 def panels_of(command: "Command") -> dict[str, list[tuple[str, str]]]:
@@ -113,7 +110,7 @@ def _value(option: "Option") -> str:
     if option.kind is bool or option.metavar:
         return option.metavar
     if not option.names:
-        return option.parameter.upper() + "..." * option.several
+        return option.parameter.upper() + "..." * option.is_list
     return " ".join([_TYPES[option.kind]] * (option.size if isinstance(option.size, int) else 1))
 
 

@@ -13,7 +13,7 @@ from features.basics.errors import InputError
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
 from qe.cli._log import JsonLog, Log, log_of
-from qe.cli.shared.application import check_existence
+from qe.cli.shared.commands import check_existence
 from qe.cli.shared.options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, on_spark, registered
 from qe.data.translation_files.segments import translation_kind

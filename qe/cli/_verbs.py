@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from features.basics.errors import unknown_name
 
 if TYPE_CHECKING:
-    from qe.cli.shared.application import Application, Command
+    from qe.cli.shared.application import Application
+    from qe.cli.shared.commands import Command
 
 # What a person looks for, and the verbs for it: `qe --help` shows them in this order. A new verb joins one.
 GROUPS = {

@@ -17,7 +17,7 @@ from annotated_types import Interval
 from features.basics.errors import NO_MODEL, InputError, unknown_name
 from features.basics.progress import Progress
 from qe.cli._help import names_in
-from qe.cli.shared.application import check_absent
+from qe.cli.shared.commands import check_absent
 from qe.cli.shared.options import RowOptions, Seed
 from qe.cli.shared.printing import Result
 from qe.display.numbers import count, span

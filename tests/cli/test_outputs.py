@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qe.cli._verbs import commands, verbs
-from qe.cli.shared.application import OWN_CHECK
+from qe.cli.shared.commands import OWN_CHECK
 from tests.factories import Monkeypatch, exit_code, ran
 
 FILES = {

@@ -8,7 +8,7 @@ import pytest
 
 from features.basics import threads, workers
 from qe.cli._verbs import commands, verbs
-from qe.cli.shared.application import NOTHING_COMPUTED
+from qe.cli.shared.commands import NOTHING_COMPUTED
 from tests.factories import Monkeypatch, exit_code
 
 
