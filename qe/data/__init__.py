@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qe.data.labels import PostEditLabels as PostEditLabels
     from qe.data.labels import from_post_edits as from_post_edits
     from qe.data.labels import hter as hter
-    from qe.data.perturbation import Perturbation as Perturbation
     from qe.data.public import PublicDataset as PublicDataset
     from qe.data.score_files import ScoreFile as ScoreFile
     from qe.data.score_files import Submission as Submission
@@ -32,4 +31,4 @@ if TYPE_CHECKING:
     from qe.data.tag_files import TagFile as TagFile
     from qe.data.tag_files import read_tags as read_tags
 
-__getattr__, __dir__ = exports(__name__, "qe.data.format.FORMATS", "qe.data.perturbation.PERTURBATIONS")
+__getattr__, __dir__ = exports(__name__, "qe.data.format.FORMATS")

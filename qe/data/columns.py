@@ -116,11 +116,8 @@ def make_split(
     columns: Mapping[str, Column],
     scale: LabelScale,
     tokenizers: tuple[Tokenizer, Tokenizer],
-    *,
-    judge_range: tuple[float | None, float | None] = (None, None),
-    compute_hter: bool = False,
 ) -> Split:
-    """Makes a split from its columns; `compute_hter` fills missing scores from the post-edits."""
+    """Makes a split from its columns; on the scale HTER, missing scores are those of the post-edits."""
     for required in ("source", "target"):
         if required not in columns:
             raise InputError(
@@ -139,8 +136,9 @@ def make_split(
     texts["id"] = _ids(reading, name, len(columns["source"]), columns.get("id"))
     segments = Segments.from_columns(texts, *tokenizers)
     scores = reading.labels(columns["scores"], scale) if "scores" in columns else None
-    if scores is None and compute_hter and "post_edit" in columns:
+    if scores is None and scale is HTER and "post_edit" in columns:
         scores = _hter(reading, segments, columns["post_edit"])
+    ends = (None, None) if scale is HTER else (scale.low, scale.high)  # judges have no edit rates
     further: dict[str, Any] = {key: tuple(columns[key].texts) for key in SIDE_TEXT if key in columns}
     for key, (noun, low) in _SINGLE.items():
         if key in columns:
@@ -148,7 +146,7 @@ def make_split(
     split = Split(
         segments,
         scores=scores,
-        judges=reading.matrix(columns["judges"], "judge", *judge_range) if "judges" in columns else None,
+        judges=reading.matrix(columns["judges"], "judge", *ends) if "judges" in columns else None,
         weights=reading.matrix(columns["weights"], "weight", 0, None) if "weights" in columns else None,
         **further,
     )

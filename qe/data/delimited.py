@@ -4,12 +4,13 @@ import codecs
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from features.basics.errors import InputError, quoted
+from features.basics.errors import InputError, quoted, unknown_name
 from features.storage.files import (
     DAMAGED_GZIP,
     MAX_LINE,
@@ -36,18 +37,52 @@ _MOST_FOREIGN = (
 )
 
 
-@dataclass(frozen=True)
-class CsvOptions:
-    """Settings of a delimited file (None is detected); `escape` is before quotes that are text."""
+KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
 
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file holds a table; settings that are None are detected in the file or by its name.
+
+    quoting, escape    of TSV and CSV: quotes delimit fields; what is before quotes that are text
+    sheet, header_row  of XLSX: name or number of the sheet, row that names the columns
+    languages          of source and target: XLIFF and TMX must have them, and rows of a table with a column
+                       of language pairs that are of another pair are left out
+    tags               of XLIFF and TMX: side -> the file's tag of its language
+    locked             of XLIFF: `skip` gives locked segments a reason, `score` a score
+    """
+
+    kind: str | None = None
     delimiter: str | None = None
     quoting: bool | None = None
     encoding: str | None = None
     escape: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+    header_row: int = 1
+    languages: tuple[str, str] | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    locked: str = "skip"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What differs from the defaults, as keys of the format `table`."""
+        names = ("kind", "delimiter", "quoting", "encoding", "escape", "decimal", "sheet", "header_row")
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(Layout, name)}
 
     def check(self) -> None:
-        given = self.character
-        if given is not None and (len(given) != 1 or given in '"\r\n' or given.isalnum()):
+        choices = (
+            ("kind of table", self.kind, KINDS, None),
+            ("choice", self.locked, ("skip", "score"), "--locked"),
+            *(("side", side, ("source", "target"), "--languages") for side in self.tags),
+        )
+        for noun, name, known, location in choices:
+            if name is not None and name not in known:
+                raise unknown_name(noun, name, known, location=location)
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"{self.decimal!r} is no decimal sign", remedy="a point or a comma")
+        sign = self.character
+        if sign is not None and (len(sign) != 1 or sign in '"\r\n' or sign.isalnum()):
             raise InputError(
                 f"{self.delimiter!r} is no delimiter", remedy=f"one character, or {', '.join(DELIMITERS)}"
             )
@@ -110,9 +145,6 @@ class Dialect:
         if any('"' in field for field in fields):
             return f"if quotes are to be read otherwise here, set `quoting: {str(not self.quoting).lower()}`"
         return ""
-
-    def lines(self, path: Path) -> Iterator[str]:
-        return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
 
 
 def _within_header(records: Iterator[Record]) -> Iterator[Record]:
@@ -194,7 +226,11 @@ class _Quoted:
         return kind(f"not valid CSV: {problem} ({quoted(text, 60)})", location=location, remedy=remedy)
 
 
-def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
+def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """Lines of a file in any encoding, as `read_lines` reads them; raises the same errors."""
+    if encoding == "utf-8":
+        yield from read_lines(path)
+        return
     number = 0
     with open_binary(path) as raw:
         stream = io.TextIOWrapper(raw, encoding, newline="\n")
@@ -207,17 +243,13 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
                 text = line.removesuffix("\n").removesuffix("\r")
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeError as error:
-            raise wrong_encoding(encoding, error, f"{path}:{number + 1}") from None
+            raise InputError(
+                f"not {encoding} ({error.reason if isinstance(error, UnicodeDecodeError) else error})",
+                location=f"{path}:{number + 1}",
+                remedy="name its encoding (--encoding), or convert the file, for example with iconv -t UTF-8",
+            ) from None
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=f"{path}:{number + 1}") from None
-
-
-def wrong_encoding(encoding: str, error: UnicodeError, location: object) -> InputError:
-    return InputError(
-        f"not {encoding} ({error.reason if isinstance(error, UnicodeDecodeError) else error})",
-        location=location,
-        remedy="name its encoding (--encoding), or convert the file, for example with iconv -t UTF-8",
-    )
 
 
 def check_encoding(name: str) -> None:
@@ -230,11 +262,7 @@ def check_encoding(name: str) -> None:
         ) from None
 
 
-def dialect_of(path: Path, kind: str, wanted: CsvOptions | None = None) -> Dialect:
-    return detect_dialect(_beginning(path), kind, wanted or CsvOptions())
-
-
-def _beginning(path: Path) -> bytes:
+def dialect_of(path: Path, kind: str, wanted: Layout | None = None) -> Dialect:
     sample = b""
     try:
         with open_binary(path) as stream:
@@ -243,10 +271,10 @@ def _beginning(path: Path) -> bytes:
     except DAMAGED_GZIP as error:
         if not sample:
             raise InputError(damage_of(error), location=f"{path}:1") from None
-    return sample[: _SAMPLE + 1]
+    return detect_dialect(sample[: _SAMPLE + 1], kind, wanted or Layout())
 
 
-def detect_dialect(sample: bytes, kind: str, wanted: CsvOptions) -> Dialect:
+def detect_dialect(sample: bytes, kind: str, wanted: Layout) -> Dialect:
     wanted.check()
     complete = len(sample) <= _SAMPLE
     encoding = wanted.encoding or _encoding(sample if complete else sample[: _SAMPLE - 3])
@@ -332,12 +360,12 @@ class _Sample:
         with_quotes = quoted = 0
         sure = False
         for number, line in enumerate(self.lines[:_LOOK_AT]):
-            for field in line.split(delimiter):
-                if '"' in field:
+            for cell in line.split(delimiter):
+                if '"' in cell:
                     with_quotes += 1
-                    if len(field) > 1 and _QUOTED.fullmatch(field):
+                    if len(cell) > 1 and _QUOTED.fullmatch(cell):
                         quoted += 1
-                        sure = sure or number == 0 or '""' in field[1:-1]
+                        sure = sure or number == 0 or '""' in cell[1:-1]
         return sure and quoted >= _SHARE * with_quotes
 
 

@@ -1,10 +1,9 @@
 """Format: how a dataset is stored; documentation of formats is made from the classes."""
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -17,8 +16,9 @@ from features.basics.hints import described, mistakes
 from features.core.extractor import TableColumns
 from features.storage.files import resolved
 from features.text.tokenizer import Tokenizer
+from qe.data.columns import label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.reading import Reading
+from qe.data.reading import Column, Reading
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Example:
     files: Mapping[str, str]
 
 
-class Format(ABC):
+class Format:
     """A data format: a dataclass whose fields are keys of `dataset:` in an experiment.
 
     Raises InputError, with file and line, for everything that cannot be read faithfully.
@@ -42,9 +42,19 @@ class Format(ABC):
         """
         return self.read_with(Reading(path, table_columns=table_columns or {}), path)
 
-    @abstractmethod
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         """Reads through `reading`, which opens files, keeps notes, raises or collects defects."""
+        self.check_options()
+        files = self.split_files(path)
+        return self.dataset(reading, path, reading.splits(files, partial(self.read_split, reading)))
+
+    def read_split(self, reading: Reading, name: str, file: Any) -> Split | None:
+        """The split of an entry of `split_files`; None if `reading` has collected why there is none."""
+        raise NotImplementedError
+
+    @property
+    def scale(self) -> LabelScale:
+        return label_scale(vars(self)["label"])
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
@@ -53,18 +63,22 @@ class Format(ABC):
         kind = keys.get("tokenizer", "whitespace")
         return Tokenizer(keys["source_language"], kind), Tokenizer(keys["target_language"], kind)
 
-    def split_files(self, path: Path) -> dict[str, Path]:
+    def split_files(self, path: Path) -> Mapping[str, Any]:
         """The file of each split below `path`, by the key `splits`; without it `path` itself is `train`."""
         return {name: path / file for name, file in vars(self)["splits"].items()} or {"train": path}
 
     def dataset(
-        self, reading: Reading, path: Path | str, splits: Mapping[str, Split], scale: LabelScale
+        self, reading: Reading, path: Path, splits: Mapping[str, Split], scale: LabelScale | None = None
     ) -> Dataset:
-        """The dataset of splits that were read; its name is `path`, or the last part of it."""
-        name = path if isinstance(path, str) else resolved(path).name
-        return Dataset(name, splits, scale, reading.provenance, tuple(reading.notes))
+        return Dataset(self.name(path), splits, scale or self.scale, reading.provenance, tuple(reading.notes))
 
-    def check_options(self) -> None:  # noqa: B027  (many have nothing more to check)
+    def name(self, path: Path) -> str:
+        return resolved(path).name
+
+    def split(self, reading: Reading, name: str, columns: Mapping[str, Column]) -> Split:
+        return make_split(reading, name, columns, self.scale, self.tokenizers)
+
+    def check_options(self) -> None:
         """Raises InputError for keys that are wrong together; nothing is read."""
 
     @classmethod

@@ -1,8 +1,10 @@
 """Reading: opens the files of a dataset and collects notes, checksums and defects; tables as text columns."""
 
+import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,28 +17,26 @@ from features.basics.errors import InputError
 from features.basics.numerals import MAX_VALUE
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, byte_lines, check_line_ends, damage_of, open_binary, sha256
-from qe.data.delimited import dialect_of, is_sgm, segments, wrong_encoding
+from qe.data.delimited import Layout, is_sgm, segments, text_lines
 from qe.data.headers import header_of, numbers_of, rows_of_pair
 from qe.data.split import LabelScale
 from qe.data.table_rows import (
     HALF_SURROGATE,
+    DelimitedInput,
     FileInput,
-    Layout,
+    Input,
+    JsonInput,
     ParquetInput,
-    Row,
+    Unreadable,
     cell_text,
-    check_header,
     is_structure,
     is_table,
-    json_rows,
-    kind_of,
+    open_input,
 )
-from qe.data.translation_files.xlsx import Sheet
 
 T = TypeVar("T")
 P = TypeVar("P")
 
-BOM = b"\xef\xbb\xbf"
 BLANKS = " \t"
 # Characters that other tools take for line ends (or for the end of a string); here they are text.
 EXOTIC = re.compile("[\x00\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -58,12 +58,19 @@ class Column:
     structured: frozenset[int] = frozenset()
 
     @classmethod
-    def of_values(cls, values: Sequence[Any], path: Path, unit: str = "") -> Self:
+    def of_values(
+        cls,
+        values: Sequence[Any],
+        path: Path,
+        unit: str = "",
+        lines: Sequence[int] | None = None,
+        decimal: str | None = None,
+    ) -> Self:
         texts = [cell_text(value) for value in values]
         absent = frozenset(row for row, text in enumerate(texts) if text is None)
         structured = frozenset(row for row, value in enumerate(values) if is_structure(value))
-        numbers = range(1, len(texts) + 1)
-        column = cls([text or "" for text in texts], path, numbers, unit, absent, structured=structured)
+        lines = range(1, len(texts) + 1) if lines is None else lines
+        column = cls([text or "" for text in texts], path, lines, unit, absent, decimal, structured)
         for row, text in enumerate(column.texts):
             if HALF_SURROGATE.search(text):
                 raise InputError(
@@ -140,59 +147,42 @@ class Reading:
                 content = b"".join(byte_lines(stream, path)) if in_lines else stream.read()
         except DAMAGED_GZIP as error:
             raise InputError(damage_of(error), location=path) from None
-        if content in (b"", BOM):
+        if content in (b"", codecs.BOM_UTF8):
             raise InputError("the file is empty", location=path, remedy="give one segment per line")
         self.provenance[self.name(path)] = sha256(path)
         return content
 
     def json(self, path: Path) -> Any:
         try:
-            return json.loads(self._text(path, self.content(path)))
+            return json.loads(self.text(path, in_lines=False))
         except (ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"not JSON ({error})", location=path) from None
 
-    def text(self, path: Path, encoding: str = "utf-8") -> str:
+    def text(self, path: Path, encoding: str = "utf-8", *, in_lines: bool = True) -> str:
         """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line."""
-        return self._text(path, self.content(path, in_lines=True), encoding)
-
-    def _text(self, path: Path, content: bytes, encoding: str = "utf-8") -> str:
-        if encoding != "utf-8":
-            try:
-                text = content.decode(encoding).removeprefix("\ufeff")
-            except UnicodeError as error:
-                raise wrong_encoding(encoding, error, path) from None
-            return self._lines_alike(path, text)
-        if content.startswith(BOM):
-            self.note(path, 1, "starts with a byte-order mark (dropped)")
-            content = content[len(BOM) :]
         try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            column = error.start - (content.rfind(b"\n", 0, error.start) + 1) + 1
-            raise InputError(
-                f"not UTF-8 (byte 0x{content[error.start]:02x} at position {column})",
-                location=f"{path}:{line}",
-                remedy="convert the file, for example with iconv -t UTF-8",
-            ) from None
-        return self._lines_alike(path, text)
-
-    def _lines_alike(self, path: Path, text: str) -> str:
-        check_line_ends(text.partition("\n")[0].encode() + b"\n" * ("\n" in text), path)
+            text = self.content(path, in_lines=in_lines).decode(encoding)
+        except UnicodeError:
+            deque(text_lines(path, encoding), maxlen=0)  # raises InputError with the line
+            raise
+        self.note(path, int(text.startswith("\ufeff")), "starts with a byte-order mark (dropped)")
+        text = text.removeprefix("\ufeff")
+        first, end, _ = text.partition("\n")
+        check_line_ends((first + end).encode("utf-8", "replace"), path)
         if not text.endswith("\n"):
             self.note(path, 1, "no line end after the last line")
             text += "\n"
-        crlf = text.count("\r\n")
-        self.note(path, crlf, "{n} lines end with CRLF (read as LF)")
-        text = text.replace("\r\n", "\n") if crlf else text
+        self.note(path, text.count("\r\n"), "{n} lines end with CRLF (read as LF)")
+        text = text.replace("\r\n", "\n")
         self.note(path, text.count("\r"), "{n} carriage returns inside lines (kept)")
-        exotic = len(EXOTIC.findall(text))
-        self.note(
-            path, exotic, "{n} unusual separators (NUL, form feed, U+0085, U+2028, ...) in lines (kept)"
-        )
+        separators = "{n} unusual separators (NUL, form feed, U+0085, U+2028, ...) in lines (kept)"
+        self.note(path, len(EXOTIC.findall(text)), separators)
         return text
+
+    def text_lines(self, path: Path, encoding: str = "utf-8") -> list[str]:
+        return self.text(path, encoding).split("\n")[:-1]
 
     def lines(self, path: Path) -> Column:
         """One cell per line (ended by LF alone), or per segment of an SGM file."""
@@ -200,7 +190,7 @@ class Reading:
             self.content(path)  # what is read has its checksum
             found = segments(path)
             return self.stripped(Column([one.text for one in found], path, [one.line for one in found]))
-        texts = self.text(path).split("\n")[:-1]
+        texts = self.text_lines(path)
         return self.stripped(Column(texts, path, range(1, len(texts) + 1)))
 
     def stripped(self, column: Column) -> Column:
@@ -318,21 +308,51 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
     """The columns of a table by name, every cell as text; an absent value (null) is empty text."""
     layout = layout or Layout()
     layout.check()
-    kind = layout.kind or kind_of(path)
-    if kind == "jsonl":
-        table = _collected(json_rows(reading.text(path).split("\n")[:-1]), path)
-    elif kind == "parquet":
+    table = open_input([path], layout, reading.text_lines)
+    for note in table.notes:
+        reading.note(path, 1, note)
+    if isinstance(table, ParquetInput | FileInput):
         reading.content(path)  # its checksum goes to the provenance
-        table = _collected(ParquetInput(path).rows(strict=True), path, "row ")
-    elif kind in ("tsv", "csv"):
-        table = _delimited(reading, path, kind, layout)
-    else:
-        table = _of_translators(reading, path, kind, layout)
-    if not table or not len(next(iter(table.values()))):
+    columns, numbers = _collected(reading, table)
+    if not numbers:
         raise InputError("the table has no rows", location=path)
-    if layout.languages is not None and kind not in ("xliff", "tmx"):
-        return columns_of_pair(reading, table, layout.languages, path)
-    return table
+    decimal = None if isinstance(table, JsonInput | ParquetInput) else layout.decimal
+    found = {
+        name: Column.of_values(values, path, table.unit, numbers, decimal) for name, values in columns.items()
+    }
+    if layout.languages is None or table.unit == "segment ":  # segments are read in the languages
+        return found
+    return columns_of_pair(reading, found, layout.languages, path)
+
+
+def _collected(reading: Reading, table: Input) -> tuple[dict[str, list[Any]], list[int]]:
+    """The values of each column, and the numbers of the rows."""
+    columns: dict[str, list[Any]] = {}
+    numbers: list[int] = []
+    untranslated = 0
+    for number, (row, reason) in table.numbered(strict=True):
+        location = f"{table.path}:{table.unit}{number}"
+        if reason and not isinstance(table, FileInput):  # segments that need no score have labels, too
+            remedy = table.dialect.remedy([*row.values()]) if isinstance(table, DelimitedInput) else ""
+            raise InputError(reason, location=location, remedy=remedy)
+        unreadable = [value.reason for value in row.values() if isinstance(value, Unreadable)]
+        if unreadable and table.unit == "segment ":
+            untranslated += 1
+            continue
+        for problem in unreadable:
+            reading.defect(problem, location=location)
+        columns = columns or {name: [] for name in row}
+        if row.keys() != columns.keys():
+            raise InputError(
+                f"the keys differ from those of line 1: {', '.join(sorted(row.keys() ^ columns.keys()))}",
+                location=location,
+                remedy="give every line the same keys (null if there is no value)",
+            )
+        for name, value in row.items():
+            columns[name].append("" if isinstance(value, Unreadable) else value)
+        numbers.append(number)
+    reading.note(table.path, untranslated, "{n} segments without a translation are left out")
+    return columns, numbers
 
 
 def columns_of_pair(
@@ -356,64 +376,3 @@ def texts_of(reading: Reading, path: Path, role: str) -> Column:
             remedy=f"it has {', '.join(table)}; name it {role}, or give a file with one text per line",
         )
     return reading.stripped(table[header])
-
-
-def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[str, Column]:
-    dialect = dialect_of(path, kind, layout.csv)
-    reading.note(path, 1 if dialect.differences else 0, f"read with {dialect.differences}")
-    records = dialect.records(reading.text(path, dialect.encoding).split("\n")[:-1], path)
-    _, header = next(records)
-    check_header(header, f"{path}:{dialect.preamble + 1}")
-    lines: list[int] = []
-    cells: list[list[str]] = []
-    for line, fields in records:
-        if len(fields) != len(header):
-            raise InputError(
-                f"expected {len(header)} fields as in the header, found {len(fields)}",
-                location=f"{path}:{line}",
-                remedy=dialect.remedy(fields),
-            )
-        lines.append(line)
-        cells.append(fields)
-    return {
-        name: Column([row[i] for row in cells], path, lines, decimal=layout.decimal)
-        for i, name in enumerate(header)
-    }
-
-
-def _of_translators(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[str, Column]:
-    source = FileInput(path, replace(layout, kind=kind))
-    reading.content(path)
-    header, file = source.columns, source.file
-    unit = "row " if isinstance(file, Sheet) else "segment "
-    numbered = [(row.number or number, row) for number, row in enumerate(file.rows, start=1)]
-    if isinstance(file, Sheet):
-        for line, row in numbered:
-            for reason in row.reasons.values():
-                reading.defect(reason, location=f"{path}:{unit}{line}")
-    else:
-        there = [(number, row) for number, row in numbered if not row.reasons]
-        reading.note(path, len(numbered) - len(there), "{n} segments without a translation are left out")
-        numbered = there
-    lines, rows = [number for number, _ in numbered], [row for _, row in numbered]
-    return {
-        name: Column([row.texts.get(name, "") for row in rows], path, lines, unit, decimal=layout.decimal)
-        for name in header
-    }
-
-
-def _collected(rows: Iterable[Row], path: Path, unit: str = "") -> dict[str, Column]:
-    records: list[dict[str, Any]] = []
-    for number, (record, reason) in enumerate(rows, start=1):
-        if reason:
-            raise InputError(reason, location=f"{path}:{unit}{number}")
-        if records and record.keys() != records[0].keys():
-            odd = sorted(record.keys() ^ records[0].keys())
-            raise InputError(
-                f"the keys differ from those of line 1: {', '.join(odd)}",
-                location=f"{path}:{unit}{number}",
-                remedy="give every line the same keys (null if there is no value)",
-            )
-        records.append(record)
-    names = records[0] if records else ()
-    return {name: Column.of_values([record[name] for record in records], path, unit) for name in names}

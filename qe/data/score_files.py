@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -11,19 +12,20 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError, did_you_mean
-from features.basics.numerals import integer, is_real, natural, real
+from features.basics.numerals import is_real, natural, real
 from features.storage.files import atomic_file, read_lines
 from qe.data.headers import Pair, classes_of, known_headers, numbers_of
 from qe.data.reading import Column, Reading, read_table
-from qe.data.table_rows import KINDS
+from qe.data.split import LabelScale
+from qe.data.table_rows import is_table
 from qe.display.summary import summarised
 
 HEADER_LINES = (
     3  # lines before the records: bytes on disk, parameters, models of an ensemble; one number each
 )
-MAX_NUMBER = 10**9
 Forms = Sequence[Sequence[str]]
 Fields = Mapping[str, str]
+_WHOLE = ("segment", "index", "rank")
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,13 @@ class Record:
     system: str
     segment: int
     value: float
-    line: int
+    location: str
     kind: str = ""
     index: int = 0
+    rank: int = 0
 
 
-SKIPPED = Record("", 0, 0.0, 0)  # instead of a record: the line has none
+SKIPPED = Record("", 0, 0.0, "")  # instead of a record: the line has none
 
 
 def fields_of(line: str) -> list[str]:
@@ -46,11 +49,11 @@ def fields_of(line: str) -> list[str]:
 
 
 def named_fields(line: str, forms: Forms) -> Fields | None:
-    """The fields of a line by name, by the first form with as many fields and whole `segment` and `index`."""
+    """The fields of a line by name, by the first form with as many fields and whole numbers where due."""
     fields = fields_of(line)
     for form in forms:
         record = dict(zip(form, fields, strict=False))
-        numbers = [record[name] for name in ("segment", "index") if name in record]
+        numbers = [record[name] for name in _WHOLE if name in record]
         if len(form) == len(fields) and None not in map(natural, numbers):
             return record
     return None
@@ -61,20 +64,26 @@ def first_record_line(path: Path) -> str:
 
 
 def read_records(
-    path: Path, parse: Callable[[str, int], Record | None], expected: str, remedy: str
-) -> Iterator[Record]:
-    """The records of the lines that are neither empty nor headers."""
+    path: Path, parse: Callable[[str, str], Record | None], expected: str, remedy: str = ""
+) -> list[Record]:
+    """The records of the lines that are neither empty nor headers; `parse` takes a line and its location."""
+    records: list[Record] = []
     for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip() or (number <= HEADER_LINES and len(fields_of(line)) == 1):
+        header = not records and number <= HEADER_LINES and len(fields_of(line)) == 1
+        if header or not line.strip():
             continue
-        record = parse(line, number)
+        record = parse(line, f"{path}:{number}")
         if record is None:
+            remedy = f"separate fields by one tab{remedy}"
             raise InputError(f"expected {expected}", location=f"{path}:{number}", remedy=remedy)
         if record is not SKIPPED:
-            yield record
+            records.append(record)
+    if not records:
+        raise InputError("the file is empty", location=path)
+    return records
 
 
-def check_one_system(names: Mapping[str, object] | Sequence[str], path: Path) -> None:
+def check_one_system(names: Iterable[str], path: Path) -> None:
     distinct = dict.fromkeys(names)
     if len(distinct) != 1:
         raise InputError(
@@ -84,37 +93,42 @@ def check_one_system(names: Mapping[str, object] | Sequence[str], path: Path) ->
         )
 
 
-def places(
-    numbers: Sequence[int], lines: Sequence[int], noun: str, path: Path, starts: Sequence[int] = (0, 1)
-) -> IntArray:
-    """(n,) places from 0 of records whose numbers count from 0 or from 1, in any order.
+def in_order(
+    records: Sequence[Record], key: str = "segment", noun: str = "segment", starts: Sequence[int] = (0, 1)
+) -> list[Record]:
+    """The records by their numbers `key`, which count from one of the starts, none missing, none twice.
 
-    Raises InputError, with file and line, for a number given twice or out of range, so that one is missing.
+    Raises InputError, with file and line, for a number that is given twice or out of range.
 
-    >>> places([3, 1, 2], [1, 2, 3], "segment", Path("a")).tolist()
-    [2, 0, 1]
+    >>> [record.value for record in in_order([Record("a", 2, 0.5, "f:1"), Record("a", 1, 0.25, "f:2")])]
+    [0.25, 0.5]
     """
-    start = min(numbers, default=0)
+    by_number: dict[int, Record] = {}
+    for record in records:
+        first = by_number.setdefault(getattr(record, key), record)
+        if first is not record:
+            problem = f"{noun} {getattr(record, key)} is given twice, first at {first.location}"
+            raise InputError(problem, location=record.location)
+    start = min(by_number, default=0)
     start = start if start in starts else starts[-1]
-    first_lines: dict[int, int] = {}
-    for number, line in zip(numbers, lines, strict=True):
-        if number in first_lines:
+    expected = range(start, start + len(records))
+    for number, record in by_number.items():
+        if number not in expected:
+            missing = next(other for other in expected if other not in by_number)
             raise InputError(
-                f"{noun} {number} is given twice, first in line {first_lines[number]}",
-                location=f"{path}:{line}",
-            )
-        if not start <= number < start + len(numbers):
-            missing = next(n for n in range(start, start + len(numbers)) if n not in set(numbers))
-            raise InputError(
-                f"{noun} {number} is there, but {missing} is missing, among {len(numbers)}",
-                location=f"{path}:{line}",
+                f"{noun} {number} is there, but {missing} is missing, among {len(records)}",
+                location=record.location,
                 remedy=f"numbers count from {' or from '.join(map(str, starts))}, none missing",
             )
-        first_lines[number] = line
-    return np.asarray(numbers, np.int64) - start
+    return [by_number[number] for number in expected]
+
+
+def values_of(records: Sequence[Record]) -> FloatArray:
+    return np.array([record.value for record in in_order(records)])
 
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
+_WMT12 = (("method", "segment", "score", "rank"),)
 _TASK = (("pair", "method", "segment", "score"),)  # submissions to WMT QE tasks since 2020
 _PAIR = re.compile(r"[A-Za-z]{2,3}-[A-Za-z]{2,3}|multilingual", re.IGNORECASE)
 # The name of the file since version 1.1, the variance with --mc_dropout.
@@ -207,47 +221,47 @@ def read_scores(
     ranks_suffice : bool, default=False
         Whether a submission of ranks alone is accepted.
     """
-    if not (-np.inf if low is None else low) < (np.inf if high is None else high):
-        raise InputError(f"`low < high` must hold for a scale, but got {low} and {high}")
-    name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    table_like = any(suffix.lower().lstrip(".") in KINDS for suffix in path.suffixes)
-    first: str | None = "" if ".parquet" in path.suffixes else next(read_lines(path), None)
+    scale = LabelScale("score", low, high, higher_is_better=True)
+    first = "" if ".parquet" in path.suffixes else next(read_lines(path), None)
     if first is None:
         raise InputError("the file is empty", location=path, remedy="give one score per line")
-    reading = Reading(path.parent)
-    if is_submission(first):
-        submitted = read_submission(path)
-        if submitted.scores is not None:
-            _check_scale(submitted.scores, path, low, high)
-            return ScoreFile(path, submitted.method, submitted.scores, submitted)
+    submitted = read_submission(path) if is_submission(first) else None
+    if submitted is not None and submitted.scores is None:
         if not ranks_suffice or submitted.ranks is None:
             raise InputError("the submission holds ranks only, but scores are needed", location=path)
-        scores = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
-        return ScoreFile(path, submitted.method, scores, submitted)
-    if first and (is_comet(path) or _task_fields(first_record_line(path))):
-        method, scores = _read_printed(path)
-        _check_scale(scores, path, low, high)
-        return ScoreFile(path, method, scores)
-    if table_like and not is_real(first):
-        table = read_table(reading, path)
-        chosen = _score_column(table, column, path)
-        ids = next((table[name].texts for name in known_headers("id", list(table))), None)
-        return _of_column(reading, chosen, name, (low, high), ids)
-    return _of_column(reading, reading.lines(path), name, (low, high))
+        falling = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
+        return ScoreFile(path, submitted.method, falling, submitted)
+    if submitted is not None and submitted.scores is not None:
+        name, scores = submitted.method, submitted.scores
+    elif first and (is_comet(path) or _task_fields(first_record_line(path))):
+        _, systems = read_comet(path)
+        check_one_system(systems, path)
+        ((system, scores),) = systems.items()
+        name = system.rpartition(" ")[2]  # without the language pair
+    else:
+        return _read_column(path, column, scale, table=is_table(path, of_tools=False) and not is_real(first))
+    outside = np.flatnonzero(scale.clip(scores) != scores)
+    if len(outside):
+        problem = f"the score of segment {outside[0] + 1} is {scores[outside[0]]:g}, off the declared scale"
+        raise InputError(problem, location=path)
+    return ScoreFile(path, name, scores, submitted)
 
 
-def _of_column(
-    reading: Reading,
-    column: Column,
-    name: str,
-    ends: tuple[float | None, float | None],
-    ids: Sequence[str] | None = None,
-) -> ScoreFile:
+def _read_column(path: Path, name: str | None, scale: LabelScale, *, table: bool) -> ScoreFile:
+    """The scores of a table's column or of the lines; labels of two classes are 0 and 1."""
+    reading, ids = Reading(path.parent), None
+    if table:
+        columns = read_table(reading, path)
+        column = _score_column(columns, name, path)
+        ids = next((columns[header].texts for header in known_headers("id", list(columns))), None)
+    else:
+        column = reading.lines(path)
     classes, upwards = classes_of(column.texts) or (None, None)
     if classes is not None:
         column = replace(column, texts=numbers_of(column.texts, classes))
-    scores = reading.numbers(column, "score", *ends)
-    return ScoreFile(column.path, name, scores, ids=ids, classes=classes, upwards=upwards)
+    scores = reading.numbers(column, "score", scale.low, scale.high)
+    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    return ScoreFile(path, stem, scores, ids=ids, classes=classes, upwards=upwards)
 
 
 def read_predictions(path: Path, column: str | None = None, *, ranks_suffice: bool = False) -> ScoreFile:
@@ -301,23 +315,29 @@ def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -
     return table[names[0]]
 
 
-def _check_scale(scores: FloatArray, path: Path, low: float | None, high: float | None) -> None:
-    outside = (scores < (-np.inf if low is None else low)) | (scores > (np.inf if high is None else high))
-    if outside.any():
-        segment = int(np.flatnonzero(outside)[0])
-        raise InputError(
-            f"the score of segment {segment + 1} is {scores[segment]:g}, off the declared scale",
-            location=path,
-        )
-
-
 def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """The metric (empty if the file does not name it), and system -> (n,) scores in order."""
+    """The metric (empty if the file does not name it), and system -> (n,) scores in order.
+
+    Systems of a submission have their language pair before the name.
+    """
     if _is_json(path):
         return _json_scores(path)
-    rows = _printed_rows(path)
-    names = dict.fromkeys(row.system for row in rows)
-    return "", {name: _in_order([row for row in rows if row.system == name], path) for name in names}
+    expected = "PAIR, METHOD, SEGMENT, SCORE, or a line of comet-score"
+    by_system: dict[str, list[Record]] = {}
+    for record in read_records(path, partial(_printed, path), expected):
+        by_system.setdefault(record.system, []).append(record)
+    return "", {name: values_of(records) for name, records in by_system.items()}
+
+
+def _printed(path: Path, line: str, location: str) -> Record | None:
+    comet, fields = _COMET.fullmatch(line), _task_fields(line)
+    if comet:
+        system = Path(comet["name"] or path.stem).name.replace(" ", "_")
+        return Record(system, int(comet["segment"]), _finite(comet["score"], location), location)
+    if fields is not None:
+        system = f"{fields['pair']} {fields['method'].replace(' ', '_')}"
+        return Record(system, int(fields["segment"]), _finite(fields["score"], location), location)
+    return SKIPPED if _COMET_TOTAL.fullmatch(line) else None
 
 
 def is_comet(path: Path) -> bool:
@@ -332,38 +352,6 @@ def _is_json(path: Path) -> bool:
 def _task_fields(line: str) -> Fields | None:
     fields = named_fields(line, _TASK)
     return fields if fields is not None and _PAIR.fullmatch(fields["pair"]) else None
-
-
-def _read_printed(path: Path) -> tuple[str, FloatArray]:
-    if _is_json(path):
-        _, systems = _json_scores(path)
-        check_one_system(systems, path)
-        return next(iter(systems.items()))
-    rows = _printed_rows(path)
-    check_one_system([row.system for row in rows], path)
-    return rows[0].system.rpartition(" ")[2], _in_order(rows, path)
-
-
-def _printed_rows(path: Path) -> list[Record]:
-    def parse(line: str, number: int) -> Record | None:
-        comet, fields, location = _COMET.fullmatch(line), _task_fields(line), f"{path}:{number}"
-        if comet:
-            system = Path(comet["name"] or path.stem).name.replace(" ", "_")
-            return Record(system, int(comet["segment"]), _finite(comet["score"], location), number)
-        if fields is not None:
-            system = f"{fields['pair']} {fields['method'].replace(' ', '_')}"
-            return Record(system, int(fields["segment"]), _finite(fields["score"], location), number)
-        return SKIPPED if _COMET_TOTAL.fullmatch(line) else None
-
-    expected = "PAIR, METHOD, SEGMENT, SCORE, or a line of comet-score"
-    return list(read_records(path, parse, expected, "separate fields by one tab"))
-
-
-def _in_order(rows: Sequence[Record], path: Path) -> FloatArray:
-    scores = np.empty(len(rows))
-    order = places([row.segment for row in rows], [row.line for row in rows], "segment", path)
-    scores[order] = [row.value for row in rows]
-    return scores
 
 
 def _finite(value: object, location: str) -> float:
@@ -414,8 +402,7 @@ def _json_scores(path: Path) -> tuple[str, dict[str, FloatArray]]:
 
 
 def is_submission(line: str) -> bool:
-    fields = line.split("\t")
-    return len(fields) == 4 and fields[1].strip().isdigit() and fields[3].strip().isdigit()
+    return "\t" in line and named_fields(line, _WMT12) is not None
 
 
 def read_submission(path: Path) -> Submission:
@@ -428,39 +415,23 @@ def read_submission(path: Path) -> Submission:
     numbers, a segment given twice or missing, ranks that are not 1 .. n each once, and neither scores nor
     ranks.
     """
-    rows = [_submitted(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
-    if not rows:
-        raise InputError("the file is empty", location=path)
-    methods, numbers, values, given_ranks = (list(column) for column in zip(*rows, strict=True))
-    check_one_system(methods, path)
-    lines = range(1, len(rows) + 1)
-    order = places(numbers, lines, "segment", path)
-    scores, ranks = np.empty(len(rows)), np.empty(len(rows), np.int64)
-    scores[order], ranks[order] = values, given_ranks
-    if not ranks.any():
-        if not scores.any():
-            raise InputError("neither scores nor ranks: both columns are 0 throughout", location=path)
-        return Submission(methods[0], scores, None)
-    places(given_ranks, lines, "rank", path, starts=(1,))
-    return Submission(methods[0], scores if scores.any() else None, ranks)
+    records = read_records(path, _submitted, "METHOD, SEGMENT, SCORE, RANK")
+    check_one_system((record.system for record in records), path)
+    scores, ranked = values_of(records), any(record.rank for record in records)
+    if not ranked and not scores.any():
+        raise InputError("neither scores nor ranks: both columns are 0 throughout", location=path)
+    if ranked:
+        in_order(records, "rank", "rank", starts=(1,))
+    ranks = np.array([record.rank for record in in_order(records)], np.int64) if ranked else None
+    return Submission(records[0].system, scores if scores.any() else None, ranks)
 
 
-def _submitted(line: str, location: str) -> tuple[str, int, float, int]:
-    fields = line.split("\t")
-    if len(fields) != 4:
-        raise InputError(
-            f"expected METHOD, SEGMENT, SCORE, RANK, found {len(fields)} fields",
-            location=location,
-            remedy="separate fields by one tab",
-        )
-    try:
-        row = fields[0], integer(fields[1]), real(fields[2]), integer(fields[3])
-    except ValueError as error:
-        raise InputError(f"not a submission line ({error})", location=location) from None
-    if max(abs(row[1]), abs(row[3])) > MAX_NUMBER:
-        raise InputError(f"segments and ranks are numbers up to {MAX_NUMBER:,}", location=location)
-    _finite(row[2], location)
-    return row
+def _submitted(line: str, location: str) -> Record | None:
+    fields = named_fields(line, _WMT12)
+    if fields is None:
+        return None
+    score, rank = _finite(fields["score"], location), int(fields["rank"])
+    return Record(fields["method"], int(fields["segment"]), score, location, rank=rank)
 
 
 def write_submission(path: Path, method: str, scores: FloatArray, quality: FloatArray | None = None) -> None:

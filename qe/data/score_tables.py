@@ -18,7 +18,7 @@ from qe.data.delimited import Dialect
 from qe.data.headers import HEADERS, key_of
 from qe.data.reading import Column, Reading, number_in, number_problem, read_table
 from qe.data.score_files import is_comet, read_comet, read_scores
-from qe.data.table_rows import KINDS
+from qe.data.table_rows import ending_of, is_table
 from qe.display.summary import summarised
 
 _TYPES: Final = ("TGT", "CHK", "REF", "BAD")
@@ -259,10 +259,9 @@ def read_table_of_scores(
     path: Path, system: str, columns: Sequence[str] | None, pair: str | None = None
 ) -> list[ScoreTable]:
     """One ScoreTable per column of numbers; without a column of segments, scores of whole systems."""
-    ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
-    if ending == "csv" and is_appraise(path):
+    if ending_of(path) == "csv" and is_appraise(path):
         return [table for table in read_appraise(path, pair) if columns is None or table.name in columns]
-    if ending not in KINDS:
+    if not is_table(path, of_tools=False):
         if is_comet(path):
             return [_of_comet(path, system)]
         file = read_scores(path)

@@ -7,9 +7,10 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -18,71 +19,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.numerals import is_finite, too_long
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
-from qe.data.delimited import CsvOptions, Dialect, Record, dialect_of, lines_of
-from qe.data.translation_files import FileOptions, Opened, opened
+from qe.data.delimited import KINDS, Dialect, Layout, Record, dialect_of, lines_of, text_lines
+from qe.data.translation_files import Opened, opened
 from qe.data.translation_files.segments import translation_kind
 
 Types = Mapping[str, pa.DataType]
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
-KINDS: Mapping[str, Kind] = {
-    "tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
-}  # fmt: skip
-ALL_KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
-DECIMALS = (".", ",")
 MAX_COLUMNS = 10_000
 _BATCH = 4096  # rows of Parquet that are read at once
 _BATCH_BYTES = 1 << 30  # that a batch may take, if it repeats a text of a dictionary
-NAMED: Mapping[str, Kind] = {
-    **KINDS,
-    "txt": "tsv",
-    "tab": "tsv",
-    "pq": "parquet",
-}  # Excel saves "Unicode text" and tabs as .txt
+_TABLES: Mapping[str, Kind] = {
+    "tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
+}  # fmt: skip
+# Excel saves "Unicode text" and tabs as .txt
+NAMED: Mapping[str, Kind] = {**_TABLES, "txt": "tsv", "tab": "tsv", "pq": "parquet"}
 _PACKED = (".gz", ".zst")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How a file holds a table; settings that are None or empty are detected in the file or by its name.
-
-    options     sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
-    languages   of source and target: XLIFF and TMX must have them, and rows of a table with a column of
-                language pairs that are of another pair are left out
-    """
-
-    kind: str | None = None
-    csv: CsvOptions = field(default_factory=CsvOptions)
-    decimal: str | None = None
-    options: FileOptions = field(default_factory=FileOptions)
-    languages: tuple[str, str] | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        location = self.options.location
-        given = {
-            "kind": self.kind,
-            **vars(self.csv),
-            "decimal": self.decimal,
-            "sheet": location.sheet or None,
-        }
-        given["header_row"] = location.header if location.header > 1 else None
-        return {key: value for key, value in given.items() if value is not None}
-
-    def check(self) -> None:
-        if self.kind is not None and self.kind not in ALL_KINDS:
-            raise unknown_name("kind of table", self.kind, ALL_KINDS)
-        if self.decimal is not None and self.decimal not in DECIMALS:
-            raise InputError(f"{self.decimal!r} is no decimal sign", remedy="a point or a comma")
-        self.csv.check()
-
-
-def is_table(path: Path) -> bool:
-    ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
-    return ending in KINDS or translation_kind(path) is not None
+def is_table(path: Path, *, of_tools: bool = True) -> bool:
+    """Whether the name is that of a table, or (`of_tools`) of a file of translation tools."""
+    return ending_of(path) in _TABLES or (of_tools and translation_kind(path) is not None)
 
 
 def ending_of(path: Path) -> str:
@@ -107,7 +67,7 @@ def kind_of(path: Path) -> str:
         raise InputError(
             f"cannot tell the kind of file from the ending '{ending}'",
             location=path,
-            remedy=f"known: {', '.join(ALL_KINDS)}; for another name set `kind` (--kind)",
+            remedy=f"known: {', '.join(KINDS)}; for another name set `kind` (--kind)",
         )
     return kind
 
@@ -171,13 +131,15 @@ def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield batch
 
 
+def row_of(header: Sequence[str], fields: Sequence[str]) -> Row:
+    row = dict(zip(header, fields, strict=False))
+    return row, "" if len(fields) == len(
+        header
+    ) else f"{len(fields)} fields where the header has {len(header)}"
+
+
 def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
-    for fields in records:
-        if len(fields) == len(header):
-            yield dict(zip(header, fields, strict=True)), ""
-        else:
-            there = dict(zip(header, fields, strict=False))
-            yield there, f"{len(fields)} fields where the header has {len(header)}"
+    return (row_of(header, fields) for fields in records)
 
 
 def json_rows(lines: Iterable[str]) -> Iterator[Row]:
@@ -291,6 +253,10 @@ def needed_texts(
     return texts, ""
 
 
+Numbered = Iterator[tuple[int, Row]]  # rows with their numbers in the file
+Lines = Callable[[Path, str], Iterable[str]]  # (path, encoding) -> lines of a file
+
+
 @dataclass(frozen=True)
 class Input(ABC):
     """Origin of rows; `path` is the file that messages name."""
@@ -314,26 +280,35 @@ class Input(ABC):
     def types(self) -> Types:
         return {name: pa.string() for name in self.columns or ()}
 
-    @abstractmethod
+    @property
+    def unit(self) -> str:
+        """What the numbers of rows count, as messages name it; empty for lines."""
+        return ""
+
     def count(self) -> int:
         """How many rows there are, from one reading."""
+        return sum(1 for _ in self.numbered())
 
     @abstractmethod
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
+    def numbered(self, *, strict: bool = False) -> Numbered:
         """The rows, some with a reason why they cannot be read; with `strict`, in any column."""
 
+    def rows(self, *, strict: bool = False) -> Iterator[Row]:
+        return (row for _, row in self.numbered(strict=strict))
 
-def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
+
+def open_input(paths: Sequence[Path], layout: Layout | None = None, lines: Lines = text_lines) -> Input:
     """The table at the only path, or the texts at two; XLIFF and TMX need the languages of the layout."""
     layout = layout or Layout()
     if len(paths) == 2:
         return ParallelInput(paths[0], paths[1])
-    if translation_kind(paths[0]) is not None:
-        return FileInput(paths[0], layout)
-    kind = kind_of(paths[0])
-    if kind == "parquet":
-        return ParquetInput(paths[0])
-    return JsonInput(paths[0]) if kind == "jsonl" else DelimitedInput(paths[0], kind, layout.csv)
+    (path,) = paths
+    kind = layout.kind or kind_of(path)
+    if kind in ("tsv", "csv"):
+        return DelimitedInput(path, replace(layout, kind=kind), lines)
+    if kind == "jsonl":
+        return JsonInput(path, lines)
+    return ParquetInput(path) if kind == "parquet" else FileInput(path, layout)
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -348,35 +323,28 @@ class ParallelInput(Input):
     def columns(self) -> list[str]:
         return ["source", "target"]
 
-    def count(self) -> int:
-        return sum(1 for _ in lines_of(self.path))
-
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
+    def numbered(self, *, strict: bool = False) -> Numbered:
         left, right = lines_of(self.path), lines_of(self.target)
-        number = 0
-        while True:
-            a, b = next(left, None), next(right, None)
-            if a is None and b is None:
-                return
-            if a is None or b is None:
-                short, long = (self.path, self.target) if a is None else (self.target, self.path)
-                rest = 1 + sum(1 for _ in (right if a is None else left))
+        for number, (source, target) in enumerate(zip_longest(left, right), start=1):
+            if source is None or target is None:
+                is_short = source is None
+                short, long = (self.path, self.target) if is_short else (self.target, self.path)
+                rest = sum(1 for _ in (right if is_short else left))
                 raise InputError(
-                    f"the two sides must have the same number of lines, but {short} has {number} "
+                    f"the two sides must have the same number of lines, but {short} has {number - 1} "
                     f"and {long} has {number + rest}"
                 )
-            number += 1
-            yield {"source": a, "target": b}, ""
+            yield number, ({"source": source, "target": target}, "")
 
 
 @dataclass(frozen=True)
 class DelimitedInput(Input):
-    kind: str
-    csv: CsvOptions
+    layout: Layout
+    lines: Lines = text_lines
 
     @cached_property
     def dialect(self) -> Dialect:
-        return dialect_of(self.path, self.kind, self.csv)
+        return dialect_of(self.path, self.layout.kind or "tsv", self.layout)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -386,27 +354,23 @@ class DelimitedInput(Input):
     def columns(self) -> list[str]:
         return self._opened()[0]
 
-    def count(self) -> int:
-        return sum(1 for _ in self._records()) - 1
-
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
+    def numbered(self, *, strict: bool = False) -> Numbered:
         header, records = self._opened()
-        return rows_of(header, (fields for _, fields in records))
-
-    def _records(self) -> Iterator[Record]:
-        return self.dialect.records(self.dialect.lines(self.path), self.path)
+        return ((line, row_of(header, fields)) for line, fields in records)
 
     def _opened(self) -> tuple[list[str], Iterator[Record]]:
-        records = self._records()
+        records = self.dialect.records(self.lines(self.path, self.dialect.encoding), self.path)
         _, header = next(records, (0, [""]))
         if header == [""]:
             raise InputError("is empty", location=self.path, remedy="the first line names the columns")
-        check_header(header, f"{self.path}:1")
+        check_header(header, f"{self.path}:{self.dialect.preamble + 1}")
         return header, records
 
 
 @dataclass(frozen=True)
 class FileInput(Input):
+    """A file of translation tools."""
+
     layout: Layout
 
     @cached_property
@@ -414,7 +378,7 @@ class FileInput(Input):
         languages, kind = self.layout.languages, self.layout.kind or translation_kind(self.path)
         if languages is None and kind != "xlsx":
             raise InputError("the languages of source and target are not known", location=self.path)
-        return opened(self.path, languages or ("", ""), self.layout.options, kind)
+        return opened(self.path, languages or ("", ""), self.layout)
 
     @cached_property
     def columns(self) -> list[str]:
@@ -422,18 +386,21 @@ class FileInput(Input):
         check_header(header, self.path)
         return header
 
-    def count(self) -> int:
-        return len(self.file.rows)
+    @property
+    def unit(self) -> str:
+        return self.file.unit
 
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
-        for row in self.file.rows:
+    def numbered(self, *, strict: bool = False) -> Numbered:
+        for number, row in enumerate(self.file.rows, start=1):
             texts: dict[str, Any] = {name: row.texts.get(name, "") for name in self.columns}
             unreadable = {name: Unreadable(reason) for name, reason in row.reasons.items()}
-            yield texts | unreadable, row.reason
+            yield row.number or number, (texts | unreadable, row.reason)
 
 
 @dataclass(frozen=True)
 class JsonInput(Input):
+    lines: Lines = text_lines
+
     @property
     def columns(self) -> None:
         return None
@@ -452,8 +419,8 @@ class JsonInput(Input):
     def count(self) -> int:
         return sum(1 for _ in read_lines(self.path))
 
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
-        return json_rows(read_lines(self.path))
+    def numbered(self, *, strict: bool = False) -> Numbered:
+        return enumerate(json_rows(self.lines(self.path, "utf-8")), start=1)
 
 
 @dataclass(frozen=True)
@@ -462,7 +429,7 @@ class ParquetInput(Input):
 
     @cached_property
     def columns(self) -> list[str]:
-        next(self.rows(), None)  # damage shows
+        next(self.numbered(), None)  # damage shows
         return list(self._about[0].names)
 
     @property
@@ -473,7 +440,14 @@ class ParquetInput(Input):
     def count(self) -> int:
         return self._about[1]
 
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
+    @property
+    def unit(self) -> str:
+        return "row "
+
+    def numbered(self, *, strict: bool = False) -> Numbered:
+        return enumerate(self._rows(strict), start=1)
+
+    def _rows(self, strict: bool) -> Iterator[Row]:
         check_header(self._about[0].names, f"{self.path}:1")
         with self._open() as file:
             for batch in self._batches(file):

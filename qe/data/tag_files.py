@@ -15,8 +15,8 @@ from qe.data.score_files import (
     Record,
     check_one_system,
     first_record_line,
+    in_order,
     named_fields,
-    places,
     read_records,
 )
 from qe.data.table_rows import json_rows
@@ -193,23 +193,20 @@ _FORMS: Sequence[Sequence[str]] = (
 
 
 def is_word_submission(path: Path) -> bool:
-    return _tagged(first_record_line(path), 0) is not None
+    return _tagged(first_record_line(path), "") is not None
 
 
 def read_word_submission(path: Path, layout: Layout) -> TagFile:
     """Tags of a submission's words, gaps or source words; for the layout `tags` gaps and words in turn."""
     expected = "PAIR, METHOD, TYPE, SEGMENT, INDEX, WORD and OK or BAD"
-    rows = list(
-        read_records(path, _tagged, expected, "separate fields by one tab; TYPE is mt, gap or source")
-    )
-    check_one_system([row.system for row in rows], path)
-    lines: dict[int, int] = {}
-    for row in rows:
-        lines.setdefault(row.segment, row.line)
-    segments = dict(zip(lines, places(list(lines), list(lines.values()), "segment", path), strict=True))
+    records = read_records(path, _tagged, expected, "; TYPE is mt, gap or source")
+    check_one_system((record.system for record in records), path)
+    by_segment: dict[int, list[Record]] = {}
+    for record in records:
+        by_segment.setdefault(record.segment, []).append(record)
+    segments = [by_segment[first.segment] for first in in_order([group[0] for group in by_segment.values()])]
     parts = {
-        kind: _by_segment([row for row in rows if row.kind == kind], segments, path)
-        for kind in (("gaps", "words") if layout == "tags" else (layout,))
+        kind: _tags_of(segments, kind) for kind in (("gaps", "words") if layout == "tags" else (layout,))
     }
     for kind, tags in parts.items():
         if not any(tags):
@@ -227,7 +224,7 @@ def read_word_submission(path: Path, layout: Layout) -> TagFile:
     return _tag_file(_interleaved(parts["gaps"], parts["words"]), path, probabilities=False)
 
 
-def _tagged(line: str, number: int) -> Record | None:
+def _tagged(line: str, location: str) -> Record | None:
     for form in _FORMS:
         fields = named_fields(line, [form])
         if fields is None:
@@ -235,22 +232,18 @@ def _tagged(line: str, number: int) -> Record | None:
         kind, tag = _KINDS.get(fields.get("kind", "mt").lower()), TAGS.get(fields["tag"].upper())
         if kind is not None and tag is not None:
             system = f"{fields.get('pair', '')} {fields['method']}".strip()
-            return Record(system, int(fields["segment"]), tag, number, kind, int(fields["index"]))
+            return Record(system, int(fields["segment"]), tag, location, kind, int(fields["index"]))
     return None
 
 
-def _by_segment(rows: Sequence[Record], segments: Mapping[int, int], path: Path) -> list[list[float]]:
-    start = min((row.index for row in rows), default=0)
-    grouped: list[list[Record]] = [[] for _ in segments]
-    for row in rows:
-        grouped[segments[row.segment]].append(row)
+def _tags_of(segments: Sequence[Sequence[Record]], kind: str) -> list[list[float]]:
+    """The tags of one kind in each segment, by index; all indices count from 0, or all from 1."""
+    groups = [[record for record in records if record.kind == kind] for records in segments]
+    start = min((record.index for group in groups for record in group), default=0)
     tags = []
-    for group in grouped:
+    for group in groups:
         noun = f"segment {group[0].segment}: index" if group else ""
-        numbers, lines = [row.index for row in group], [row.line for row in group]
-        order = places(numbers, lines, noun, path, starts=(min(start, 1),))
-        ordered = dict(zip(order.tolist(), group, strict=True))
-        tags.append([ordered[place].value for place in range(len(group))])
+        tags.append([record.value for record in in_order(group, "index", noun, starts=(min(start, 1),))])
     return tags
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
-from qe.data.table_rows import FileInput, Layout
+from qe.data.delimited import Layout
+from qe.data.table_rows import FileInput
 from qe.data.translation_files import Opened, opened
 from qe.data.translation_files.segments import FileRow, translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
@@ -74,7 +75,7 @@ def score_in_place(
                 stream.write(table.file.with_notes(notes))
         if not _is_review(source, output):
             kind = translation_kind(source)
-            read = partial(opened, temporary, languages, table.layout.options, kind=kind)
+            read = partial(opened, temporary, languages, replace(table.layout, kind=kind))
             _check_written(table.file, read, source)
     result = Tally.from_batch(batch).result(scorer, recipe=scorer.recipe)
     if job_summary is not None:

@@ -17,12 +17,11 @@ import pyarrow as pa
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.files import atomic_file, is_input_file, read_lines
-from qe.data.delimited import CsvOptions
+from qe.data.delimited import Layout
 from qe.data.headers import header_of
 from qe.data.table_rows import (
     Input,
-    Layout,
-    Row,
+    Numbered,
     Types,
     Unreadable,
     kind_by_content,
@@ -133,9 +132,9 @@ class ManyInput(Input):
     def count(self) -> int:
         return sum(part.count() for part in self.parts)
 
-    def rows(self, *, strict: bool = False) -> Iterator[Row]:
+    def numbered(self, *, strict: bool = False) -> Numbered:
         for part in self.parts:
-            yield from part.rows(strict=strict)
+            yield from part.numbered(strict=strict)
 
 
 class Piped:
@@ -282,8 +281,8 @@ class DocumentIds:
 def score_documents(documents: DocumentIds, scored: Path, score: str = "score") -> dict[str, Document]:
     """The documents of a scored table, in order of first appearance; `score` is the header of its scores."""
     kind = row_formats.kind_of(scored)
-    wanted = CsvOptions({"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
-    rows = open_input([scored], Layout(csv=wanted)).rows()
+    wanted = Layout(None, {"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
+    rows = open_input([scored], wanted).rows()
     scores: dict[str, Document] = {}
     for name, row in zip_longest(documents, rows):
         if name is None or row is None:

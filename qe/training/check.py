@@ -281,11 +281,11 @@ def _check_intervals(experiment: Experiment) -> Iterator[str]:
 def _check_negatives(experiment: Experiment) -> Iterator[str]:
     if experiment.negatives is None:
         return
-    from qe.data.perturbation import PERTURBATIONS
+    from qe.data.perturbation import names
 
     for kind in experiment.negatives.kinds:
-        if kind not in PERTURBATIONS.names:
-            yield f"negatives.kinds: {unknown_name(PERTURBATIONS.noun, kind, PERTURBATIONS.names)}"
+        if kind not in names():
+            yield f"negatives.kinds: {unknown_name('perturbation', kind, names())}"
     if experiment.trees:
         yield "negatives: a kernel over trees takes real rows alone; leave out `trees` or `negatives`"
     for config in _right(experiment.features):

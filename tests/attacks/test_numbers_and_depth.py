@@ -38,7 +38,7 @@ FILES: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("a", f"{HUGE} ||| a ||| -1 ||| -1\n", lambda path: nbest_column(path, 1), "whole number"),
     ("a", f"0 ||| a ||| -1 ||| -1 ||| {HUGE}=0\n", lambda path: nbest_column(path, 1), "whole number"),
     ("a", f"A |0-{HUGE}|\n", trace_column, "whole number"),
-    ("a", f"m\t1\t0.5\t{10**20}\n", read_submission, "numbers up to"),
+    ("a", f"m\t1\t0.5\t{10**20}\n", read_submission, "expected METHOD"),
     ("C-E.csv", f"system_a,system_b,wins,ties,losses\nx,y,{10**20},2,5\n", lambda p: read_judgements([p]),
      "not a whole number from 0"),
     ("a.jsonl", f'{{"a": {HUGE}}}\n', table, "a.jsonl:1: "),

@@ -14,10 +14,11 @@ import qe
 from features.storage.files import MAX_LINE
 from qe.data import MlqePe, read_scores, read_tags
 from qe.data.check import check
+from qe.data.delimited import Layout
 from qe.data.format import make_format
 from qe.data.public import terms_of
 from qe.data.reading import Reading, read_table
-from qe.data.table_rows import Layout, open_input
+from qe.data.table_rows import open_input
 from tests.factories import refuses
 
 LONG = "a" * (MAX_LINE + 1)

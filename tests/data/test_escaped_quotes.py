@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qe.cli import main
-from qe.data.delimited import CsvOptions, dialect_of
+from qe.data.delimited import Layout, dialect_of, text_lines
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from qe.data.delimited import CsvOptions, dialect_of
 def test_escaped_quotes_are_text(text: str, rows: list[list[str]], tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"one,two\n{text}\n")
-    dialect = dialect_of(path, "csv", CsvOptions(escape="\\"))
-    found = [fields for _, fields in dialect.records(dialect.lines(path), path)]
+    dialect = dialect_of(path, "csv", Layout(escape="\\"))
+    found = [fields for _, fields in dialect.records(text_lines(path), path)]
     assert found == [["one", "two"], *rows]
 
 

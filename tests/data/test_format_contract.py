@@ -25,7 +25,8 @@ REQUIRED: dict[str, Any] = {
 def new_format(name: str) -> Format:
     kind: Any = FORMATS.get(name)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    return make_format(name, {key: REQUIRED[key] for key in needed if key in REQUIRED})
+    texts = {"batches": "batches.json"} if name == "appraise" else {}
+    return make_format(name, {key: REQUIRED[key] for key in needed if key in REQUIRED} | texts)
 
 
 @pytest.mark.parametrize("name", FORMATS.names)

@@ -358,7 +358,7 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.tsv", "source\ttarget\tscore\na\tb\n", r"a\.tsv:2: expected 3 fields as in the header, found 2"),
+        ("a.tsv", "source\ttarget\tscore\na\tb\n", r"a\.tsv:2: 2 fields where the header has 3"),
         ("a.tsv", "source\ttarget\tsource\na\tb\tc\n", r"a\.tsv:1: the column 'source' occurs twice"),
         ("a.csv", 'source,target,score\n"x\ny",b,1\na,b,\n', r"a\.csv:4: the label 'score' is missing"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\nno\n', r"a\.jsonl:2: not valid JSON"),

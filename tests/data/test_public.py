@@ -243,25 +243,6 @@ def test_an_archive_writes_nowhere_else(other_pair: Server, tmp_path: Path) -> N
     assert names(tmp_path) == []
 
 
-def test_mqm_lands_where_its_format_reads_it(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from qe.data.check import check
-
-    monkeypatch.undo()
-    header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
-    for download in public.dataset("wmt-mqm", ["en-de"]).downloads:
-        server.files[f"/{download.url}"] = (
-            f"{header}A\tn\t1\t1\tr\ta b\tc <v>d</v>\tAccuracy\tMajor\n".encode()
-        )
-    fetch("wmt-mqm", tmp_path / "mqm", pairs=["en-de"], base_url=server.url)
-    file = tmp_path / "mqm/generalMT2022/ende/mqm_generalMT2022_ende.tsv"
-    options = {"source_language": "en", "target_language": "de"}
-    assert check(file, "mqm", options).splits["train"].segments == 1
-    assert "Freitag et al. 2021" in public.terms_of(file)
-    assert public.terms_of(Path("/")) == ""
-
-
 def test_test21_lands_beside_the_pair_where_the_format_reads_it(
     other_pair: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,50 +256,53 @@ def test_test21_lands_beside_the_pair_where_the_format_reads_it(
     assert test21.segments.source == ("Sajab.",) and test21.scores is None
 
 
-def hter_files(split: str) -> dict[str, bytes]:
-    """A split of task 1 of 2019 and task 2 of 2020: two words and three gaps per segment."""
-    texts = {"src": b"x y\n", "mt": b"u v\n", "pe": b"u w\n", "hter": b"0.5\n"}
-    tags = {"tags": b"OK OK OK BAD OK\n", "source_tags": b"OK BAD\n", "src-mt.alignments": b"0-0 1-1\n"}
-    return {f"{split}.{end}": 12 * line for end, line in (texts | tags).items()}
-
-
-@pytest.mark.parametrize(
-    ("name", "pair", "outer"), [("wmt19-qe", "en-ru", ""), ("wmt20-qe", "en-zh", "en-zh/")]
+MQM = b"system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
+MQM += b"A\tn\t1\t1\tr\ta b\tc <v>d</v>\tAccuracy\tMajor\n"
+ERRORS = "".join(
+    f"{i}\tIt rains {i}.\tPrší {i}.\t[{i % 2}, 0, 1]\t{('NOT', 'ERR')[i % 2]}\n" for i in range(8)
 )
-def test_post_edits_of_2019_and_2020_land_where_their_format_reads_them(
-    name: str, pair: str, outer: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Files of task 1 of 2019 and task 2 of 2020: two words and three gaps per segment.
+HTER = {
+    "src": b"x y\n", "mt": b"u v\n", "pe": b"u w\n", "hter": b"0.5\n", "tags": b"OK OK OK BAD OK\n",
+    "source_tags": b"OK BAD\n", "src-mt.alignments": b"0-0 1-1\n",
+}  # fmt: skip
+
+
+def post_edits(outer: str) -> bytes:
+    """One archive has its splits at the top, the other in a folder of the pair."""
+    splits = ("train", "dev")
+    return packed({f"{outer}{s}/{s}.{end}": 12 * line for s in splits for end, line in HTER.items()})
+
+
+# Name -> pair, what is served, where the format reads, the format and its keys, segments of each split.
+PUBLISHED: dict[str, tuple[str, bytes, str, str, dict[str, Any], dict[str, int]]] = {
+    "wmt-mqm": ("en-de", MQM, "generalMT2022/ende/mqm_generalMT2022_ende.tsv", "mqm",
+                {"source_language": "en", "target_language": "de"}, {"train": 1}),
+    "wmt21-qe": ("en-cs", ERRORS.encode(), ".", "catastrophic_errors",
+                 {"pair": "en-cs"}, {"train": 8, "dev": 8}),
+    "wmt19-qe": ("en-ru", post_edits(""), "en-ru", "wmt_qe",
+                 {"source_language": "en", "target_language": "ru"}, {"train": 12, "dev": 12}),
+    "wmt20-qe": ("en-zh", post_edits("en-zh/"), "en-zh", "wmt_qe",
+                 {"source_language": "en", "target_language": "zh"}, {"train": 12, "dev": 12}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_what_lands_is_where_its_format_reads_it(
+    name: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One archive has its splits at the top, the other in a folder of the pair: both land alike."""
     from qe.data.check import check
 
     monkeypatch.undo()
-    (download,) = public.dataset(name, [pair]).downloads
-    server.files[f"/{download.url}"] = packed(
-        {f"{outer}{split}/{n}": c for split in ("train", "dev") for n, c in hter_files(split).items()}
-    )
-    assert len(fetch(name, tmp_path, pairs=[pair], base_url=server.url)[0]) == 14
-    assert (tmp_path / pair / "train" / "train.hter").is_file()
-    source, target = pair.split("-")
-    report = check(tmp_path / pair, None, {"source_language": source, "target_language": target})
-    assert report.format == "wmt_qe" and not report.unreadable
-    assert {split: about.segments for split, about in report.splits.items()} == {"train": 12, "dev": 12}
-
-
-def test_catastrophic_errors_of_2021_land_where_their_format_reads_them(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from qe.data.check import check
-
-    monkeypatch.undo()
-    rows = "".join(
-        f"{i}\tIt rains {i}.\tPrší {i}.\t[{i % 2}, 0, {i % 2}]\t{('NOT', 'ERR')[i % 2]}\n" for i in range(8)
-    )
-    for download in public.dataset("wmt21-qe", ["en-cs"]).downloads:
-        server.files[f"/{download.url}"] = rows.encode()
-    fetch("wmt21-qe", tmp_path, pairs=["en-cs"], base_url=server.url)
-    report = check(tmp_path, None, {"pair": "en-cs"})
-    assert report.format == "catastrophic_errors" and report.splits["dev"].segments == 8
-    assert public.terms_of(tmp_path) == "wmt21-qe: CC0 1.0 (github.com/sheffieldnlp/mlqe-pe)"
+    pair, content, place, kind, keys, sizes = PUBLISHED[name]
+    for download in public.dataset(name, [pair]).downloads:
+        server.files[f"/{download.url}"] = content
+    fetch(name, tmp_path, pairs=[pair], base_url=server.url)
+    report = check(tmp_path / place, None if kind != "mqm" else kind, keys)
+    assert report.format == kind and not report.unreadable
+    assert {split: report.splits[split].segments for split in sizes} == sizes
+    assert public.terms_of(tmp_path / place).startswith(f"{name}: ")
+    assert public.terms_of(Path("/")) == ""
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

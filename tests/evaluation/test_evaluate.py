@@ -222,13 +222,13 @@ def test_submission_round_trip(values: list[float]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("S\t1\t2.0\n", ":1: expected METHOD, SEGMENT, SCORE, RANK, found 3 fields"),
+        ("S\t1\t2.0\n", ":1: expected METHOD, SEGMENT, SCORE, RANK"),
         ("S\t1\t2.0\t1\nT\t2\t2.0\t2\n", "records of 2 systems"),
-        ("S\t1\t2.0\t1\nS\t1\t2.0\t2\n", ":2: segment 1 is given twice, first in line 1"),
+        ("S\t1\t2.0\t1\nS\t1\t2.0\t2\n", ":2: segment 1 is given twice, first at .*s.tsv:1"),
         ("S\t1\t2.0\t1\nS\t3\t2.0\t2\n", ":2: segment 3 is there, but 2 is missing"),
         ("S\t1\t2.0\t1\nS\t2\t2.0\t1\n", ":2: rank 1 is given twice"),
-        ("S\t1\tnan\t1\n", ":1: the score is nan"),
-        ("S\t1\t2,5\t1\n", ":1: not a submission line"),
+        ("S\t1\tnan\t1\n", ":1: the score is 'nan'"),
+        ("S\t1\t2,5\t1\n", ":1: the score is '2,5'"),
         ("", "the file is empty"),
     ],
 )

@@ -132,7 +132,7 @@ def test_what_only_the_user_has_of_a_translation_fits_no_other() -> None:
 def test_a_run_reports_what_its_model_makes_of_spoilt_translations(demo_run: Any, demo_client: Any) -> None:
     section = json.loads((demo_run.output / "report.json").read_text("utf-8"))["robustness"]
     assert section["of"] == "test" and section["rows"] == 80
-    assert {each["name"] for each in section["perturbations"]} <= set(PERTURBATIONS.names)
+    assert {each["name"] for each in section["perturbations"]} <= set(PERTURBATIONS)
     assert set(names("destroying")) - {each["name"] for each in section["perturbations"]} == set()
     assert section["destroyed_below"]["mean"] >= 0.95 and section["destroyed_below"]["least"] >= 0.85
     logged = demo_client.get_run(demo_run.run_id).data.metrics

@@ -11,8 +11,8 @@ from translate.storage import tmx as toolkit_tmx
 from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
-from qe.data.table_rows import Layout, read_rows
-from qe.data.translation_files import FileOptions
+from qe.data.delimited import Layout
+from qe.data.table_rows import read_rows
 from qe.data.translation_files.segments import TranslationFile
 from qe.data.translation_files.xlsx import Sheet
 from qe.models.model import Model
@@ -99,7 +99,7 @@ def test_segments_that_need_no_score_get_no_note(demo_model: Path, tmp_path: Pat
     copy = "not translated yet: a copy of the source, state 'new'"
     assert dict(summary.reasons) == {"not to be translated": 1, copy: 1, "no translation": 1}
     assert (summary.scored, text) == (0, MARKED)
-    layout = Layout(options=FileOptions(locked="score"))
+    layout = Layout(locked="score")
     summary = score_in_place(demo_model, path, path.with_stem("all"), layout=layout)
     assert dict(summary.reasons) == {"no translation": 1}
     assert path.with_stem("all").read_text("utf-8").count('<note from="qe">score ') == 2

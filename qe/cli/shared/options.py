@@ -1,6 +1,6 @@
 """Options of several verbs: their help, their types, and groups of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,7 @@ from annotated_types import Interval
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
-    from qe.data.table_rows import Layout
+    from qe.data.delimited import Layout
     from qe.scoring.input import Pool
 
 MAX_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
@@ -104,16 +104,14 @@ class TextOptions:
     def layout(
         self, *, kind: str | None = None, languages: list[str] | None = None, locked: str = "skip"
     ) -> "Layout":
-        from qe.data.delimited import CsvOptions
-        from qe.data.table_rows import Layout
-        from qe.data.translation_files import FileOptions, SheetLocation
+        from qe.data.delimited import Layout
         from qe.scoring.row_formats import name_pairs
 
-        own = vars(self)  # those below that read sheets and numbers have more options
+        # Those below that read sheets and numbers have more options.
+        names = {entry.name for entry in fields(Layout)} & vars(self).keys()
+        settings = {name: getattr(self, name) for name in names}
         tags = name_pairs(languages or (), "--languages", "SIDE", "TAG")
-        sheet = SheetLocation(own.get("sheet", ""), own.get("header_row", 1))
-        csv = CsvOptions(self.delimiter, self.quoting, self.encoding, self.escape)
-        layout = Layout(kind, csv, own.get("decimal"), FileOptions(tags, sheet, locked))
+        layout = Layout(**settings, kind=kind, tags=tags, locked=locked)
         layout.check()
         return layout
 
@@ -122,7 +120,7 @@ class TextOptions:
 class TableOptions(TextOptions):
     """How a table, or a sheet of a workbook, is read."""
 
-    sheet: str = ""
+    sheet: str | None = None
     header_row: Positive = 1
 
     def pool(self, path: Path, languages: tuple[str, str] | None) -> "Pool":

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -14,11 +15,10 @@ from features.storage.files import read_lines, resolved
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import check_tags, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.delimited import CsvOptions
+from qe.data.delimited import Layout
 from qe.data.folds import text_key
 from qe.data.format import Format
 from qe.data.reading import Column, Reading, read_table
-from qe.data.table_rows import Layout
 
 SCALES: Mapping[str, LabelScale] = {
     "da": LabelScale("da", None, None, higher_is_better=True),
@@ -69,33 +69,30 @@ class MlqePe(Format):
     def recognises(cls, path: Path) -> bool:
         return (path / "direct-assessments").is_dir() or any(path.glob("*/direct-assessments"))
 
+    @property
+    def scale(self) -> LabelScale:
+        return SCALES[self.label]
+
+    @property
+    def tokenised(self) -> bool:
+        return self.text == "tokenised" or (self.text is None and self.label == "hter")
+
+    def name(self, path: Path) -> str:
+        return f"mlqe-pe/{self.pair or resolved(path).name}"
+
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         files = _Files.find(path, self.pair)
-        tokenised = self.text == "tokenised" or (self.text is None and self.label == "hter")
-        kind: Literal["moses", "whitespace"] = "whitespace" if tokenised else "moses"
-        source, _, target = files.pair.partition("-")
-        tokenizers = Tokenizer(source, kind), Tokenizer(target, kind)
-        names = {name: name for name in SPLITS if files.direct(name) or files.folder(name)}
-        splits = reading.splits(
-            names, lambda name, _: self._split(reading, files, name, tokenised, tokenizers)
-        )
-        if not tokenised:
+        names = {name: files for name in SPLITS if files.direct(name) or files.folder(name)}
+        splits = reading.splits(names, partial(self.read_split, reading))
+        if not self.tokenised:
             reading.notes.append("raw text: alignments and word tags are left out (they count other tokens)")
-        return self.dataset(reading, f"mlqe-pe/{files.pair}", splits, SCALES[self.label])
+        return self.dataset(reading, path, splits)
 
-    def _split(
-        self,
-        reading: Reading,
-        files: "_Files",
-        split: str,
-        tokenised: bool,
-        tokenizers: tuple[Tokenizer, Tokenizer],
-    ) -> Split:
+    def read_split(self, reading: Reading, split: str, files: "_Files") -> Split:
         columns, direct = dict[str, Column](), dict[str, Column]()
         table, folder = files.direct(split), files.folder(split)
         if table is not None:
-            languages = tokenizers[0].language, tokenizers[1].language
-            direct = _direct_assessments(reading, table, split in LABELLED, languages)
+            direct = _direct_assessments(reading, table, split in LABELLED, files.languages)
             columns |= {"source": direct["original"], "target": direct["translation"]}
             columns |= _side_information(reading, table.parent, split, files.code)
             if "model_scores" in direct:
@@ -103,15 +100,17 @@ class MlqePe(Format):
             elif "doc_id" not in columns:
                 columns |= _repeated_pairs(reading, split, direct)
             needed = self.label == "hter"  # pairs such as si-en have direct assessments alone
-            columns |= _post_editing(reading, files, split, tokenised, needed)
+            columns |= _post_editing(reading, files, split, self.tokenised, needed)
             if self.label == "hter" and "z_mean" in direct:
                 columns["direct_assessment"] = direct["z_mean"]
         elif folder is not None:
-            columns |= _later_texts(reading, folder, split, files.code, tokenised)
+            columns |= _later_texts(reading, folder, split, files.code, self.tokenised)
         scores = self._scores(reading, files, split, direct)
         if scores is not None:
             columns["scores"] = scores
-        read = make_split(reading, split, columns, SCALES[self.label], tokenizers)
+        kind: Literal["moses", "whitespace"] = "whitespace" if self.tokenised else "moses"
+        source, target = (Tokenizer(language, kind) for language in files.languages)
+        read = make_split(reading, split, columns, self.scale, (source, target))
         judges = direct.get(_DIRECT[self.label][1]) if self.label != "hter" else None
         if judges is None:
             return read
@@ -161,6 +160,11 @@ class _Files:
     def code(self) -> str:
         return self.pair.replace("-", "")
 
+    @property
+    def languages(self) -> tuple[str, str]:
+        source, _, target = self.pair.partition("-")
+        return source, target
+
     def direct(self, split: str) -> Path | None:
         for end in ("df.short.tsv", "inputs.tsv"):
             table = self._file(f"{split}.{self.code}.{end}", lambda parts: True)
@@ -203,7 +207,7 @@ def _direct_assessments(
 ) -> dict[str, Column]:
     # Quotation marks of MLQE-PE are text; later tables, without a decoder's scores, quote fields.
     quoting = False if "model_scores" in next(read_lines(path), "") else None
-    table = read_table(reading, path, Layout("tsv", CsvOptions("tab", quoting, "utf-8"), languages=languages))
+    table = read_table(reading, path, Layout("tsv", "tab", quoting, "utf-8", languages=languages))
     index = "index" if "index" in table else "segid"  # of ru-en, whose numbers have gaps
     wanted = [index, "original", "translation"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []

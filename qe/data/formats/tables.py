@@ -1,7 +1,7 @@
 """Data of users: parallel text, tables, several language pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -12,14 +12,13 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.languages import MULTIPLE
 from features.text.tokenizer import Tokenizer
-from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, labelled_rows, make_split
+from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, labelled_rows
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
-from qe.data.delimited import CsvOptions, is_sgm, segments
+from qe.data.delimited import Layout, is_sgm, segments
 from qe.data.format import FORMATS, Format, make_format, option_errors
 from qe.data.headers import named_header
 from qe.data.reading import Column, Reading, known_keys, read_table
-from qe.data.table_rows import Layout, is_table
-from qe.data.translation_files import FileOptions, SheetLocation
+from qe.data.table_rows import is_table
 
 
 @FORMATS.register("parallel_text")
@@ -56,16 +55,13 @@ class ParallelText(Format):
         for name, files in self.splits.items():
             known_keys(files, COLUMNS, f"dataset.splits.{name}")
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
-        self.check_options()
-        scale = label_scale(self.label)
-        splits = reading.splits(self.splits, partial(self._split, reading, path, scale))
-        return self.dataset(reading, path, splits, scale)
+    def split_files(self, path: Path) -> Mapping[str, Mapping[str, Path]]:
+        return {
+            name: {column: path / file for column, file in files.items()}
+            for name, files in self.splits.items()
+        }
 
-    def _split(
-        self, reading: Reading, path: Path, scale: LabelScale, name: str, texts: Mapping[str, str]
-    ) -> Split | None:
-        files = {column: path / file for column, file in texts.items()}
+    def read_split(self, reading: Reading, name: str, files: Mapping[str, Path]) -> Split | None:
         read = {column: reading.attempt(partial(reading.lines, file)) for column, file in files.items()}
         columns = {column: lines for column, lines in read.items() if lines is not None}
         if len(columns) < len(files):
@@ -75,16 +71,7 @@ class ParallelText(Format):
             documents = [one.document for one in found]
             if all(documents):
                 columns["doc_id"] = Column(documents, files["source"], [one.line for one in found])
-        hter = self.label == "hter"
-        return make_split(
-            reading,
-            name,
-            columns,
-            scale,
-            self.tokenizers,
-            judge_range=(None, None) if hter else (scale.low, scale.high),
-            compute_hter=hter,
-        )
+        return self.split(reading, name, columns)
 
 
 _SEVERAL = ("judges", "weights")
@@ -162,34 +149,14 @@ class Table(Format):
 
     @property
     def layout(self) -> Layout:
-        return Layout(
-            self.kind,
-            CsvOptions(self.delimiter, self.quoting, self.encoding, self.escape),
-            self.decimal,
-            FileOptions(location=SheetLocation(self.sheet or "", self.header_row)),
-            (self.source_language, self.target_language),
-        )
+        names = {entry.name for entry in fields(Layout)} & vars(self).keys()
+        settings = {name: getattr(self, name) for name in names}
+        return Layout(**settings, languages=(self.source_language, self.target_language))
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
-        self.check_options()
-        scale = label_scale(self.label)
-        splits = reading.splits(self.split_files(path), partial(self._split, reading, scale))
-        return self.dataset(reading, path, splits, scale)
-
-    def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
-        hter = self.label == "hter"
+    def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         mapped = self._mapped(reading, file, blind=name in self.blind)
-        return make_split(
-            reading,
-            name,
-            labelled_rows(
-                reading, mapped, "scores" if "scores" in mapped or not hter else "post_edit", scale.classes
-            ),
-            scale,
-            self.tokenizers,
-            judge_range=(None, None) if hter else (scale.low, scale.high),
-            compute_hter=hter,
-        )
+        label = "post_edit" if self.label == "hter" and "scores" not in mapped else "scores"
+        return self.split(reading, name, labelled_rows(reading, mapped, label, self.scale.classes))
 
     def _mapped(self, reading: Reading, file: Path, blind: bool) -> dict[str, Column]:
         wanted = {"source": "source", "target": "target", **self.columns}

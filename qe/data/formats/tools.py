@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from features.basics.errors import InputError, unknown_name
-from qe.data.columns import Label, label_scale, labelled_rows, make_split
-from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.columns import Label, label_scale, labelled_rows
+from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS, Format
 from qe.data.headers import header_of, numbers_of, rows_of_pair
 from qe.data.reading import Column, Reading, known_keys
@@ -58,16 +57,18 @@ class Appraise(Format):
     splits: Mapping[str, str] = field(default_factory=dict)
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
+    @property
+    def scale(self) -> LabelScale:
+        return _SCALES[self.label]
+
+    def check_options(self) -> None:
         by_line = bool(self.source and self.systems)
         if bool(self.batches) == by_line or (self.batches and (self.source or self.systems)):
             raise InputError(
                 "the judged texts must be named once", remedy="give `batches`, or `source` and `systems`"
             )
-        splits = reading.splits(self.split_files(path), partial(self._split, reading))
-        return self.dataset(reading, path, splits, _SCALES[self.label])
 
-    def _split(self, reading: Reading, name: str, file: Path) -> Split:
+    def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         reading.content(file)  # what is read has its checksum
         rows, note = judgements(file, self.pair)
         reading.note(file, len(note), note)
@@ -91,8 +92,7 @@ class Appraise(Format):
         if all(one.document for one in found.values()):
             columns["doc_id"] = [one.document for one in found.values()]
         whole = {column: Column(cells, file, [*lines.values()]) for column, cells in columns.items()}
-        rows_kept = labelled_rows(reading, whole, "scores")
-        return make_split(reading, name, rows_kept, _SCALES[self.label], self.tokenizers)
+        return self.split(reading, name, labelled_rows(reading, whole, "scores"))
 
     def _texts(self, reading: Reading, folder: Path) -> "_Batches | _Lines":
         if self.batches:
@@ -229,28 +229,21 @@ class LabelStudio(Format):
         label_scale(self.label)
         known_keys(self.columns, _OURS, "dataset.columns")
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
-        self.check_options()
-        scale = label_scale(self.label)
-        splits = reading.splits(self.split_files(path), partial(self._split, reading, scale))
-        return self.dataset(reading, path, splits, scale)
-
-    def _split(self, reading: Reading, scale: LabelScale, name: str, file: Path) -> Split:
+    def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         remedy = "export as JSON or JSON-MIN"
         entries = _objects(reading.json(file), "must be a list of tasks", file, remedy)
         tasks = self._of_pair(reading, _tasks(entries, file), file)
         edits = self.label == "hter"
         control = self._control(tasks, file)
         places = [task.place for task in tasks.values()]
-        label = [_label(task, control, scale, edits) for task in tasks.values()]
+        label = [_label(task, control, self.scale, edits) for task in tasks.values()]
         columns = {"id": Column(list(tasks), file, places, "task ")}
         for ours, key in self._keys(tasks, file).items():
             texts = [_text(task.data.get(key)) for task in tasks.values()]
             columns[ours] = reading.stripped(Column(texts, file, places, "task "))
         ours = "post_edit" if edits else "scores"
         columns[ours] = Column(label, file, places, "task ")
-        rows = labelled_rows(reading, columns, ours, scale.classes)
-        return make_split(reading, name, rows, scale, self.tokenizers, compute_hter=edits)
+        return self.split(reading, name, labelled_rows(reading, columns, ours, self.scale.classes))
 
     def _of_pair(self, reading: Reading, tasks: Mapping[str, _Task], file: Path) -> Mapping[str, _Task]:
         keys = dict.fromkeys(key for task in tasks.values() for key in task.data)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -11,13 +10,12 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
-from qe.data.columns import HTER, check_tags, make_split
+from qe.data.columns import HTER, check_tags
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.delimited import CsvOptions
+from qe.data.delimited import Layout
 from qe.data.format import FORMATS, Format
 from qe.data.formats.tables import ParallelText
 from qe.data.reading import Column, Reading, read_table
-from qe.data.table_rows import Layout
 
 _ANNOTATIONS = "training_set_annotations"
 _TRAIN = {
@@ -105,7 +103,9 @@ class WmtQe(Format):
     def recognises(cls, path: Path) -> bool:
         return path.is_dir() and bool(_sources(path))
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
+    scale = HTER
+
+    def split_files(self, path: Path) -> dict[str, Path]:
         sources = _sources(path)
         if not sources:
             raise InputError(
@@ -113,10 +113,9 @@ class WmtQe(Format):
                 location=path,
                 remedy="give the folder of one language pair",
             )
-        splits = reading.splits(dict(sorted(sources.items())), partial(self._split, reading))
-        return self.dataset(reading, path, splits, HTER)
+        return dict(sorted(sources.items()))
 
-    def _split(self, reading: Reading, name: str, folder: Path) -> Split:
+    def read_split(self, reading: Reading, name: str, folder: Path) -> Split:
         columns: dict[str, Column] = {}
         for ours, ends in _ENDS.items():
             file = _single_file(folder, name, ends)
@@ -126,7 +125,7 @@ class WmtQe(Format):
         if tags is not None and _of_words_alone(tags, columns["target"]):
             reading.note(columns.pop("word_tags").path, 1, "tags of words without gaps (left out)")
         check_tags(reading, columns)
-        return make_split(reading, name, columns, HTER, self.tokenizers, compute_hter=True)
+        return self.split(reading, name, columns)
 
 
 def _sources(path: Path) -> dict[str, Path]:
@@ -209,8 +208,17 @@ class CatastrophicErrors(Format):
         if not (source and dash and target):
             raise InputError(f"'{self.pair}' is no pair", location="dataset.pair", remedy="such as en-de")
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
-        self.check_options()
+    scale = _CLASSES
+
+    def name(self, path: Path) -> str:
+        return f"mlqe-pe/catastrophic-errors/{self.pair}"
+
+    @property
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        source, _, target = self.pair.partition("-")
+        return Tokenizer(source, self.tokenizer), Tokenizer(target, self.tokenizer)
+
+    def split_files(self, path: Path) -> dict[str, Path]:
         files: dict[str, Path] = {}
         for name, endings in _SPLITS.items():
             named = [path / f"{self.pair.replace('-', '')}_majority_{ending}.tsv" for ending in endings]
@@ -219,15 +227,12 @@ class CatastrophicErrors(Format):
                 files[name] = file
             elif name == "train":
                 raise InputError("no such file", location=named[0], remedy="check `pair`")
-        splits = reading.splits(files, partial(self._split, reading))
-        return self.dataset(reading, f"mlqe-pe/catastrophic-errors/{self.pair}", splits, _CLASSES)
+        return files
 
-    def _split(self, reading: Reading, name: str, file: Path) -> Split:
+    def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         rows = _rows(reading.lines(file), (_BLIND, _LABELLED) if name == "test" else (_LABELLED,))
         columns = {column: reading.stripped(texts) for column, texts in rows.items() if column != "votes"}
-        source, _, target = self.pair.partition("-")
-        tokenizers = Tokenizer(source, self.tokenizer), Tokenizer(target, self.tokenizer)
-        return make_split(reading, name, columns, _CLASSES, tokenizers)
+        return self.split(reading, name, columns)
 
 
 def _rows(lines: Column, ways: Sequence[Sequence[str]]) -> dict[str, Column]:
@@ -300,11 +305,9 @@ class Mqm(Format):
     weights: Mapping[str, float] = field(default_factory=dict)
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
-    def read_with(self, reading: Reading, path: Path) -> Dataset:
-        splits = reading.splits(self.split_files(path), partial(self._split, reading))
-        return self.dataset(reading, path, splits, _MQM)
+    scale = _MQM
 
-    def _split(self, reading: Reading, name: str, file: Path) -> Split:
+    def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         found = self._segments(reading, file)
         rows, lines = list(found.values()), [segment.line for segment in found.values()]
         means = [float(np.mean([*segment.penalties.values()])) for segment in rows]
@@ -319,11 +322,11 @@ class Mqm(Format):
         if None not in tags and any(segment.marked for segment in rows):
             texts["word_tags"] = [tag or "" for tag in tags]
         columns = {column: Column(cells, file, lines) for column, cells in texts.items()}
-        return make_split(reading, name, columns, _MQM, self.tokenizers)
+        return self.split(reading, name, columns)
 
     def _segments(self, reading: Reading, file: Path) -> dict[tuple[str, str, str], _Segment]:
         languages = self.source_language, self.target_language
-        layout = Layout("tsv", CsvOptions("tab", quoting=False), languages=languages)
+        layout = Layout("tsv", "tab", quoting=False, languages=languages)
         table = read_table(reading, file, layout)
         numbers = [table[name] for name in _NUMBERS if name in table]
         telling = [column for column in numbers if len({*column.texts}) > 1]

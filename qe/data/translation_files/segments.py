@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from features.basics.errors import InputError, quoted
 from features.text.languages import is_language_tag, speaks
@@ -170,6 +171,7 @@ class TranslationFile:
     removals: Sequence[Edit]
     declared: Sequence[Declared]
     score_all: bool = False
+    unit: ClassVar[str] = "segment "
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:

@@ -4,7 +4,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
 from io import BytesIO
@@ -55,34 +54,27 @@ _SMALLER = "save the sheet alone, or split it"
 _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are no ZIP files
 
 
-@dataclass(frozen=True)
-class SheetLocation:
-    """Place of a table in a workbook: sheet (empty: the first not hidden), row of the header from 1."""
-
-    sheet: str = ""
-    header: int = 1
-
-
 class Sheet:
     """A sheet of a workbook; InputError for one that is damaged, larger than 1 GiB or without header."""
 
-    def __init__(self, path: Path, location: SheetLocation | None = None) -> None:
-        self.path, self.location = path, location or SheetLocation()
-        values = _sheet(_book(path, rich_text=False), self.location, path)
+    unit = "row "
+
+    def __init__(self, path: Path, name: str = "", header_row: int = 1) -> None:
+        self.path, self.name, self.header_row = path, name, header_row
+        values = _sheet(_book(path, rich_text=False), name, path)
         _check_rows(values, path)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
-        header = self.location.header
         self._merged = {
             (row, area.min_col): (area.min_row, area.min_col)
             for area in values.merged_cells.ranges
-            if area.min_row > header
+            if area.min_row > header_row
             for row in range(area.min_row + 1, area.max_row + 1)
         }
         self.header = self._names()
 
     def _names(self) -> list[str]:
-        place = f"{self.path}:{self._title}:{self.location.header}"
-        cells = self._cells.get(self.location.header, {})
+        place = f"{self.path}:{self._title}:{self.header_row}"
+        cells = self._cells.get(self.header_row, {})
         names = [_text(cells.get(column)) for column in range(1, max(cells, default=0) + 1)]
         while names and not names[-1]:
             names.pop()
@@ -105,7 +97,7 @@ class Sheet:
 
     @cached_property
     def _sheet(self) -> Any:
-        return _sheet(self._editable, self.location, self.path)
+        return _sheet(self._editable, self.name, self.path)
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
@@ -115,7 +107,7 @@ class Sheet:
         rows = (
             self._row(number, formulas.get(number, {}))
             for number in sorted(numbers)
-            if number > self.location.header
+            if number > self.header_row
         )
         return [row for row in rows if row]
 
@@ -144,7 +136,7 @@ class Sheet:
         if first + len(columns) - 1 > MAX_COLUMNS:
             raise InputError("has no room for more columns", location=self.path)
         for place, (name, header) in enumerate(columns.items(), start=first):
-            self._write(self.location.header, place, header)
+            self._write(self.header_row, place, header)
             for number, row in rows.items():
                 self._write(number, place, row[name])
         self._widen_range(first + len(columns) - 1)
@@ -153,7 +145,7 @@ class Sheet:
         # Sorting moves the cells of a range alone. Of several, nobody can tell to which the columns belong.
         tables = [table for table in self._sheet.tables.values() if table.headerRowCount != 0]
         ranges = [each for each in (*tables, self._sheet.auto_filter) if each.ref]
-        found = [each for each in ranges if _bounds(each.ref)[1] == self.location.header]
+        found = [each for each in ranges if _bounds(each.ref)[1] == self.header_row]
         if len(found) != 1 or _bounds(found[0].ref)[2] >= last:
             return
         if found[0] in tables:
@@ -170,7 +162,7 @@ class Sheet:
         from openpyxl.worksheet.table import TableColumn
 
         for place in range(_bounds(table.ref)[2] + 1, last + 1):
-            cell = self._sheet.cell(self.location.header, place)
+            cell = self._sheet.cell(self.header_row, place)
             name = _text(cell.value) or f"Column{place}"
             if name.casefold() in {column.name.casefold() for column in table.tableColumns}:
                 raise InputError(
@@ -179,7 +171,7 @@ class Sheet:
                     remedy="--suffix names ours otherwise",
                 )
             if cell.data_type != "s":
-                self._write(self.location.header, place, name)
+                self._write(self.header_row, place, name)
             number = 1 + max((column.id for column in table.tableColumns), default=0)
             table.tableColumns = [*table.tableColumns, TableColumn(id=number, name=name)]
 
@@ -301,14 +293,14 @@ def _reason(error: Exception) -> str:
     return quoted((str(error) or type(error).__name__).splitlines()[0])
 
 
-def _sheet(book: Any, location: SheetLocation, path: Path) -> Any:
+def _sheet(book: Any, name: str, path: Path) -> Any:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    if location.sheet in sheets:
-        return sheets[location.sheet]
-    if location.sheet.isdecimal() and 0 < int(location.sheet) <= len(sheets):
-        return book.worksheets[int(location.sheet) - 1]
-    if location.sheet:
-        raise unknown_name("sheet", location.sheet, sheets, location=path)
+    if name in sheets:
+        return sheets[name]
+    if name.isdecimal() and 0 < int(name) <= len(sheets):
+        return book.worksheets[int(name) - 1]
+    if name:
+        raise unknown_name("sheet", name, sheets, location=path)
     seen = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
     if not seen:
         raise InputError("has no sheet that is not hidden", location=path, remedy="--sheet names one")

@@ -16,6 +16,7 @@ from features.core.segments import Segments
 from features.text.languages import language_code
 from qe.data.columns import COLUMNS
 from qe.data.dataset import Dataset, Split
+from qe.data.delimited import Layout
 from qe.data.format import make_format
 from qe.data.headers import (
     HEADERS,
@@ -30,7 +31,6 @@ from qe.data.headers import (
     unknown_pair,
 )
 from qe.data.reading import Column, Reading, read_table
-from qe.data.table_rows import Layout
 from qe.data.translation_files.segments import translation_kind
 from qe.scoring.row_formats import name_pairs
 

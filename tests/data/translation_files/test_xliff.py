@@ -12,7 +12,8 @@ import pytest
 from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
-from qe.data.translation_files import FileOptions, opened, xliff
+from qe.data.delimited import Layout
+from qe.data.translation_files import opened, xliff
 from tests.factories import refuses
 
 ONE = (
@@ -384,7 +385,7 @@ def test_segments_that_need_no_score(
     path.write_text(frame.format(content))
     rows = opened(path, EN_ES).rows
     assert [(row.reason, row.texts.get("state", "")) for row in rows] == expected
-    every = opened(path, EN_ES, FileOptions(locked="score")).rows
+    every = opened(path, EN_ES, Layout(locked="score")).rows
     assert [(row.reason, row.texts.get("state", "")) for row in every] == [
         ("", state) for _, state in expected
     ]
@@ -402,7 +403,7 @@ def test_a_file_that_is_not_to_be_translated(frame: str, texts: str, tmp_path: P
 def test_an_unknown_choice_for_locked_segments(tmp_path: Path) -> None:
     (tmp_path / "a.xlf").write_text(ONE.format(unit(AB)))
     with pytest.raises(InputError, match="--locked.*'all'.*skip, score"):
-        opened(tmp_path / "a.xlf", EN_ES, FileOptions(locked="all"))
+        opened(tmp_path / "a.xlf", EN_ES, Layout(locked="all"))
 
 
 def test_placeholders_of_trados_mean_what_its_header_says(tmp_path: Path) -> None:
@@ -561,7 +562,7 @@ def test_languages(name: str, tmp_path: Path) -> None:
 def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(FILE.format(PART.format("a", "en", "xx")))
-    assert len(opened(path, EN_ES, FileOptions({"target": "xx"})).rows) == 1
+    assert len(opened(path, EN_ES, Layout(tags={"target": "xx"})).rows) == 1
 
 
 DECLARED = "<?xml version='1.0' encoding='{}'?>\n"

@@ -11,7 +11,6 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.translation_files.xlsx import Sheet
-from qe.data.translation_files.xlsx import SheetLocation as Where
 from tests.factories import Monkeypatch, refuses
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -51,26 +50,26 @@ def second_sheet(book: Any) -> None:
 
 A, C = ["1", "A", "B"], ["2", "C", "D"]
 # name -> rows, what is done to the book, where the table is, (source, target) of the rows that are read.
-CASES: dict[str, tuple[list[list[Any]], Callable[[Any], object], Where, list[tuple[str, str]]]] = {
-    "plain": ([HEADER, A, C], lambda book: None, Where(), [("A", "B"), ("C", "D")]),
-    "empty rows": ([HEADER, A, [], C, []], lambda book: None, Where(), [("A", "B"), ("C", "D")]),
-    "hidden rows and columns": ([HEADER, A, C], hide, Where(), [("A", "B"), ("C", "D")]),
-    "merged source": ([HEADER, A, ["2", None, "D"]], merge, Where(), [("A", "B"), ("A", "D")]),
-    "header below a title": ([HEADER, A], title_above, Where(header=3), [("A", "B")]),
-    "first sheet is hidden": ([HEADER, A], second_sheet, Where(), [("X", "Y")]),
-    "sheet by its name": ([HEADER, A], second_sheet, Where("Sheet"), [("A", "B")]),
-    "sheet by its number": ([HEADER, A], second_sheet, Where("2"), [("X", "Y")]),
-    "numbers, truth, dates": ([HEADER, ["1", 12, 2.5], ["2", True, 0]], lambda book: None, Where(),
+CASES: dict[str, tuple[list[list[Any]], Callable[[Any], object], tuple[Any, ...], list[tuple[str, str]]]] = {
+    "plain": ([HEADER, A, C], lambda book: None, (), [("A", "B"), ("C", "D")]),
+    "empty rows": ([HEADER, A, [], C, []], lambda book: None, (), [("A", "B"), ("C", "D")]),
+    "hidden rows and columns": ([HEADER, A, C], hide, (), [("A", "B"), ("C", "D")]),
+    "merged source": ([HEADER, A, ["2", None, "D"]], merge, (), [("A", "B"), ("A", "D")]),
+    "header below a title": ([HEADER, A], title_above, ("", 3), [("A", "B")]),
+    "first sheet is hidden": ([HEADER, A], second_sheet, (), [("X", "Y")]),
+    "sheet by its name": ([HEADER, A], second_sheet, ("Sheet",), [("A", "B")]),
+    "sheet by its number": ([HEADER, A], second_sheet, ("2",), [("X", "Y")]),
+    "numbers, truth, dates": ([HEADER, ["1", 12, 2.5], ["2", True, 0]], lambda book: None, (),
                               [("12", "2.5"), ("TRUE", "0")]),
     "columns without a header": ([["", "source", "", "target", ""], ["x", "A", "y", "B", "z"]],
-                                 lambda book: None, Where(), [("A", "B")]),
+                                 lambda book: None, (), [("A", "B")]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows(name: str, tmp_path: Path) -> None:
     rows, then, location, expected = CASES[name]
-    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=then), location)
+    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=then), *location)
     assert [(row.texts["source"], row.texts["target"]) for row in sheet.rows] == expected
 
 
@@ -180,12 +179,12 @@ def test_numbers_keep_their_digits(tmp_path: Path) -> None:
     assert float(again["score"]) == 1 / 3
 
 
-DAMAGED: dict[str, tuple[list[list[Any]], Where, str]] = {
-    "a header twice": ([["id", "target", "target"], A], Where(), r"Sheet:1: .* names \['target'\] more"),
-    "no header": ([[], A], Where(), "the row of the header is empty; --header-row names another row"),
-    "header row beyond the sheet": ([HEADER], Where(header=9), "Sheet:9: the row of the header is empty"),
-    "unknown sheet": ([HEADER], Where("Shet"), "unknown sheet 'Shet'; known: Sheet; did you mean 'Sheet'"),
-    "sheet number": ([HEADER], Where("3"), "unknown sheet '3'"),
+DAMAGED: dict[str, tuple[list[list[Any]], tuple[Any, ...], str]] = {
+    "a header twice": ([["id", "target", "target"], A], (), r"Sheet:1: .* names \['target'\] more"),
+    "no header": ([[], A], (), "the row of the header is empty; --header-row names another row"),
+    "header row beyond the sheet": ([HEADER], ("", 9), "Sheet:9: the row of the header is empty"),
+    "unknown sheet": ([HEADER], ("Shet",), "unknown sheet 'Shet'; known: Sheet; did you mean 'Sheet'"),
+    "sheet number": ([HEADER], ("3",), "unknown sheet '3'"),
 }  # fmt: skip
 
 
@@ -193,7 +192,7 @@ DAMAGED: dict[str, tuple[list[list[Any]], Where, str]] = {
 def test_what_cannot_be_read_is_one_message(name: str, tmp_path: Path) -> None:
     rows, location, message = DAMAGED[name]
     with pytest.raises(InputError, match=message):
-        Sheet(saved(tmp_path / "a.xlsx", *rows), location)
+        Sheet(saved(tmp_path / "a.xlsx", *rows), *location)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_row_is_changed_alike_for_the_same_seed(name: str) -> None:
     changed = zip(first.target, first.source, rows.tolist(), strict=True)
     if name != "unicode_nfd":  # Segments composes letters again, as every reader of text here
         assert all((t, s) != (TARGETS[i], SOURCES[i]) for t, s, i in changed)
-    assert PERTURBATIONS.get(name).effect in EFFECTS
+    assert PERTURBATIONS[name].effect in EFFECTS
 
 
 @pytest.mark.parametrize(
