@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import ConfigDict
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.hints import mistakes
 from features.core.extractor import TableColumns
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.config.schema import Section, validated
 from qe.data.frames import cells_of
 from qe.data.headers import HEADERS, check_classes, header_of, numbers_of, says_languages
 from qe.data.reading import (
@@ -19,7 +20,6 @@ from qe.data.reading import (
     Reading,
     columns_of_pair,
     equal_lengths,
-    known_keys,
     number_problem,
     with_points,
 )
@@ -58,10 +58,6 @@ def _lacking(name: str, column: Column, classes: Sequence[str] | None) -> list[i
 
 
 HTER = LabelScale("hter", 0.0, None, higher_is_better=False)
-_LABEL_TYPES: Mapping[str, Any] = {
-    "low": float | None, "high": float | None, "higher_is_better": bool, "classes": Sequence[str] | None,
-}  # fmt: skip
-_QUOTE = "put names in quotes that YAML reads otherwise, such as 'true' and 'no'"
 SIDE_TEXT = ("post_edit", "reference", "word_tags", "source_tags")
 ROW_WEIGHTS = "row_weights"
 NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment", ROW_WEIGHTS)
@@ -77,6 +73,16 @@ COLUMNS = (*Segments.column_names(), *LABEL_COLUMNS)
 Label = Mapping[str, Any] | str
 
 
+class _Label(Section):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+    higher_is_better: bool
+    classes: Sequence[Any] | None = None
+
+
 def label_scale(label: Label) -> LabelScale:
     """The label scale of `label:`: `hter` (from post-edits) or {name, low, high, higher_is_better}."""
     if isinstance(label, str):
@@ -87,27 +93,17 @@ def label_scale(label: Label) -> LabelScale:
                 remedy="use hter (computed from the post-edits) or {name, low, high, higher_is_better}",
             )
         return HTER
-    known_keys(label, ("name", *_LABEL_TYPES), "dataset.label")
-    for key in ("name", "higher_is_better"):
-        if key not in label:
-            raise InputError(
-                f"the key '{key}' is missing", location="dataset.label", remedy="nothing guesses it"
-            )
-    for key, hint in _LABEL_TYPES.items():
-        for location, problem in mistakes(label.get(key), hint, f"dataset.label.{key}"):
-            raise InputError(problem, location=location, remedy=_QUOTE if key == "classes" else "")
-    low, high = (None if label.get(key) is None else float(label[key]) for key in ("low", "high"))
-    classes = label.get("classes")
+    settings = validated(_Label, label, Path("dataset.label"))
+    low, high, classes = settings.low, settings.high, settings.classes
     if classes is not None:
         check_classes(classes, "dataset.label.classes")
-        for key, expected in (("low", 0), ("high", 1)):
-            if label.get(key) not in (None, expected):
-                problem = f"must be {expected}, as the label has classes"
-                raise InputError(problem, location=f"dataset.label.{key}")
+        if low not in (None, 0) or high not in (None, 1):
+            problem = "`low` and `high` must be 0 and 1, as the label has classes"
+            raise InputError(problem, location="dataset.label")
         low, high = 0.0, 1.0
     elif low is not None and high is not None and low >= high:
         raise InputError(f"`low < high` must hold, but got ({low=:g}, {high=:g})", location="dataset.label")
-    return LabelScale(str(label["name"]), low, high, label["higher_is_better"], classes)
+    return LabelScale(settings.name, low, high, settings.higher_is_better, classes)
 
 
 def make_split(

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from features.basics.errors import InputError
 from features.text.languages import is_language_tag, speaks, tag_of
@@ -223,10 +224,12 @@ def numbers_of(texts: Sequence[str], classes: Sequence[str]) -> list[str]:
     return [number.get(text.strip().casefold(), text) for text in texts]
 
 
-def check_classes(classes: Sequence[str], location: str) -> None:
-    if len(classes) != 2 or len({name.strip().casefold() for name in classes}) != 2:
+def check_classes(classes: Sequence[Any], location: str) -> None:
+    names = {name.strip().casefold() for name in classes if isinstance(name, str)}
+    if len(classes) != 2 or len(names) != 2:
         raise InputError(
             f"two different classes are needed, but got {list(classes)}",
             location=location,
-            remedy="such as [OK, BAD]: the first is 0, the second 1",
+            remedy="such as [OK, BAD]: the first is 0, the second 1; put what YAML reads otherwise "
+            "in quotes, such as 'true' and 'no'",
         )

@@ -8,14 +8,13 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from importlib import resources
 from itertools import product
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any
 
 import yaml
 
@@ -30,6 +29,7 @@ _CHUNK = 1 << 16
 _TIMEOUT = 60  # seconds without an answer
 _LARGEST = 1 << 28  # bytes of one archive member
 _REMEDY = "fetch the dataset again into another folder"
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, RuntimeError, EOFError, OSError, zlib.error, Damaged)
 Files = tuple[tuple[str, str], ...]  # (SHA-256, path)
 
 
@@ -159,36 +159,47 @@ def _has_checksum(path: Path, checksum: str) -> bool:
 
 def _land(name: str, download: Download, output: Path, base_url: str, progress: Progress) -> Files:
     """Writes the files with known checksums, or all if none is known; returns them with their checksums."""
-    wanted = dict(download.files)
+    url, wanted = f"{base_url}/{download.url}", dict(download.files)
+    part = output / ".download" / f"{hashlib.sha256(download.url.encode()).hexdigest()[:16]}.part"
+    _download(url, part, progress)
     found: list[tuple[str, str, bytes]] = []
-    with _downloaded(download, output, base_url, progress) as part:
+    try:
         for file, content in _archive_files(part, download):
             sum_ = hashlib.sha256(content).hexdigest()
             if sum_ in wanted:
                 found.append((sum_, wanted.pop(sum_), content))
             elif not download.files:
                 found.append((sum_, str(_inside(file)), content))
-        files = tuple((sum_, file) for sum_, file, _ in found)
-        _check_unchanged(name, files, output)
-        for _, file, content in found:
-            with atomic_file(output / file) as temporary:
-                temporary.write_bytes(content)
+    except _DAMAGE as error:
+        part.unlink()
+        raise InputError(f"damaged archive ({error})", location=url, remedy="run the command again") from None
+    files = tuple((sum_, file) for sum_, file, _ in found)
+    _check_unchanged(name, files, output)
+    for _, file, content in found:
+        with atomic_file(output / file) as temporary:
+            temporary.write_bytes(content)
+    part.unlink()
+    if not any(part.parent.iterdir()):
+        part.parent.rmdir()
     if wanted:
         raise InputError(
             f"no content with the expected checksum for {', '.join(wanted.values())}",
-            location=f"{base_url}/{download.url}",
+            location=url,
             remedy="the file was damaged on the way, or changed at its source",
         )
     return files
 
 
 def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]]:
-    if not _packed(download.url):
+    if not download.url.endswith((".tar.gz", ".zip")):
         yield f"{download.into}/{PurePosixPath(download.url).name}", part.read_bytes()
         return
     found = [(PurePosixPath(name), content) for name, content in _members(part, download.url)]
-    of_macos = {place for place, _ in found if place.name.startswith("._") or place.parts[0] == "__MACOSX"}
-    wanted = [(place, content) for place, content in found if place not in of_macos]
+    wanted = [
+        (place, content)
+        for place, content in found
+        if not (place.name.startswith("._") or place.parts[0] == "__MACOSX")
+    ]
     outermost = {place.parts[:-1][:1] for place, _ in wanted}  # () for a file in no folder
     shared = len(outermost) == 1 and () not in outermost
     for place, content in wanted:
@@ -196,39 +207,11 @@ def _archive_files(part: Path, download: Download) -> Iterator[tuple[str, bytes]
         yield f"{download.into}/{inner}", content
 
 
-def _packed(url: str) -> bool:
-    return url.endswith((".tar.gz", ".zip"))
-
-
 def _inside(file: str) -> PurePosixPath:
     path = PurePosixPath(file)
     if path.is_absolute() or ".." in path.parts:
         raise Damaged(f"its path leads to {file}, outside its folder")
     return path
-
-
-@contextmanager
-def _downloaded(download: Download, output: Path, base_url: str, progress: Progress) -> Iterator[Path]:
-    url = f"{base_url}/{download.url}"
-    name = hashlib.sha256(download.url.encode()).hexdigest()[:16]
-    part = output / ".download" / f"{name}.part"
-    _download(url, part, progress)
-    try:
-        yield part
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        RuntimeError,
-        EOFError,
-        OSError,
-        zlib.error,
-        Damaged,
-    ) as error:
-        part.unlink()
-        raise InputError(f"damaged archive ({error})", location=url, remedy="run the command again") from None
-    part.unlink()
-    if not any(part.parent.iterdir()):
-        part.parent.rmdir()
 
 
 def _members(archive: Path, url: str) -> Iterator[tuple[str, bytes]]:
@@ -251,32 +234,24 @@ def _download(url: str, part: Path, progress: Progress) -> None:
     request = urllib.request.Request(url, headers={"Range": f"bytes={received}-"} if received else {})
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
-            _copy(cast(HTTPResponse, answer), part, received, progress, url)
+            done = received if answer.status == 206 else 0
+            length = answer.headers.get("Content-Length")
+            total = done + int(length) if length else None
+            with part.open("ab" if done else "wb") as stream:
+                while chunk := answer.read(_CHUNK):
+                    stream.write(chunk)
+                    done += len(chunk)
+                    progress(url.rsplit("/", 1)[-1], done, total)
+            if total is not None and done < total:
+                raise ConnectionError(f"cut off after {done} of {total} bytes")
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != 416:  # all the bytes are there already
             raise InputError(f"the server answers {error.code} {error.reason}", location=url) from None
     except (urllib.error.URLError, TimeoutError, HTTPException, ConnectionError) as error:
         reason = getattr(error, "reason", error)
-        raise InputError(
-            f"cannot be downloaded ({reason})",
-            location=url,
-            remedy="run the command again: it continues the download",
-        ) from None
-
-
-def _copy(answer: HTTPResponse, part: Path, received: int, progress: Progress, url: str) -> None:
-    resumed = answer.status == 206
-    done = received if resumed else 0
-    length = answer.headers.get("Content-Length")
-    total = done + int(length) if length else None
-    with part.open("ab" if resumed else "wb") as stream:
-        while chunk := answer.read(_CHUNK):
-            stream.write(chunk)
-            done += len(chunk)
-            progress(url.rsplit("/", 1)[-1], done, total)
-    if total is not None and done < total:
-        raise ConnectionError(f"cut off after {done} of {total} bytes")
+        remedy = "run the command again: it continues the download"
+        raise InputError(f"cannot be downloaded ({reason})", location=url, remedy=remedy) from None
 
 
 # Public documentation names a page that leads to these files, and not their own addresses.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from qe.data.dataset import Dataset
 from qe.data.format import make_format
 from tests.factories import refuses
 
@@ -95,11 +96,14 @@ def test_exports(case: str, tmp_path: Path) -> None:
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
-    form = make_format("appraise", {**LANGUAGES, **keys})
+
+    def read() -> Dataset:
+        return make_format("appraise", {**LANGUAGES, **keys}).read(tmp_path / "scores.csv")
+
     if isinstance(expected, str):
-        refuses(expected, form.read, tmp_path / "scores.csv")
+        refuses(expected, read)
         return
-    dataset = form.read(tmp_path / "scores.csv")
+    dataset = read()
     split = dataset.splits["train"]
     assert any("are left out" in note for note in dataset.notes) == (case in NOTED)
     assert split.scores is not None

@@ -263,8 +263,8 @@ def test_duplicate_ids_name_both_lines(texts: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"label": {"name": "x"}}, "the key 'higher_is_better' is missing"),
-        ({"label": SCORE | {"higher_is_better": "yes"}}, "higher_is_better: must be true or false"),
+        ({"label": {"name": "x"}}, "higher_is_better: Field required"),
+        ({"label": SCORE | {"higher_is_better": "yes"}}, "higher_is_better: .* boolean, but got 'yes'"),
         ({"splits": {}}, "no split is declared"),
         ({"splits": {"train": {"source": "s", "scores": "y"}}}, "split 'train' has no target"),
         ({"splits": {"train": FILES["train"] | {"target": "nowhere"}}}, "nowhere: no such file"),

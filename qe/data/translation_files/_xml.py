@@ -2,7 +2,8 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -141,23 +142,27 @@ def _too_long(*location: object) -> InputError:
 
 
 @dataclass
-class Walk:
-    """Reads a document and calls functions with (element, elements around it).
-
-    opened   at the start of every element outside of units
-    is_unit  whether an element is read whole, with its children
-    declared  at the declaration of every namespace, with its name
-    """
+class Walk(ABC):
+    """Reads a document and tells subclasses of its elements, with those around each."""
 
     document: Document
-    opened: Callable[[Element, Sequence[Element]], None]
-    is_unit: Callable[[Element, Sequence[Element]], bool]
-    closed: Callable[[Element, Sequence[Element]], None]
-    declared: Callable[[str], object] = str
+    namespaces: set[str] = field(default_factory=set)  # that have been declared
     _open: list[Element] = field(default_factory=list)
     _depth: int = 0  # 1 + number of elements around the open unit; 0: no unit is open
     _size: int = 0  # characters and attributes of the open unit; outside of units, of the open element
     _elements: int = 0  # since the last unit
+
+    @abstractmethod
+    def opened(self, element: Element, around: Sequence[Element]) -> None:
+        """Called at the start of every element outside of units."""
+
+    @abstractmethod
+    def is_unit(self, element: Element, around: Sequence[Element]) -> bool:
+        """Whether an element is read whole, with its children."""
+
+    @abstractmethod
+    def closed(self, unit: Element, around: Sequence[Element]) -> None:
+        """Called at the end of every unit."""
 
     def run(self) -> None:
         """Raises InputError, with line and column, for XML that is damaged, too deep, or needs entities."""
@@ -204,7 +209,7 @@ class Walk:
         parser.StartElementHandler = start
         parser.EndElementHandler = lambda _: self._end(parser.CurrentByteIndex)
         parser.CharacterDataHandler = text
-        parser.StartNamespaceDeclHandler = lambda _, namespace: self.declared(namespace or "")
+        parser.StartNamespaceDeclHandler = lambda _, namespace: self.namespaces.add(namespace or "")
         parser.EntityDeclHandler = unknown
         parser.SkippedEntityHandler = unknown
         try:

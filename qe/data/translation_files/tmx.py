@@ -14,17 +14,15 @@ _TYPE = f"x-{MARK}"
 
 
 def read(path: Path, languages: Languages) -> TranslationFile:
-    document = Document.read(path)
-    reader = _Reader(path, languages)
-    Walk(document, reader.opened, reader.is_unit, reader.closed).run()
+    reader = _Reader(Document.read(path), languages=languages)
+    reader.run()
     reader.check()
-    return TranslationFile(document, reader.segments, reader.edits, ())
+    return TranslationFile(reader.document, reader.segments, reader.edits, ())
 
 
 @dataclass
-class _Reader:
-    path: Path
-    languages: Languages
+class _Reader(Walk):
+    languages: Languages = field(kw_only=True)
     source: str = ""  # language tag of the header
     units: int = 0
     tags: Counter[str] = field(default_factory=Counter)
@@ -33,14 +31,14 @@ class _Reader:
 
     def opened(self, element: Element, around: Sequence[Element]) -> None:
         if not around and element.name != "tmx":
-            raise InputError("is no TMX file (no element `tmx`)", location=self.path)
+            raise InputError("is no TMX file (no element `tmx`)", location=self.document.path)
         if element.name == "header" and len(around) == 1:
             self.source = element.attributes.get("srclang", "")
         plain_place = all(
             outer.namespace == element.namespace and outer.name in ("tmx", "body") for outer in around
         )
         if around and element.name in ("tu", "tuv", "seg") and plain_place:
-            raise outside_of("body" if element.name == "tu" else "tu", element, self.path)
+            raise outside_of("body" if element.name == "tu" else "tu", element, self.document.path)
 
     def is_unit(self, element: Element, around: Sequence[Element]) -> bool:
         return (
@@ -69,13 +67,13 @@ class _Reader:
 
     def check(self) -> None:
         if not self.units:
-            raise InputError("holds no translation unit (<tu>)", location=self.path)
+            raise InputError("holds no translation unit (<tu>)", location=self.document.path)
         for side in ("source", "target"):
             if not any(self.languages.fit(tag, side) for tag in self.tags):
                 seen = ", ".join(f"'{tag}'" for tag in sorted(self.tags)) or "none"
                 raise InputError(
                     f"has no {side} in '{self.languages.wanted(side)}'; its languages: {seen}",
-                    location=self.path,
+                    location=self.document.path,
                     remedy=f"take a model of its languages, or name the one meant: --languages {side}=TAG",
                 )
 

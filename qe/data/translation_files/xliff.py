@@ -191,20 +191,17 @@ _VERSIONS: Mapping[str, _Version] = {
 
 
 def read(path: Path) -> TranslationFile:
-    document = Document.read(path)
-    reader = _Reader(path)
-    Walk(document, reader.opened, reader.is_unit, reader.closed, reader.namespace_declared).run()
-    return TranslationFile(document, reader.segments, reader.edits, reader.declared)
+    reader = _Reader(Document.read(path))
+    reader.run()
+    return TranslationFile(reader.document, reader.segments, reader.edits, reader.declared)
 
 
 @dataclass
-class _Reader:
-    path: Path
+class _Reader(Walk):
     namespace: str = ""
     version: _Version = _FIRST
     files: int = 0
     units: int = 0
-    is_phrase: bool = False
     codes: dict[str, str] = field(default_factory=dict)  # of the file, by the ids of Trados
     segments: list[Segment] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
@@ -217,7 +214,7 @@ class _Reader:
             self.files += 1
             self.codes = {}
         elif element.name in (*self.version.texts, "segment") and self._is_xliff(element, around):
-            raise outside_of(self.version.unit, element, self.path)
+            raise outside_of(self.version.unit, element, self.document.path)
         else:
             return
         name = element.attributes.get("original") or element.attributes.get("id")
@@ -226,18 +223,15 @@ class _Reader:
             if attribute in element.attributes:
                 self.declared.append(Declared(side, element.attributes[attribute], location))
 
-    def namespace_declared(self, namespace: str) -> None:
-        self.is_phrase = self.is_phrase or namespace.startswith(_PHRASE)
-
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
         if root.name != "xliff" or not known:
-            raise InputError("is no XLIFF file (no element `xliff`)", location=self.path)
+            raise InputError("is no XLIFF file (no element `xliff`)", location=self.document.path)
         version = root.attributes.get("version", "")
         if version not in _VERSIONS:
             raise InputError(
                 f"XLIFF of version {quoted(version)} is not known",
-                location=self.path,
+                location=self.document.path,
                 remedy=f"known: {', '.join(_VERSIONS)}",
             )
         self.namespace, self.version = root.namespace, _VERSIONS[version]
@@ -252,27 +246,27 @@ class _Reader:
             return True
         return bool(around) and element.name == self.version.unit and self._is_xliff(element, around)
 
-    def closed(self, element: Element, around: Sequence[Element]) -> None:
-        if element.namespace == _SDL:
-            for part in element.members("ph"):
+    def closed(self, unit: Element, around: Sequence[Element]) -> None:
+        if unit.namespace == _SDL:
+            for part in unit.members("ph"):
                 ends = part.attributes.get("word-end") == "true"
-                self.codes[element.attributes.get("id", "")] = "\n" if ends else plain(part)
+                self.codes[unit.attributes.get("id", "")] = "\n" if ends else plain(part)
             return
         self.units += 1
-        unit = element.attributes.get("id") or str(self.units)
-        name = unit if self.files < 2 else f"{self.files}:{unit}"  # ids are unique within a file
+        number = unit.attributes.get("id") or str(self.units)
+        name = number if self.files < 2 else f"{self.files}:{number}"  # ids are unique within a file
         codes = self.codes
-        if self.is_phrase:
-            codes = {**codes, **_phrase_codes(element)}
-            for part in element.members():
+        if any(namespace.startswith(_PHRASE) for namespace in self.namespaces):
+            codes = {**codes, **_phrase_codes(unit)}
+            for part in unit.members():
                 if part.name in self.version.texts:
                     _split_tags(part)
-        state = State().within(*around, element)
-        segments, edits = self.version.segments(element, name, codes, state)
+        state = State().within(*around, unit)
+        segments, edits = self.version.segments(unit, name, codes, state)
         self.segments += segments
         self.edits += edits
         for text, side in self.version.texts.items():
-            for side_element in (holder.first(text) for holder in (element, *element.members("segment"))):
+            for side_element in (holder.first(text) for holder in (unit, *unit.members("segment"))):
                 if side_element is not None and "xml:lang" in side_element.attributes:
                     tag = side_element.attributes["xml:lang"]
-                    self.declared.append(Declared(side, tag, f"unit {unit}"))
+                    self.declared.append(Declared(side, tag, f"unit {number}"))
