@@ -95,7 +95,7 @@ def test_the_examples_have_right_types(project: Path) -> None:
 CONTRACTS = (
     "tests/features/test_extractor_contract.py", "tests/features/resources/test_resource_contract.py",
     "tests/learning", "tests/statistics/metrics", "tests/systems/test_mt_metric_contract.py",
-    "tests/data/test_format_contract.py",
+    "tests/data/test_format.py",
 )  # fmt: skip
 
 

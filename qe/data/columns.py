@@ -14,7 +14,7 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.schema import Section, validated
 from qe.data.frames import cells_of
-from qe.data.headers import HEADERS, check_classes, header_of, numbers_of, says_languages
+from qe.data.headers import HEADERS, check_classes, header_of, no_column, numbers_of, says_languages
 from qe.data.reading import (
     Column,
     Reading,
@@ -195,9 +195,7 @@ def frame_columns(
     roles["scores"] = label if label in headers else ""
     for side in ("source", "target"):
         if not roles[side]:
-            raise InputError(
-                f"lacks the column '{side}'", location=place, remedy=f"it has {', '.join(headers)}"
-            )
+            raise no_column(side, headers, place)
     wanted = {*roles.values(), *filter(says_languages, headers)}
     unread = [header for header in headers if header not in wanted]
     reading.note(place, len(unread), f"columns that are not read: {', '.join(unread)}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.core.extractor import TableColumn
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
@@ -42,9 +42,7 @@ class Dataset:
 
     def split(self, name: str) -> Split:
         if name not in self.splits:
-            raise InputError(
-                f"dataset '{self.name}' has no split '{name}'", remedy=f"it has {', '.join(self.splits)}"
-            )
+            raise unknown_name("split", name, self.splits, location=f"dataset '{self.name}'")
         return self.splits[name]
 
     @classmethod

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 from typing import Any
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, did_you_mean
 from features.text.languages import is_language_tag, speaks, tag_of
 
 HIGHER = ("da", "da_mean", "da_score", "z_mean", "z_score", "zscore")
@@ -24,6 +24,13 @@ def higher_is_better(name: str, declared: bool | None, remedy: str) -> bool:
     if key in HIGHER or key in LOWER:
         return key in HIGHER
     raise InputError(f"the direction of the label '{name}' is not known", remedy=remedy)
+
+
+def no_column(
+    name: str, headers: Iterable[str], location: object, purpose: str = "", remedy: str = ""
+) -> InputError:
+    has = f"it has {', '.join(headers)}{did_you_mean(name, headers)}"
+    return InputError(f"no column '{name}'{purpose}", location=location, remedy=has + remedy)
 
 
 def is_rate(name: str) -> bool:

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
-from features.basics.errors import InputError, did_you_mean
+from features.basics.errors import InputError
 from features.basics.numerals import is_real, natural, real
 from features.storage.files import atomic_file, read_lines
-from qe.data.headers import Pair, classes_of, known_headers, numbers_of
+from qe.data.headers import Pair, classes_of, known_headers, no_column, numbers_of
 from qe.data.reading import Column, Reading, read_table
 from qe.data.split import LabelScale
 from qe.data.table_rows import is_table
@@ -306,12 +306,11 @@ def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -
     names = names or (list(table) if len(table) == 1 else [])
     known = known_headers("scores", list(table))
     names = names or (known if len(known) == 1 else [])
-    if not names or names[0] not in table:
-        raise InputError(
-            f"no column '{column}'" if column else "which column holds the scores?",
-            location=path,
-            remedy=f"name one of {', '.join(table)}{did_you_mean(column or '', table)}",
-        )
+    if not names:
+        remedy = f"name one of {', '.join(table)}"
+        raise InputError("which column holds the scores?", location=path, remedy=remedy)
+    if names[0] not in table:
+        raise no_column(names[0], table, path)
     return table[names[0]]
 
 

@@ -94,7 +94,7 @@ def test_a_dataset_of_tables() -> None:
     assert train.scores is not None and train.scores.tolist() == [0.1, 0.2] and blind.scores is None
     assert train.post_edit == ("a", "b") and train.segments.target_tokenizer.language == "de"
     assert data.scale.sign == -1
-    with pytest.raises(qe.InputError, match="lacks the column 'source'"):
+    with pytest.raises(qe.InputError, match="no column 'source'"):
         qe.Dataset.from_frame(table[["target", "hter"]], "hter", **LANGUAGES)
     with pytest.raises(qe.InputError, match="is not a number"):
         qe.Dataset.from_frame(table.assign(hter="bad"), "hter", **LANGUAGES)

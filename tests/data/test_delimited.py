@@ -1,4 +1,4 @@
-"""TSV and CSV as spreadsheets and people write them.
+"""TSV and CSV as spreadsheets and people write them, and SGM files of the WMT tasks.
 
 A case is its name, the file's name, its bytes, the columns, and the note.
 """
@@ -9,6 +9,7 @@ import gzip
 import io
 from encodings.aliases import aliases
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics.errors import InputError
-from qe.data.delimited import Dialect, Layout, check_encoding, detect_dialect, dialect_of, text_lines
+from qe.cli import main
+from qe.data.delimited import (
+    Dialect,
+    Layout,
+    check_encoding,
+    detect_dialect,
+    dialect_of,
+    lines_of,
+    segments,
+    text_lines,
+)
+from qe.data.format import FORMATS
 from qe.data.reading import Reading, read_table, with_points
+from qe.data.table_rows import open_input
 from tests.factories import refuses
 
 PLAIN = {"source": ["a", "c"], "target": ["b", "d"]}
@@ -256,3 +269,113 @@ def test_every_codec_of_python_reads_or_is_refused(encoding: str, tmp_path: Path
 
 
 NO_ENCODING = "is no encoding of text"
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (r'"a \"b\", c",d', [['a "b", c', "d"]]),
+        ('"a \\"b\nc",d', [['a "b\nc', "d"]]),
+        (r'"ends with \\",d', [["ends with \\", "d"]]),
+        (r'"a ""b""",\n', [['a "b"', r"\n"]]),
+    ],
+)
+def test_escaped_quotes_are_text(text: str, rows: list[list[str]], tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"one,two\n{text}\n")
+    dialect = dialect_of(path, "csv", Layout(escape="\\"))
+    found = [fields for _, fields in dialect.records(text_lines(path), path)]
+    assert found == [["one", "two"], *rows]
+
+
+ESCAPED = 'source,target,score\n"a \\"b\\", c","d \\"e\\" f",0.5\n"x y","z w",0.4\n'
+SET = "--set source_language=en --set target_language=de --set columns.scores=score --set label.name=da"
+SET += " --set label.higher_is_better=true"
+GOLD = "id\tscore\n" + "".join(f"{i}\t0.{i}\n" for i in range(1, 10))
+FROM_0 = "id\tscore\n" + "".join(f"{i - 1}\t0.{i}\n" for i in range(1, 10))
+GAP = FROM_0.replace("8\t", "9\t")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "contained", "absent"),
+    [
+        (f"data check escaped.csv {SET}", 2, "(--escape '\\')", "quoting"),
+        (f"data check escaped.csv {SET} --set escape=\\", 0, "quotes escaped by", "not valid CSV"),
+        ("evaluate --gold gold.tsv --predictions from_0.tsv --samples 100", 0, "1.000", "has id"),
+        ("evaluate --gold gold.tsv --predictions gap.tsv", 2, "segment 1 has id '0', but '1'", "1.000"),
+        ("evaluate --gold gold.tsv --predictions nan.tsv", 2, "('NaN'); predict every segment", "no label"),
+        ("evaluate --gold gold.tsv --predictions blank.tsv", 2, "missing; predict every segment", "blind"),
+        ("evaluate --gold nan.tsv --predictions gold.tsv", 2, "leave out the segments", "predict every"),
+    ],
+)  # fmt: skip
+def test_what_commands_print(
+    command: str, code: int, contained: str, absent: str, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nan, blank = GOLD.replace("0.4", "NaN"), GOLD.replace("0.4", "")
+    files = {"gold": GOLD, "from_0": FROM_0, "gap": GAP, "nan": nan, "blank": blank}
+    for name, text in files.items():
+        Path(f"{name}.tsv").write_text(text)
+    Path("escaped.csv").write_text(ESCAPED)
+    with pytest.raises(SystemExit) as stopped:
+        main(command.split())
+    captured = capsys.readouterr()
+    printed = captured.out + captured.err
+    assert stopped.value.code == code, printed
+    assert contained in printed and absent not in printed
+
+
+HEAD = '<srcset setid="newstest" srclang="any">\n<doc sysid="src" docid="bbc.1" genre="news" origlang="en">\n'
+WHOLE = HEAD + '<p>\n<seg id="1">It rains.</seg>\n<seg id="2">A &amp; b</seg>\n</p>\n</doc>\n</srcset>\n'
+
+# The file -> (text, document) of each segment, or the words of the refusal.
+SGM: dict[str, tuple[str, list[tuple[str, str]] | str]] = {
+    "of a task": (WHOLE, [("It rains.", "bbc.1"), ("A & b", "bbc.1")]),
+    "capital tags": ("<DOC docid='d'><SEG id=1>a</SEG></DOC>", [("a", "d")]),
+    "a declaration first": ('<?xml version="1.0"?>\n<!DOCTYPE mteval>\n<seg id="1">a</seg>', [("a", "")]),
+    "a headline": ('<doc docid="d"><hl><seg id="1"> a </seg></hl></doc>', [("a", "d")]),
+    "over two lines": ('<seg id="1">a\nb</seg>', [("a b", "")]),
+    "entities": ('<seg id="1">&lt;b&gt; &quot;&#39;&#x41; &copy; R&D</seg>', [("<b> \"'A &copy; R&D", "")]),
+    "an empty segment": ('<seg id="1"></seg><seg id="2">b</seg>', [("", ""), ("b", "")]),
+    "two documents": (
+        '<doc docid="a"><seg id="1">x</seg></doc>\n<doc docid="b"><seg id="1">y</seg></doc>',
+        [("x", "a"), ("y", "b")],
+    ),
+    "less than, in text": ('<seg id="1">a < b</seg>', [("a < b", "")]),
+    "no segment": ("a\nb\n", "holds no <seg>"),
+    "not closed": ('<seg id="1">a\n<seg id="2">b</seg>', r"a\.sgm:1: a <seg> is not closed"),
+    "not closed at the end": ('\n<seg id="1">a\n', r"a\.sgm:2: a <seg> is not closed"),
+    "not opened": ("a</seg>", "is not opened"),
+    "two systems": (
+        '<doc sysid="x"><seg id="1">a</seg></doc><doc sysid="y"><seg id="1">b</seg></doc>',
+        "holds 2 systems",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SGM)
+def test_segments(case: str, tmp_path: Path) -> None:
+    content, expected = SGM[case]
+    path = tmp_path / "a.sgm"
+    path.write_text(content, "utf-8")
+    if isinstance(expected, str):
+        refuses(expected, segments, path)
+    else:
+        assert [(one.text, one.document) for one in segments(path)] == expected
+
+
+def test_they_are_read_where_lines_are(tmp_path: Path) -> None:
+    """Rows to score, and a split with its documents; plain text stays plain."""
+    (tmp_path / "s.sgm.gz").write_bytes(gzip.compress(WHOLE.encode()))
+    (tmp_path / "t.de").write_text("<seg id='1'>\nzwei\n")
+    rows = [row for row, _ in open_input([tmp_path / "s.sgm.gz", tmp_path / "t.de"]).rows()]
+    assert [row["source"] for row in rows] == ["It rains.", "A & b"]
+    assert [row["target"] for row in rows] == [*lines_of(tmp_path / "t.de")] == ["<seg id='1'>", "zwei"]
+    files = {"train": {"source": "s.sgm.gz", "target": "t.de"}}
+    label = {"name": "da", "low": 0, "high": 1, "higher_is_better": True}
+    dataset = FORMATS.get("parallel_text")(
+        splits=files, label=label, source_language="en", target_language="de"
+    ).read(tmp_path)
+    segments_read = dataset.splits["train"].segments
+    assert [*segments_read.source] == ["It rains.", "A & b"]
+    assert segments_read.doc_id is not None and [*segments_read.doc_id] == ["bbc.1", "bbc.1"]

@@ -1,4 +1,4 @@
-"""Tables of pandas, Arrow, polars and strangers: in, and out as the same kind."""
+"""Tables of pandas, Arrow, polars and strangers: in, and out as the same kind; splits joined."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ import pytest
 
 import qe
 from features.basics.errors import InputError
+from features.core.segments import Segments
+from qe.data.dataset import Split, concatenate
 from qe.data.frames import as_pandas, convert_like
 
 TEXTS = {
@@ -103,3 +105,11 @@ def test_scores_come_as_the_kind_of_table(demo_model: Any) -> None:
     np.testing.assert_array_equal(found["score"].to_numpy(), expected["score"])
     assert found["because"].to_pylist() == expected["because"].tolist()
     assert isinstance(model.features(pa.table(TEXTS)), pa.Table)
+
+
+def test_splits_with_different_numbers_of_judges_are_joined() -> None:
+    def split(name: str, judges: list[list[float]]) -> Split:
+        return Split(Segments((name,), ("x",), id=(name,)), scores=np.ones(1), judges=np.array(judges))
+
+    joined = concatenate([split("a", [[1.0, 2.0]]), split("b", [[3.0, 4.0, 5.0]])])
+    np.testing.assert_array_equal(joined.judges, [[1, 2, np.nan], [3, 4, 5]])

@@ -254,7 +254,7 @@ def test_every_kind_of_score_file_gives_the_same_numbers(tmp_path: Path) -> None
         np.testing.assert_array_equal(read_scores(path).scores, scores, err_msg=path.name)
     assert read_scores(tmp_path / "sub.tsv").name == "SYS"
     np.testing.assert_array_equal(read_scores(tmp_path / "t.tsv", "other").scores, np.zeros(3))
-    refuses("no column 'x'; name one of id, score, other", read_scores, tmp_path / "t.tsv", "x")
+    refuses("no column 'x'; it has id, score, other", read_scores, tmp_path / "t.tsv", "x")
 
 
 @pytest.fixture

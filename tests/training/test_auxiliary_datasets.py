@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     ("other", "more", "message"),
     [
         ({"together": True, "target": "es"}, {}, r"dataset.1 \(other.tsv\): `together` needs the languages"),
-        ({"train": ["dev"]}, {}, "dataset.1 .*has no split 'dev'; it has train"),
+        ({"train": ["dev"]}, {}, "dataset.1 .*unknown split 'dev'; known: train"),
         ({"columns": {}}, {}, "dataset.1 .*: segments of train have no labels"),
         ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot be used as 'da' without scaling"),
         ({"path": "first.tsv", "together": True}, {}, "dataset.1 .*: all sources are among .*leave"),

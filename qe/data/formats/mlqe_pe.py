@@ -18,6 +18,7 @@ from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Layout
 from qe.data.folds import text_key
 from qe.data.format import Format
+from qe.data.headers import no_column
 from qe.data.reading import Column, Reading, read_table
 
 SCALES: Mapping[str, LabelScale] = {
@@ -213,7 +214,7 @@ def _direct_assessments(
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:
         if name not in table:
-            raise InputError(f"no column '{name}'", location=f"{path}:1", remedy=f"it has {', '.join(table)}")
+            raise no_column(name, table, f"{path}:1")
     for row, text in enumerate(table[index].texts):
         if index == "index" and text != str(row):
             reading.defect(f"expected index {row}, found '{text}'", location=table[index].location(row))

@@ -16,7 +16,7 @@ from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_sc
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.delimited import Layout, is_sgm, segments
 from qe.data.format import FORMATS, Format, make_format, option_errors
-from qe.data.headers import named_header
+from qe.data.headers import named_header, no_column
 from qe.data.reading import Column, Reading, known_keys, read_table
 from qe.data.table_rows import is_table
 
@@ -171,11 +171,8 @@ class Table(Format):
                 reading.note(file, 1, f"no column '{missing[0]}' of row weights")
                 continue
             if missing:
-                raise InputError(
-                    f"no column '{missing[0]}' (wanted as {ours})",
-                    location=f"{file}:1",
-                    remedy=f"it has {', '.join(table)}; map it under `columns`",
-                )
+                remedy = "; map it under `columns`"
+                raise no_column(missing[0], table, f"{file}:1", f" (wanted as {ours})", remedy)
             cells = [table[name] for name in names]
             column = cells[0] if ours not in _SEVERAL else _joined(cells)
             mapped[ours] = reading.stripped(column)
@@ -200,12 +197,8 @@ class Table(Format):
             if header:
                 named[name] = reading.stripped(table[header])
             elif not reading.table_columns[name].optional:
-                raise InputError(
-                    f"no column '{name}', which features read",
-                    location=f"{file}:1",
-                    remedy=f"it has {', '.join(table)}; map it under `table_columns`, "
-                    "or list it as `optional`",
-                )
+                remedy = "; map it under `table_columns`, or list it as `optional`"
+                raise no_column(name, table, f"{file}:1", ", which features read", remedy)
         return named
 
 

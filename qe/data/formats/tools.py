@@ -16,7 +16,7 @@ from qe.data.reading import Column, Reading, known_keys
 from qe.data.score_tables import judgements, standardised
 
 _SCALES = {"z": LabelScale("z", None, None, True), "raw": LabelScale("da", 0.0, 100.0, True)}
-_ITEM = ("itemID", "targetID", "sourceText", "targetText")  # keys of an item of a batch
+_ITEM = ("targetID", "itemID", "sourceText", "targetText")  # keys of an item of a batch
 Key = tuple[str, str, str]  # system, document, item
 
 
@@ -80,7 +80,7 @@ class Appraise(Format):
             given.setdefault(key, []).append(value)
             lines.setdefault(key, row.line)
         texts = self._texts(reading, file.parent)
-        found = {key: texts.find(*key, f"{file}:{line}") for key, line in lines.items()}
+        found = {key: _find(texts, key, f"{file}:{line}") for key, line in lines.items()}
         numbers = ([value for value in given[key] if np.isfinite(value)] for key in found)
         means = [float(np.mean(values)) if values else None for values in numbers]
         columns = {
@@ -89,16 +89,27 @@ class Appraise(Format):
             "target": [one.target for one in found.values()],
             "scores": ["" if mean is None else repr(mean) for mean in means],
         }
-        if all(one.document for one in found.values()):
-            columns["doc_id"] = [one.document for one in found.values()]
+        documents = [one.document or document for (_, document, _), one in found.items()]
+        if all(documents):
+            columns["doc_id"] = documents
         whole = {column: Column(cells, file, [*lines.values()]) for column, cells in columns.items()}
         return self.split(reading, name, labelled_rows(reading, whole, "scores"))
 
-    def _texts(self, reading: Reading, folder: Path) -> "_Batches | _Lines":
+    def _texts(self, reading: Reading, folder: Path) -> "_Texts":
+        texts: _Texts = {}
         if self.batches:
-            return _Batches.read(reading, folder / self.batches)
-        systems = {name: reading.lines(folder / file) for name, file in self.systems.items()}
-        return _Lines(reading.lines(folder / self.source), systems)
+            for item in _batch_items(reading, folder / self.batches):
+                document, system, number = (str(item.get(key, "")) for key in ("documentID", *_ITEM[:2]))
+                text = _JudgedText(document, *(_joined_text(item[key]) for key in _ITEM[2:]))
+                known = texts.setdefault(system, {}).setdefault(number, [])
+                if text not in known:
+                    known.append(text)
+            return texts
+        source = reading.lines(folder / self.source).texts
+        for system, file in self.systems.items():
+            pairs = zip(source, reading.lines(folder / file).texts, strict=False)  # one may be longer
+            texts[system] = {str(i): [_JudgedText("", *pair)] for i, pair in enumerate(pairs, start=1)}
+        return texts
 
 
 @dataclass(frozen=True)
@@ -108,58 +119,24 @@ class _JudgedText:
     target: str
 
 
-@dataclass(frozen=True)
-class _Batches:
-    """Texts of the JSON of batches, each with its document, by (system, item)."""
-
-    path: Path
-    items: Mapping[tuple[str, str], list[_JudgedText]]
-
-    @classmethod
-    def read(cls, reading: Reading, path: Path) -> "_Batches":
-        items: dict[tuple[str, str], list[_JudgedText]] = {}
-        for item in _batch_items(reading, path):
-            text = _JudgedText(
-                str(item.get("documentID", "")),
-                _joined_text(item["sourceText"]),
-                _joined_text(item["targetText"]),
-            )
-            known = items.setdefault((str(item["targetID"]), str(item["itemID"])), [])
-            if text not in known:
-                known.append(text)
-        return cls(path, items)
-
-    def find(self, system: str, document: str, item: str, location: str) -> _JudgedText:
-        names = [system, *system.split("+")]
-        found = next((self.items[name, item] for name in names if (name, item) in self.items), [])
-        fitting = [one for one in found if document in ("", one.document)] or found
-        if len(fitting) != 1:
-            what = f"{len(fitting)} texts" if fitting else "no text"
-            raise InputError(
-                f"{what} of system '{system}', document '{document}', item {item} in {self.path}",
-                location=location,
-                remedy="give the batches that these judgements are of",
-            )
-        return fitting[0]
+_Texts = dict[str, dict[str, list[_JudgedText]]]  # system -> item -> its texts, one per document
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """Texts of files: item 1 is the first line."""
-
-    source: Column
-    systems: Mapping[str, Column]
-
-    def find(self, system: str, document: str, item: str, location: str) -> _JudgedText:
-        name = next((one for one in (system, *system.split("+")) if one in self.systems), None)
-        if name is None:
-            raise unknown_name("system", system, list(self.systems), location=location)
-        target = self.systems[name].texts
-        place = int(item) - 1 if item.isascii() and item.isdigit() else -1
-        if not 0 <= place < min(len(target), len(self.source)):
-            lines = f"{len(self.source)} sources and {len(target)} translations of '{name}'"
-            raise InputError(f"no line for item '{item}': there are {lines}", location=location)
-        return _JudgedText(document, self.source.texts[place], target[place])
+def _find(texts: _Texts, key: Key, location: str) -> _JudgedText:
+    system, document, item = key
+    names = [name for name in (system, *system.split("+")) if name in texts]
+    if not names:
+        raise unknown_name("system", system, texts, location=location)
+    found = next((texts[name][item] for name in names if item in texts[name]), [])
+    fitting = [one for one in found if document in ("", one.document)] or found
+    if len(fitting) != 1:
+        what = f"{len(fitting)} texts" if fitting else "no text"
+        raise InputError(
+            f"{what} of system '{system}', document '{document}', item {item}",
+            location=location,
+            remedy=f"give the texts that were judged; of this system there are {len(texts[names[0]])}",
+        )
+    return fitting[0]
 
 
 def _batch_items(reading: Reading, path: Path) -> Iterator[Mapping[str, Any]]:

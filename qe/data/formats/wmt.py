@@ -15,6 +15,7 @@ from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.delimited import Layout
 from qe.data.format import FORMATS, Format
 from qe.data.formats.tables import ParallelText
+from qe.data.headers import no_column
 from qe.data.reading import Column, Reading, read_table
 
 _ANNOTATIONS = "training_set_annotations"
@@ -334,11 +335,7 @@ class Mqm(Format):
             table["seg_id"] = (telling or numbers)[0]
         missing = [name for name in _COLUMNS if name not in table]
         if missing:
-            raise InputError(
-                f"no column '{missing[0]}'",
-                location=f"{file}:1",
-                remedy=f"MQM annotations have {', '.join(_COLUMNS)}; here are {', '.join(table)}",
-            )
+            raise no_column(missing[0], table, f"{file}:1", " of MQM annotations")
         found: dict[tuple[str, str, str], _Segment] = {}
         lines = table["system"].lines
         for line, *cells in zip(lines, *(table[name].texts for name in _COLUMNS), strict=True):
