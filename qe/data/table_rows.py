@@ -393,7 +393,7 @@ class FileInput(Input):
     def numbered(self, *, strict: bool = False) -> Numbered:
         for number, row in enumerate(self.file.rows, start=1):
             texts: dict[str, Any] = {name: row.texts.get(name, "") for name in self.columns}
-            unreadable = {name: Unreadable(reason) for name, reason in row.reasons.items()}
+            unreadable = {name: Unreadable(reason) for name, reason in row.reasons.items() if name}
             yield row.number or number, (texts | unreadable, row.reason)
 
 

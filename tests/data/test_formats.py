@@ -469,7 +469,13 @@ def test_translated_segments_of_xliff_with_a_note_as_the_label(tmp_path: Path) -
 def test_rows_of_xlsx(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    for row in (["Title"], ["source", "target", "score"], ["a", "b", 1.5], ["c", "d", None], ["e", "=x", 3]):
+    for row in (
+        ["Title"],
+        ["source", "target", "score"],
+        ["a", "b", 1.5, "#N/A"],
+        ["c", "d", None],
+        ["e", "=x", 3],
+    ):
         book.active.append(row)
     book.active["B5"].data_type = "s"
     book.save(tmp_path / "a.xlsx")
