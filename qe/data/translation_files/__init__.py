@@ -21,6 +21,4 @@ def opened(path: Path, languages: tuple[str, str], layout: Layout | None = None)
         return Sheet(path, layout.sheet or "", layout.header_row)
     if kind == "tmx":
         return tmx.read(path, wanted)
-    file = xliff.read(path)
-    wanted.check(file.declared, path)
-    return replace(file, score_all=layout.locked == "score")
+    return replace(xliff.read(path, wanted), score_all=layout.locked == "score")

@@ -126,13 +126,6 @@ def outside_of(unit: str, element: Element, location: object) -> InputError:
 
 
 @dataclass(frozen=True)
-class Declared:
-    side: str
-    tag: str
-    location: str
-
-
-@dataclass(frozen=True)
 class Languages:
     """The required languages (BCP 47), and a file's tags for them, by side, if they differ."""
 
@@ -147,19 +140,17 @@ class Languages:
         expected = self.tags.get(side)
         return tag.lower() == expected.lower() if expected else speaks(tag, self.wanted(side))
 
-    def check(self, declared: Iterable[Declared], location: object) -> None:
-        for entry in dict.fromkeys(declared):
-            if entry.tag and not self.fit(entry.tag, entry.side):
-                raise self._error(entry, location)
-
-    def _error(self, entry: Declared, location: object) -> InputError:
-        side, tag, wanted = entry.side, quoted(entry.tag), self.wanted(entry.side)
-        problem = f"{entry.location}: the {side} is in {tag}, not in '{wanted}'"
+    def check(self, side: str, tag: str, place: str, path: Path) -> None:
+        """Raises InputError for a side's tag at a place of the file, if it is another language."""
+        if not tag or self.fit(tag, side):
+            return
+        wanted = self.wanted(side)
+        problem = f"{place}: the {side} is in {quoted(tag)}, not in '{wanted}'"
         remedy = "take a model, or name the languages, of this file"
-        if not is_language_tag(entry.tag):
-            problem = f"{entry.location}: the language {tag} of the {side} is not known"
-            remedy = f"if it is '{wanted}', say --languages {side}={entry.tag}"
-        return InputError(problem, location=location, remedy=remedy)
+        if not is_language_tag(tag):
+            problem = f"{place}: the language {quoted(tag)} of the {side} is not known"
+            remedy = f"if it is '{wanted}', say --languages {side}={tag}"
+        raise InputError(problem, location=path, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -169,7 +160,6 @@ class TranslationFile:
     document: Document
     segments: Sequence[Segment]
     removals: Sequence[Edit]
-    declared: Sequence[Declared]
     score_all: bool = False
     unit: ClassVar[str] = "segment "
 

@@ -17,7 +17,7 @@ def read(path: Path, languages: Languages) -> TranslationFile:
     reader = _Reader(Document.read(path), languages=languages)
     reader.run()
     reader.check()
-    return TranslationFile(reader.document, reader.segments, reader.edits, ())
+    return TranslationFile(reader.document, reader.segments, reader.edits)
 
 
 @dataclass

@@ -21,7 +21,7 @@ from qe.data.translation_files._xml import (
 )
 from qe.data.translation_files.segments import (
     MARK,
-    Declared,
+    Languages,
     Segment,
     State,
     TranslationFile,
@@ -190,14 +190,16 @@ _VERSIONS: Mapping[str, _Version] = {
 }
 
 
-def read(path: Path) -> TranslationFile:
-    reader = _Reader(Document.read(path))
+def read(path: Path, languages: Languages | None = None) -> TranslationFile:
+    """The file; raises InputError if it says that it is in other languages."""
+    reader = _Reader(Document.read(path), languages=languages)
     reader.run()
-    return TranslationFile(reader.document, reader.segments, reader.edits, reader.declared)
+    return TranslationFile(reader.document, reader.segments, reader.edits)
 
 
 @dataclass
 class _Reader(Walk):
+    languages: Languages | None = None
     namespace: str = ""
     version: _Version = _FIRST
     files: int = 0
@@ -205,7 +207,6 @@ class _Reader(Walk):
     codes: dict[str, str] = field(default_factory=dict)  # of the file, by the ids of Trados
     segments: list[Segment] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
-    declared: list[Declared] = field(default_factory=list)
 
     def opened(self, element: Element, around: Sequence[Element]) -> None:
         if not around:
@@ -221,7 +222,11 @@ class _Reader(Walk):
         location = f"<{element.name}{f' {name}' if name else ''}>"
         for side, attribute in self.version.languages.items():
             if attribute in element.attributes:
-                self.declared.append(Declared(side, element.attributes[attribute], location))
+                self._check(side, element.attributes[attribute], location)
+
+    def _check(self, side: str, tag: str, place: str) -> None:
+        if self.languages is not None:
+            self.languages.check(side, tag, place, self.document.path)
 
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
@@ -268,5 +273,4 @@ class _Reader(Walk):
         for text, side in self.version.texts.items():
             for side_element in (holder.first(text) for holder in (unit, *unit.members("segment"))):
                 if side_element is not None and "xml:lang" in side_element.attributes:
-                    tag = side_element.attributes["xml:lang"]
-                    self.declared.append(Declared(side, tag, f"unit {number}"))
+                    self._check(side, side_element.attributes["xml:lang"], f"unit {number}")
