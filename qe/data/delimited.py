@@ -38,6 +38,7 @@ _MOST_FOREIGN = (
 
 
 KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
+TABLE_SETTINGS = ("delimiter", "quoting", "encoding", "escape", "decimal", "sheet", "header_row")
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,11 @@ class Layout:
     @property
     def settings(self) -> dict[str, Any]:
         """What differs from the defaults, as keys of the format `table`."""
-        names = ("kind", "delimiter", "quoting", "encoding", "escape", "decimal", "sheet", "header_row")
-        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(Layout, name)}
+        return {
+            name: getattr(self, name)
+            for name in ("kind", *TABLE_SETTINGS)
+            if getattr(self, name) != getattr(Layout, name)
+        }
 
     def check(self) -> None:
         choices = (

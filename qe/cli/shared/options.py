@@ -1,6 +1,6 @@
 """Options of several verbs: their help, their types, and groups of them."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,12 +104,11 @@ class TextOptions:
     def layout(
         self, *, kind: str | None = None, languages: list[str] | None = None, locked: str = "skip"
     ) -> "Layout":
-        from qe.data.delimited import Layout
+        from qe.data.delimited import TABLE_SETTINGS, Layout
         from qe.scoring.row_formats import name_pairs
 
         # Those below that read sheets and numbers have more options.
-        names = {entry.name for entry in fields(Layout)} & vars(self).keys()
-        settings = {name: getattr(self, name) for name in names}
+        settings = {name: value for name, value in vars(self).items() if name in TABLE_SETTINGS}
         tags = name_pairs(languages or (), "--languages", "SIDE", "TAG")
         layout = Layout(**settings, kind=kind, tags=tags, locked=locked)
         layout.check()

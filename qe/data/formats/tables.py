@@ -1,7 +1,7 @@
 """Data of users: parallel text, tables, several language pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from features.text.languages import MULTIPLE
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, labelled_rows
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
-from qe.data.delimited import Layout, is_sgm, segments
+from qe.data.delimited import TABLE_SETTINGS, Layout, is_sgm, segments
 from qe.data.format import FORMATS, Format, make_format, option_errors
 from qe.data.headers import named_header, no_column
 from qe.data.reading import Column, Reading, known_keys, read_table
@@ -149,8 +149,7 @@ class Table(Format):
 
     @property
     def layout(self) -> Layout:
-        names = {entry.name for entry in fields(Layout)} & vars(self).keys()
-        settings = {name: getattr(self, name) for name in names}
+        settings = {name: getattr(self, name) for name in ("kind", *TABLE_SETTINGS)}
         return Layout(**settings, languages=(self.source_language, self.target_language))
 
     def read_split(self, reading: Reading, name: str, file: Path) -> Split:
