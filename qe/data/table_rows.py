@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -121,13 +121,8 @@ HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    batch: list[Item] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, size)):
         yield batch
 
 
@@ -150,22 +145,17 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
             yield {}, f"not valid JSON ({error.msg})"
         except RecursionError:
             yield {}, "not valid JSON (nested too deeply)"
-        except RepeatedKeyError as error:
-            yield {}, f"not valid JSON (the key {str(error)!r} is repeated)"
         except ValueError:  # Python reads whole numbers of up to 4,300 digits
             yield {}, "not valid JSON (a whole number of too many digits)"
         else:
             yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
 
 
-class RepeatedKeyError(ValueError):
-    """An object of JSON names a key twice."""
-
-
 def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
-        raise RepeatedKeyError(_repeated([name for name, _ in pairs]))
+        repeated = _repeated([name for name, _ in pairs])
+        raise json.JSONDecodeError(f"the key {repeated!r} is repeated", "", 0)
     return row
 
 

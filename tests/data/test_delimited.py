@@ -145,9 +145,8 @@ def test_what_is_read_and_told(case: str, tmp_path: Path) -> None:
     assert columns(path, reading) == expected
     notes = [note for note in reading.notes if "read with" in note]
     assert notes == ([f"{path}: read with {told}"] if told else [])
-    dialect = dialect_of(path, "csv" if ".csv" in name else "tsv")
-    (_, header), *rows = dialect.records(text_lines(path, dialect.encoding), path)
-    assert {column: [fields[i] for _, fields in rows] for i, column in enumerate(header)} == expected
+    rows = [row for row, _ in open_input([path]).rows()]
+    assert {column: [row[column] for row in rows] for column in rows[0]} == expected
 
 
 SAID: dict[str, tuple[bytes, Layout, dict[str, list[str]]]] = {
