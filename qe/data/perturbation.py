@@ -67,7 +67,7 @@ def perturbation(effect: Effect, *, swaps: bool = False) -> Callable[[Change], C
     return register
 
 
-def named(name: str) -> Perturbation:
+def perturbation_of(name: str) -> Perturbation:
     if name not in PERTURBATIONS:
         raise unknown_name("perturbation", name, names())
     return PERTURBATIONS[name]
@@ -87,7 +87,7 @@ def perturbed(
     >>> changed.target, rows.tolist()
     (('x y . x y . x y .', 'z z z'), [0, 1])
     """
-    kind = named(name)
+    kind = perturbation_of(name)
     texts = texts_of(segments)
     chosen = range(len(segments)) if rows is None else rows
     seeds = {row: digest(name, seed, texts.source[row], texts.target[row]) for row in chosen}

@@ -23,7 +23,8 @@ from features.basics.errors import InputError
 from features.basics.numerals import is_finite, too_long
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
-from qe.data.delimited import KINDS, Dialect, Layout, Record, dialect_of, lines_of, text_lines
+from qe.data.delimited import KINDS, Dialect, Record, dialect_of, lines_of, text_lines
+from qe.data.delimited import Layout as Layout
 from qe.data.translation_files import Opened, opened
 from qe.data.translation_files.segments import translation_kind
 

@@ -15,7 +15,7 @@ from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
-from qe.data.perturbation import EFFECTS, Effect, named, names, perturbed
+from qe.data.perturbation import EFFECTS, Effect, names, perturbation_of, perturbed
 from qe.display.summary import summarised
 from qe.language.made_columns import remake_columns
 from qe.models.model import Model
@@ -139,7 +139,7 @@ def robustness_of(
         raise InputError("there are no translations to change", remedy="give a file with some")
     chosen = tuple(kinds) or names()
     for name in chosen:
-        named(name)
+        perturbation_of(name)
     order = np.random.default_rng(seed).permutation(len(segments))
     scores, marked = judge(segments)
     if rows is None:  # by the time that the first kind takes: new texts take longer than those known
@@ -171,7 +171,7 @@ class _Originals:
 def _answer(
     name: str, judge: Judge, originals: _Originals, seed: int, checked: Checked | None
 ) -> Answer | None:
-    effect, quality = named(name).effect, originals.quality
+    effect, quality = perturbation_of(name).effect, originals.quality
     changed, rows = perturbed(originals.segments, name, seed, originals.rows.tolist())
     kept = quality[rows] > np.quantile(quality, _LOWEST)
     if not kept.any():

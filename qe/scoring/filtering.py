@@ -14,9 +14,9 @@ from features.basics.numerals import real
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file, line_form
 from features.storage.outputs import check_output
-from qe.data.delimited import Layout
 from qe.data.table_rows import (
     Input,
+    Layout,
     ParallelInput,
     ParquetInput,
     Row,

@@ -9,8 +9,7 @@ from typing import Any
 from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
-from qe.data.delimited import Layout
-from qe.data.table_rows import FileInput
+from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files import Opened, opened
 from qe.data.translation_files.segments import FileRow, translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book

@@ -22,8 +22,7 @@ from features.basics.numerals import real
 from features.storage.checksums import checksum
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, sha256
-from qe.data.delimited import Layout
-from qe.data.table_rows import Input, Kind, ParallelInput, Row, chunks, open_input
+from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, open_input
 from qe.display import output_schemas
 from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA

@@ -25,9 +25,8 @@ from features.storage.checksums import checksum, identity_of
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
-from qe.data.delimited import Layout
 from qe.data.frames import cells_of
-from qe.data.table_rows import Kind, Row, Types, chunks
+from qe.data.table_rows import Kind, Layout, Row, Types, chunks
 from qe.models.model import Model
 from qe.scoring import row_formats
 from qe.scoring.input import check_unread, files_of, open_all

@@ -191,7 +191,7 @@ _VERSIONS: Mapping[str, _Version] = {
 
 
 def read(path: Path, languages: Languages | None = None) -> TranslationFile:
-    """The file; raises InputError if it says that it is in other languages."""
+    """The file; raises InputError if it is in other languages."""
     reader = _Reader(Document.read(path), languages=languages)
     reader.run()
     return TranslationFile(reader.document, reader.segments, reader.edits)
