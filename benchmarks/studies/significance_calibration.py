@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.evaluation.evaluate import DEFAULT_METRICS
-from qe.statistics.comparisons import Comparisons, Predictions, VirtualScores
+from qe.statistics.comparisons import Comparisons, Scored, VirtualScores
 from qe.statistics.draws import Levels
 from qe.statistics.family import ResamplingSettings, Test
 from qe.statistics.intervals import (
@@ -82,12 +82,12 @@ def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
     gold, systems = NULLS[null](rng, n, 3)
     pair = {name: systems[name] for name in ("s0", "s1")}
     metrics: dict[str, Metric] = {name: METRICS.get(name)() for name in DEFAULT_METRICS}
-    levels, scored = Levels.from_groups(None, n), Predictions(gold, pair, metrics)
+    levels, scored = Levels.from_groups(None, n), Scored.from_predictions(gold, pair, metrics)
     drawn = scored.resampled(levels, SAMPLES, seed)
 
     def tested(sides: dict[str, Floats], test: Test) -> dict[str, float]:
         how = ResamplingSettings(test, samples=SAMPLES, seed=seed)
-        engine = Comparisons(Predictions(gold, sides, metrics), levels, how, computed=drawn)
+        engine = Comparisons(Scored.from_predictions(gold, sides, metrics), levels, how, computed=drawn)
         results = engine.tests(list(combinations(sides, 2)))
         return {m: min(one.p for (*_, metric), one in results.items() if metric == m) for m in metrics}
 

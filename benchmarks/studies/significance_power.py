@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.evaluation.power import PowerSettings, power
-from qe.statistics.comparisons import Comparisons, Predictions
+from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
 from qe.statistics.family import ResamplingSettings
 from qe.statistics.metric import METRICS
@@ -66,7 +66,10 @@ def gain_is_found(name: str, columns: tuple[Floats, Floats, Floats], seed: int) 
     """Whether the test of `qe evaluate` finds the first model better."""
     metric = METRICS.get(name)()
     gold, a, b = columns
-    scored, levels = Predictions(gold, {"a": a, "b": b}, {name: metric}), Levels.from_groups(None, len(gold))
+    scored, levels = (
+        Scored.from_predictions(gold, {"a": a, "b": b}, {name: metric}),
+        Levels.from_groups(None, len(gold)),
+    )
     result = Comparisons(scored, levels, ResamplingSettings(samples=999, seed=seed)).test("a", "b")[name]
     return bool(result.p <= 0.05 and (result.difference > 0) == metric.higher_is_better)
 

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
 
@@ -20,14 +20,13 @@ from qe.display.numbers import number, span
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
-from qe.statistics.comparisons import Comparisons, Predictions, Result, compare
+from qe.statistics.comparisons import Comparisons, Result, Scored, compare
 from qe.statistics.draws import Groups, Levels
 from qe.statistics.family import (
     Equivalence,
     Key,
     Pair,
     ResamplingSettings,
-    Rule,
     Scope,
     Table,
     cautions,
@@ -167,23 +166,18 @@ BUCKET_METRICS = ("delta_avg", "spearman", "mae")
 
 
 def evaluate_in_buckets(
-    predictions: Predictions,
+    scored: Scored,
     pairs: Sequence[tuple[str, str]],
     buckets: Sequence[Buckets],
     levels: Levels,
     settings: ResamplingSettings,
-    rule: Rule,
     samples: int | None = None,
 ) -> BucketReport:
-    kinds = {name: predictions.kinds[name] for name in BUCKET_METRICS if name in predictions.kinds}
-    keys = [
-        (a, b, metric)
-        for a, b in pairs
-        for metric in kinds
-        if not {(a, metric), (b, metric)} & set(predictions.unscored)
-    ]
-    comparisons = Comparisons(replace(predictions, kinds=kinds), levels, settings)
-    return compare_in_buckets(comparisons, keys, buckets, rule, samples=samples)
+    kinds = {name: scored.kinds[name] for name in BUCKET_METRICS if name in scored.kinds}
+    every = [(a, b, metric) for a, b in pairs for metric in kinds]
+    keys = [key for key in every if not {(key[0], key[2]), (key[1], key[2])} & set(scored.unscored)]
+    inside = Scored.from_predictions(scored.gold, scored.predictions, kinds, scored.unscored)
+    return compare_in_buckets(Comparisons(inside, levels, settings), keys, buckets, samples=samples)
 
 
 Test = Literal["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]
@@ -385,7 +379,7 @@ def evaluate(
     levels = Levels.from_groups(groups, len(gold))
     unscored = {(n, key) for n in rankings for key, m in kinds.items() if not isinstance(m, RankedMetric)}
     quality = {name: scale.sign * values for name, values in predictions.items()}
-    scored = Predictions(scale.sign * gold, quality, kinds, unscored)
+    scored = Scored.from_predictions(scale.sign * gold, quality, kinds, unscored)
     better = {name: metric.higher_is_better for name, metric in kinds.items()}
     every = compare(scored, levels, settings, better, progress=progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
@@ -414,7 +408,7 @@ def evaluate(
         ranks=_ranks(every, {metric: better[metric] for metric in clusters}),
         buckets=evaluate_in_buckets(
             scored, pairs or list(combinations(predictions, 2)), buckets, levels, every.engine.settings,
-            settings.rule, samples,
+            samples,
         ) if buckets else None,
     )  # fmt: skip
 
@@ -471,7 +465,7 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
     return array
 
 
-def _scores(name: str, engine: Comparisons, scored: Predictions, raw: FloatArray) -> SystemScores:
+def _scores(name: str, engine: Comparisons, scored: Scored, raw: FloatArray) -> SystemScores:
     undefined = any((name, metric) in scored.unscored for metric in scored.metrics)
     scores = scored.scores[name]
     return SystemScores(
@@ -497,7 +491,7 @@ def _recipe(
         "test": TESTS[settings.test],
         "confidence": CONFIDENCE,
         "interval": "jackknife",
-        "correction": settings.rule.method,
+        "correction": settings.correction,
         "family": family,
         "cluster_family": result.table.to_json(),
         "experimentwise_error_uncorrected": family["error_uncorrected"],

@@ -25,7 +25,7 @@ from qe.display.numbers import NumberText, count, general, number
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import BUCKET_METRICS, json_name
-from qe.statistics.comparisons import Additive, Comparisons, Predictions
+from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Groups, Levels, group_index
 from qe.statistics.family import ResamplingSettings
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
@@ -193,7 +193,7 @@ def power(
     return PowerReport(by_metric, recipe, _notes(units, by_metric))
 
 
-def pilot_error(scored: Additive | Predictions, levels: Levels) -> tuple[float, float]:
+def pilot_error(scored: Scored, levels: Levels) -> tuple[float, float]:
     """Standard error of the difference of `own` and `other`, NaN if undefined, and its degrees of freedom.
 
     n - 1 for normal values, fewer with heavy tails: 2 n / (kurtosis - 1), by the variance of a sample
@@ -285,7 +285,7 @@ class Pilot(ABC):
         beyond = float(gains[hits].mean() / (gain * scale)) if gain != 0 and hits.any() else float("nan")
         return Point(size, gain, share_found, error, beyond)
 
-    def gain_found(self, scored: Additive | Predictions, draw: Draw, exchange: str | None = None) -> float:
+    def gain_found(self, scored: Scored, draw: Draw, exchange: str | None = None) -> float:
         """The gain that the test of a virtual test set finds, 0 if none."""
         settings = ResamplingSettings(samples=self.settings.samples, seed=draw.seed, exchange=exchange)
         levels = Levels.from_groups(draw.groups, len(draw.rows))
@@ -335,7 +335,7 @@ class _Pilot(Pilot):
             raise InputError("the systems of the pilot do not differ", remedy="take a pair that differs")
         sides = {"own": system, "other": baseline}
         levels = Levels.from_groups(groups, len(gold))
-        error, freedom = pilot_error(Predictions(gold, sides, {name: metric}), levels)
+        error, freedom = pilot_error(Scored.from_predictions(gold, sides, {name: metric}), levels)
         if np.isnan(error):
             raise InputError(f"{name} is undefined for the pilot", remedy="leave the metric out")
         if not error > 0:
@@ -400,7 +400,7 @@ class _Pilot(Pilot):
     def _gain_found(self, moved: FloatArray, draw: Draw) -> float:
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.baseline[rows]}
-        return self.gain_found(Predictions(gold, sides, {self.name: self.metric}), draw)
+        return self.gain_found(Scored.from_predictions(gold, sides, {self.name: self.metric}), draw)
 
 
 def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, list[Point]]:

@@ -15,7 +15,7 @@ from qe.display.files import plain_fields
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.evaluate import CONFIDENCE
-from qe.statistics.comparisons import Additive, compare
+from qe.statistics.comparisons import Scored, compare
 from qe.statistics.draws import Levels
 from qe.statistics.family import Pair, ResamplingSettings, Scope, cautions
 from qe.statistics.intervals import jackknife_interval
@@ -245,12 +245,12 @@ def evaluate_words(
     settings = ResamplingSettings(samples=samples, seed=seed, correct=correction, family=family)
     counts = {name: confusions(gold, tags, offsets) for name, tags in predictions.items()}
     measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
-    scored = Additive({name: each[None] for name, each in counts.items()}, measures)
+    scored = Scored({name: each[None] for name, each in counts.items()}, measures)
     levels = Levels.from_groups(None, len(offsets) - 1)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     better = dict.fromkeys(METRICS, True)
     result = compare(scored, levels, settings, better, pairs or None, progress=progress)
-    scores = {name: {metric: scored.score(name, metric) for metric in METRICS} for name in predictions}
+    scores = scored.scores
     probabilities = probabilities or {}
     for name, bad in probabilities.items():
         by_bin = calibration_sums(gold, bad, offsets)

@@ -24,7 +24,7 @@ from qe.models.model import Model
 from qe.models.training_rows import Learned
 from qe.scoring.row_formats import Names
 from qe.scoring.scorer import Options, Scorer, training_headers
-from qe.statistics.comparisons import Comparisons, Predictions
+from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
 from qe.statistics.family import ResamplingSettings
 from qe.statistics.intervals import exceeds
@@ -326,7 +326,7 @@ def better_by(
 def _compared(
     gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric, settings: ResamplingSettings
 ) -> Comparisons:
-    scored = Predictions(gold, {"new": new, "old": old}, {"metric": metric})
+    scored = Scored.from_predictions(gold, {"new": new, "old": old}, {"metric": metric})
     return Comparisons(scored, Levels.from_groups(None, len(gold)), settings)
 
 

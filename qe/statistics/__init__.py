@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qe.statistics.family import Equivalence as Equivalence
     from qe.statistics.family import Pair as Pair
     from qe.statistics.family import ResamplingSettings as ResamplingSettings
-    from qe.statistics.family import Rule as Rule
     from qe.statistics.family import correct as correct
     from qe.statistics.family import experimentwise_error as experimentwise_error
     from qe.statistics.intervals import bca_interval as bca_interval

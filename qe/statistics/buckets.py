@@ -1,4 +1,4 @@
-"""x"""
+"""Comparisons of systems in buckets of segments, and whether differences depend on the bucket."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,6 @@ from qe.statistics.family import (
     Bucket,
     Key,
     Pair,
-    Rule,
     Table,
     Titles,
     borderline,
@@ -187,7 +186,6 @@ def compare_in_buckets(
     comparisons: Comparisons,
     keys: Sequence[Key],
     buckets: Sequence[Buckets],
-    rule: Rule,
     *,
     undirected: Sequence[str] = (),
     samples: int | None = None,
@@ -209,8 +207,9 @@ def compare_in_buckets(
     titles : callable, default=title_of
         Titles of metrics in notes.
     """
+    settings = comparisons.settings
     check_buckets(buckets, comparisons.levels.segments)
-    if rule.method == IN_TEST:
+    if settings.correction == IN_TEST:
         raise InputError("buckets go with pairwise tests", remedy="use the test 'ar' or 'bootstrap'")
     if not keys:
         raise InputError("buckets compare systems, but there is one only", remedy="give two or more")
@@ -227,7 +226,7 @@ def compare_in_buckets(
         for by, label, rows in places
         for name, first in comparisons.scored.part(rows).copies().items()
     }
-    table = Table.from_keys(list(inside), rule, alike=alike, undirected=undirected)
+    table = Table.from_keys(list(inside), settings, alike=alike, undirected=undirected)
     drawn = table.resamples(min_samples) if samples is None else samples
     parts = [comparisons.part(rows, drawn) for _, _, rows in places]
     pairs = list(dict.fromkeys((system, baseline) for system, baseline, _ in keys))
@@ -239,7 +238,7 @@ def compare_in_buckets(
         pair = replace(
             Pair(*key, result, corrected[name].p_corrected),
             ci=jackknife_interval(result.difference, part.jackknife_differences(key)),
-            scores=(part.scored.score(key[0], key[2]), part.scored.score(key[1], key[2])),
+            scores=(part.scored.scores[key[0]][key[2]], part.scored.scores[key[1]][key[2]]),
             bucket=Bucket(places[place][0], places[place][1], len(places[place][2])),
         )
         differences.append(pair)
@@ -250,7 +249,7 @@ def compare_in_buckets(
     return BucketReport(
         tuple(buckets),
         tuple(differences),
-        _dependences(keys, buckets, within, comparisons.levels, rule),
+        _dependences(keys, buckets, within, comparisons.levels, settings.correct),
         table.to_json(),
         (*undecided(table, corrected, titles), *borderline(table, corrected, titles)),
     )
@@ -276,7 +275,7 @@ def _dependences(
     buckets: Sequence[Buckets],
     within: Sequence[Mapping[Key, _Within]],
     levels: Levels,
-    rule: Rule,
+    correction: str,
 ) -> tuple[Dependence, ...]:
     first, values = 0, {}
     for kind in buckets:
@@ -289,7 +288,7 @@ def _dependences(
     dependences = []
     for metric in dict.fromkeys(key[2] for key in keys):
         family = [place for place in values if place[1][2] == metric]
-        corrected = correct([values[place] for place in family], rule.method)
+        corrected = correct([values[place] for place in family], correction)
         dependences += [
             Dependence(by, *key, values[by, key], float(p))
             for (by, key), p in zip(family, corrected, strict=True)

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from qe.statistics.family import (
     Key,
     Pair,
     ResamplingSettings,
-    Rule,
     Table,
     copies_of,
     reversed_result,
@@ -56,15 +56,47 @@ _ENOUGH = 100  # extreme shuffles after which a ranking metric's test may stop; 
 
 
 @dataclass(frozen=True, eq=False)
-class Additive:
-    """Systems by metrics that are functions of sums; the runs of a system are scored together.
+class Scored:
+    """Systems by metrics, of which every segment's share is known; several runs are scored together.
 
-    statistics  system -> (runs, n, k), the statistics of all metrics side by side
-    measures    metric -> its columns, and the score of their sums
+    Attributes
+    ----------
+    statistics : mapping of str to array of float
+        System -> (runs, n, k), the statistics of all metrics that are functions of sums, side by side.
+    measures : mapping of str to Measure
+        Metric -> its columns, and the score of their sums.
+    gold, predictions : array of float
+        Of QE systems (n,), oriented: higher is better.
+    kinds : mapping of str to Metric
+        All metrics of predictions, with those that are no functions of sums.
+    unscored : collection of pair of str and str
+        (system, metric) that cannot be computed, such as errors of a mere ranking.
     """
 
     statistics: Mapping[str, FloatArray]
     measures: Mapping[str, Measure]
+    gold: FloatArray = field(default_factory=lambda: np.empty(0))
+    predictions: Mapping[str, FloatArray] = field(default_factory=dict)
+    kinds: Mapping[str, Metric] = field(default_factory=dict)
+    unscored: Collection[tuple[str, str]] = ()
+
+    @classmethod
+    def from_predictions(
+        cls,
+        gold: FloatArray,
+        predictions: Mapping[str, FloatArray],
+        kinds: Mapping[str, Metric],
+        unscored: Collection[tuple[str, str]] = (),
+    ) -> "Scored":
+        """QE systems, by metrics of any kind."""
+        additive = {key: metric for key, metric in kinds.items() if isinstance(metric, AdditiveMetric)}
+        statistics, widths = {}, []
+        for name, predicted in predictions.items():
+            parts = [metric.statistics(gold, predicted) for metric in additive.values()]
+            widths = [part.shape[1] for part in parts]
+            statistics[name] = np.concatenate([np.empty((len(gold), 0)), *parts], axis=1)[None]
+        measures = Measure.side_by_side(widths, {key: metric.aggregate for key, metric in additive.items()})
+        return cls(statistics, measures, gold, predictions, kinds, unscored)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -72,13 +104,27 @@ class Additive:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        return tuple(self.measures)
+        return tuple(self.kinds or self.measures)
 
-    def score(self, system: str, metric: str) -> float:
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """System -> metric -> score."""
+        return {name: {key: self._score(name, key) for key in self.metrics} for name in self.systems}
+
+    def _score(self, system: str, metric: str) -> float:
+        if (system, metric) in self.unscored:
+            return np.nan
+        if metric in self.kinds:
+            return self.kinds[metric].score(self.gold, self.predictions[system])
         return float(self.measures[metric].aggregate(self.runs(system, metric).sum(axis=(0, 1))))
 
     def runs(self, system: str, metric: str) -> FloatArray:
         return self.statistics[system][..., self.measures[metric].columns]
+
+    def ranked(self, metric: str) -> RankedMetric | None:
+        """The metric, if it is no function of sums."""
+        kind = self.kinds.get(metric)
+        return kind if isinstance(kind, RankedMetric) else None
 
     def resampled_runs(
         self, levels: Levels, samples: int, seed: int, progress: Progress = silent
@@ -92,11 +138,18 @@ class Additive:
         self, levels: Levels, samples: int, seed: int, progress: Progress = silent
     ) -> VirtualScores:
         """Scores of every system by every metric, all on the same virtual test sets."""
-        return {
-            (name, metric): self.pooled(sums, metric)
-            for name, sums in self.resampled_runs(levels, samples, seed, progress)
-            for metric in self.measures
-        }
+        scores: dict[tuple[str, str], FloatArray] = {}
+        for name, sums in self.resampled_runs(levels, samples, seed, progress) if self.measures else ():
+            scores |= {(name, metric): self.pooled(sums, metric) for metric in self.measures}
+        ranked = {key: kind for key in self.kinds if (kind := self.ranked(key))}
+        scores |= {(name, key): np.empty(samples) for name in self.predictions for key in ranked}
+        for first, last in sample_blocks(samples, 8 * levels.segments, samples) if ranked else ():
+            counts = levels.counts(seed, first, last)
+            for key, metric in ranked.items():
+                for name, predicted in self.predictions.items():
+                    scores[name, key][first:last] = metric.resample(self.gold, predicted, counts)
+            progress("resampling", last, samples)
+        return {key: values for key, values in scores.items() if key not in self.unscored}
 
     def pooled(self, sums: FloatArray, metric: str) -> FloatArray:
         """(samples,) scores of all runs together, from (runs, samples, k) sums."""
@@ -105,174 +158,80 @@ class Additive:
 
     def leave_one_out(self, system: str, metric: str, groups: Groups | None) -> FloatArray:
         """(u,) scores without each group, or without each segment (or block of segments)."""
+        if (ranked := self.ranked(metric)) is not None:
+            n, predicted = len(self.gold), self.predictions[system]
+            index = None if groups is None else group_index(groups, n)[0].astype(np.int32)
+            return jackknife_rescored(partial(ranked.resample, self.gold, predicted), n, index)
         sums = group_sums(self.runs(system, metric), groups).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return jackknife_scores(sums, self.measures[metric].aggregate)
+            scores = jackknife_scores(sums, self.measures[metric].aggregate)
+        return np.full(len(scores), np.nan) if (system, metric) in self.unscored else scores
 
     def exchanged(
         self, system: str, baseline: str, settings: ResamplingSettings, groups: Groups | None,
         exchange: Exchange = "segment",
     ) -> dict[str, TestResult]:  # fmt: skip
-        """Metric -> randomization test of the difference of two systems."""
-        return randomization_tests(
-            self.statistics[system], self.statistics[baseline], self.measures,
-            exchange=exchange, samples=settings.samples or 0, seed=settings.seed, tail=settings.tail,
-            groups=groups,
-        )  # fmt: skip
+        """Metric -> randomization test of the difference of two systems.
 
-    def permuted(
-        self, metric: str, systems: tuple[str, ...], settings: ResamplingSettings, groups: Groups | None
-    ) -> TestsOfPairs:
-        return tukey_hsd(
-            {name: self.runs(name, metric) for name in systems}, self.measures[metric].aggregate,
-            samples=settings.samples or 0, seed=settings.seed, groups=groups,
-            contrasts=ALL_AT_ONCE[settings.test], exchange=settings.exchanges[0],
-        )  # fmt: skip
-
-    def differ(self, system: str, baseline: str, metric: str) -> BoolArray:
-        """(n,) whether two systems differ on a segment, as the metric sees it."""
-        sums = [self.runs(name, metric).sum(axis=0) for name in (system, baseline)]
-        return np.asarray((sums[0] != sums[1]).any(axis=1))
-
-    def copies(self) -> dict[str, str]:
-        return copies_of(self.statistics)
-
-    def part(self, rows: Rows) -> "Additive":
-        return Additive({name: runs[:, rows] for name, runs in self.statistics.items()}, self.measures)
-
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """Gold labels (n,) and predictions (n,) of QE systems, oriented: higher is better.
-
-    kinds     metric -> what computes it: an additive or a ranked one
-    unscored  (system, metric) that cannot be computed, such as errors of a mere ranking
-    """
-
-    gold: FloatArray
-    predictions: Mapping[str, FloatArray]
-    kinds: Mapping[str, Metric]
-    unscored: Collection[tuple[str, str]] = ()
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        return tuple(self.predictions)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return tuple(self.kinds)
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """System -> metric -> score."""
-        return {
-            name: {
-                key: np.nan if (name, key) in self.unscored else metric.score(self.gold, predicted)
-                for key, metric in self.kinds.items()
-            }
-            for name, predicted in self.predictions.items()
-        }
-
-    def score(self, system: str, metric: str) -> float:
-        return self.scores[system][metric]
-
-    @property
-    def ranked(self) -> dict[str, RankedMetric]:
-        """The metrics that are no function of sums."""
-        return {key: metric for key, metric in self.kinds.items() if isinstance(metric, RankedMetric)}
-
-    @cached_property
-    def additive(self) -> Additive:
-        """The metrics of sums: their statistics side by side."""
-        return self._statistics(RankedMetric)
-
-    @cached_property
-    def _exchanged_by_sums(self) -> Additive:
-        return self._statistics(ExchangedMetric)
-
-    def _statistics(self, excluded: type) -> Additive:
-        kinds = {
-            key: metric
-            for key, metric in self.kinds.items()
-            if isinstance(metric, AdditiveMetric) and not isinstance(metric, excluded)
-        }
-        parts = {
-            name: [np.empty((len(self.gold), 0)), *(m.statistics(self.gold, side) for m in kinds.values())]
-            for name, side in self.predictions.items()
-        }
-        widths = [part.shape[1] for part in next(iter(parts.values()))]
-        return Additive(
-            {name: np.concatenate(part, axis=1)[None] for name, part in parts.items()},
-            Measure.side_by_side(widths[1:], {key: metric.aggregate for key, metric in kinds.items()}),
-        )
-
-    def resampled(
-        self, levels: Levels, samples: int, seed: int, progress: Progress = silent
-    ) -> VirtualScores:
-        scores = dict(self.additive.resampled(levels, samples, seed)) if self.additive.measures else {}
-        scores |= {(name, key): np.empty(samples) for name in self.predictions for key in self.ranked}
-        for first, last in sample_blocks(samples, 8 * levels.segments, samples) if self.ranked else ():
-            counts = levels.counts(seed, first, last)
-            for key, metric in self.ranked.items():
-                for name, predicted in self.predictions.items():
-                    scores[name, key][first:last] = metric.resample(self.gold, predicted, counts)
-            progress("resampling", last, samples)
-        return {key: values for key, values in scores.items() if key not in self.unscored}
-
-    def leave_one_out(self, system: str, metric: str, groups: Groups | None) -> FloatArray:
-        kind = self.kinds[metric]
-        if not isinstance(kind, RankedMetric):
-            defined = np.nan if (system, metric) in self.unscored else 1.0
-            return defined * self.additive.leave_one_out(system, metric, groups)
-        n, predicted = len(self.gold), self.predictions[system]
-        index = None if groups is None else group_index(groups, n)[0].astype(np.int32)
-        return jackknife_rescored(partial(kind.resample, self.gold, predicted), n, index)
-
-    def exchanged(
-        self, system: str, baseline: str, settings: ResamplingSettings, groups: Groups | None,
-        exchange: Exchange = "segment",
-    ) -> dict[str, TestResult]:  # fmt: skip
-        """Metrics that exchange sums share the shuffles; the others rescore every exchange exactly."""
-        sums = self._exchanged_by_sums
-        results = sums.exchanged(system, baseline, settings, groups) if sums.measures else {}
-        for name, metric in self.kinds.items():
-            if isinstance(metric, ExchangedMetric):
-                own, other = (metric.on_common_scale(self.predictions[s]) for s in (system, baseline))
-                samples = settings.samples or 0
-                result = randomization_test_rescored(
-                    partial(metric.exchanged, self.gold, own, other), own != other,
-                    samples=samples, seed=settings.seed, tail=settings.tail, groups=groups,
-                    enough=max(_ENOUGH, samples // 20), scale=max(1.0, float(np.abs(self.gold).max())),
-                )  # fmt: skip
-                difference = self.score(system, name) - self.score(baseline, name)
-                results[name] = replace(result, difference=difference, test=metric.exchange_name)
+        Metrics that exchange sums share the shuffles; the others rescore every exchange exactly.
+        """
+        rescored = {key: kind for key, kind in self.kinds.items() if isinstance(kind, ExchangedMetric)}
+        sides, measures = [self.statistics[name] for name in (system, baseline)], self.measures
+        if rescored:
+            shared = {key: measure for key, measure in measures.items() if key not in rescored}
+            columns = [measure.columns for measure in shared.values()]
+            sides = [np.concatenate([side[..., c] for c in columns] or [side[..., :0]], -1) for side in sides]
+            widths = [each.stop - each.start for each in columns]
+            measures = Measure.side_by_side(widths, {key: each.aggregate for key, each in shared.items()})
+        options: dict[str, Any] = {
+            "samples": settings.samples or 0, "seed": settings.seed, "tail": settings.tail, "groups": groups,
+        }  # fmt: skip
+        results = {}
+        if measures:
+            results = randomization_tests(sides[0], sides[1], measures, exchange=exchange, **options)
+        scale = max(1.0, float(np.abs(self.gold).max(initial=0.0)))
+        for name, metric in rescored.items():
+            own, other = (metric.on_common_scale(self.predictions[s]) for s in (system, baseline))
+            result = randomization_test_rescored(
+                partial(metric.exchanged, self.gold, own, other), own != other,
+                enough=max(_ENOUGH, options["samples"] // 20), scale=scale, **options,
+            )  # fmt: skip
+            difference = self.scores[system][name] - self.scores[baseline][name]
+            results[name] = replace(result, difference=difference, test=metric.exchange_name)
         return results
 
     def permuted(
         self, metric: str, systems: tuple[str, ...], settings: ResamplingSettings, groups: Groups | None
     ) -> TestsOfPairs:
-        kind = self.kinds[metric]
-        if not isinstance(kind, RankedMetric):
-            return self.additive.permuted(metric, systems, settings, groups)
+        """The tests of all pairs of systems at once."""
+        options: dict[str, Any] = {
+            "samples": settings.samples or 0, "seed": settings.seed, "groups": groups,
+            "contrasts": ALL_AT_ONCE[settings.test],
+        }  # fmt: skip
+        if (ranked := self.ranked(metric)) is None:
+            runs = {name: self.runs(name, metric) for name in systems}
+            aggregate = self.measures[metric].aggregate
+            return tukey_hsd(runs, aggregate, exchange=settings.exchanges[0], **options)
         gold = np.tile(self.gold, len(systems))
-        ranked = np.concatenate([kind.on_common_scale(self.predictions[name]) for name in systems])
-        return tukey_hsd_rescored(
-            lambda counts: kind.resample(gold, ranked, counts), systems, len(self.gold),
-            samples=settings.samples or 0, seed=settings.seed, groups=groups,
-            contrasts=ALL_AT_ONCE[settings.test],
-        )  # fmt: skip
+        ranks = np.concatenate([ranked.on_common_scale(self.predictions[name]) for name in systems])
+        return tukey_hsd_rescored(partial(ranked.resample, gold, ranks), systems, len(self.gold), **options)
 
     def differ(self, system: str, baseline: str, metric: str) -> BoolArray:
-        """(n,) whether the predictions of two systems differ on a segment."""
-        return np.asarray(self.predictions[system] != self.predictions[baseline])
+        """(n,) whether two systems differ on a segment, as the metric sees it."""
+        if self.predictions:
+            return np.asarray(self.predictions[system] != self.predictions[baseline])
+        sums = [self.runs(name, metric).sum(axis=0) for name in (system, baseline)]
+        return np.asarray((sums[0] != sums[1]).any(axis=1))
 
     def copies(self) -> dict[str, str]:
-        return copies_of(self.predictions)
+        """Each system -> the first one that has the same outputs."""
+        return copies_of(self.predictions or self.statistics)
 
-    def part(self, rows: Rows) -> "Predictions":
-        return replace(
-            self, gold=self.gold[rows], predictions={k: v[rows] for k, v in self.predictions.items()}
-        )
+    def part(self, rows: Rows) -> "Scored":
+        if not self.predictions:
+            return replace(self, statistics={name: runs[:, rows] for name, runs in self.statistics.items()})
+        predictions = {name: values[rows] for name, values in self.predictions.items()}
+        return Scored.from_predictions(self.gold[rows], predictions, self.kinds, self.unscored)
 
 
 _METHODS: Mapping[str, Method] = {"bootstrap": "centred", "win-ratio": "win-ratio", "shifted": "shifted"}
@@ -282,7 +241,7 @@ _METHODS: Mapping[str, Method] = {"bootstrap": "centred", "win-ratio": "win-rati
 class Comparisons:
     """Scored systems, compared; virtual test sets are drawn on first use unless `computed` has them."""
 
-    scored: Additive | Predictions
+    scored: Scored
     levels: Levels
     settings: ResamplingSettings
     progress: Progress = silent
@@ -377,7 +336,7 @@ class Comparisons:
         return results
 
     def difference(self, system: str, baseline: str, metric: str) -> float:
-        return self.scored.score(system, metric) - self.scored.score(baseline, metric)
+        return self.scored.scores[system][metric] - self.scored.scores[baseline][metric]
 
     def jackknife(self, system: str, metric: str) -> list[FloatArray]:
         if (system, metric) not in self._jackknife:
@@ -451,7 +410,7 @@ class Result:
 
     def subset(self, pairs: Sequence[tuple[str, str]]) -> "Result":
         """Some of the pairs, in either order of the two names, corrected by themselves."""
-        table = comparison_table(self.engine.scored, pairs, self.better, self.table.rule)
+        table = comparison_table(self.engine.scored, pairs, self.better, self.table.settings)
         keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
         results = {}
         for a, b, metric in keys if self.results else ():
@@ -468,21 +427,23 @@ class Result:
         for metric, higher in self.better.items():
             pairs = [pair for pair in self.tested.values() if pair.metric == metric]
             if metric not in short and any(not np.isnan(pair.result.p) for pair in pairs):
-                scores = {name: self.engine.scored.score(name, metric) for name in self.engine.scored.systems}
+                scores = {name: by_metric[metric] for name, by_metric in self.engine.scored.scores.items()}
                 p_values = {pair.names: pair.p_corrected for pair in pairs}
                 groups[metric] = clusters(best_first(scores, bool(higher)), p_values, LEVEL)
         return groups
 
     def equivalences(self, margins: Mapping[str, float], correction: str = "") -> list[Equivalence]:
-        rule = replace(self.table.rule, method=correction or self.table.rule.method)
+        settings = self.engine.settings
+        if correction:
+            settings = replace(settings, test="ar", exchange=None, correct=correction)
         return equivalences(
-            self.tested, self.engine.jackknife_differences, margins, self.better, self.engine.levels, rule,
-            self.engine.scored.copies(),
+            self.tested, self.engine.jackknife_differences, margins, self.better, self.engine.levels,
+            settings, self.engine.scored.copies(),
         )  # fmt: skip
 
 
 def compare(
-    scored: Additive | Predictions,
+    scored: Scored,
     levels: Levels,
     settings: ResamplingSettings,
     better: Mapping[str, bool | None],
@@ -497,7 +458,7 @@ def compare(
     settings, as many are drawn as the comparisons need; 0: no tests.
     """
     pairs = list(combinations(scored.systems, 2)) if pairs is None else pairs
-    table = comparison_table(scored, pairs, better, settings.rule)
+    table = comparison_table(scored, pairs, better, settings)
     if settings.samples is None:
         settings = replace(settings, samples=table.resamples())
     engine = Comparisons(scored, levels, settings, progress, computed)
@@ -507,14 +468,14 @@ def compare(
 
 
 def comparison_table(
-    scored: Additive | Predictions,
+    scored: Scored,
     pairs: Sequence[tuple[str, str]],
     better: Mapping[str, bool | None],
-    rule: Rule,
+    settings: ResamplingSettings,
 ) -> Table:
     keys = [(*pair, metric) for metric in better for pair in pairs]
     undirected = [metric for metric, higher in better.items() if higher is None]
-    return Table.from_keys(keys, rule, alike=scored.copies(), undirected=undirected)
+    return Table.from_keys(keys, settings, alike=scored.copies(), undirected=undirected)
 
 
 def best_first(scores: Mapping[str, float], higher_is_better: bool) -> list[str]:

@@ -89,25 +89,101 @@ def experimentwise_error(level: float, comparisons: int) -> float:
     return float(1.0 - (1.0 - level) ** comparisons)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Correction of the comparisons of a table.
+Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
+ALL_AT_ONCE: Mapping[str, Contrasts] = {"tukey": "pairs", "scheffe": "all"}
+Interval = Literal["jackknife", "percentile", "bca"]
+# What a difference is claimed for, by unit of exchange.
+CLAIMS = {
+    "segment": "new segments, these runs",
+    "segment-run": "these outputs only: these runs on these segments",
+    "run": "new runs, these segments",
+    "any": "these outputs only: all hypotheses of a segment alike",
+}
 
-    Attributes
+
+@dataclass(frozen=True)
+class ResamplingSettings:
+    """How systems are compared.
+
+    Raises InputError for unknown names, a negative seed, shares outside (0, 1), and too few samples to reach
+    a p-value of `level`.
+
+    Parameters
     ----------
-    method : str
-        none, bonferroni, holm, bh; `in the test` for p-values that hold for all pairs already (Tukey).
+    test : str, default='ar'
+        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap; tukey,
+        scheffe: exchanges of all systems at once, which need no correction, for all pairs (randomized Tukey
+        HSD) or for all contrasts.
+    exchange : str or None, default=None
+        Unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
+        difference; None: segment, for new segments. `tukey` and `scheffe` take one, segment or segment-run.
+    samples : int or None, default=None
+        Shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need.
+    correct : str, default='holm'
+        None, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family).
+    interval : str, default='jackknife'
+        Jackknife (Student's t, right with few units too), percentile or bca of the bootstrap.
+    level : float, default=LEVEL
+        Level of significance that is marked, and that few units or samples may be unable to reach.
     """
 
-    scope: Scope = "metric"
-    method: str = "holm"
+    test: Test = "ar"
+    exchange: str | None = None
+    samples: int | None = None
+    seed: int = 1
+    tail: Tail = "two-sided"
+    correct: str = "holm"
+    family: Scope = "metric"
+    interval: Interval = "jackknife"
+    confidence: float = 0.95
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        known_name("family", self.scope, SCOPES)
-        if self.method != IN_TEST:
-            check_correction(self.method)
-        check_shares(level=self.level)
+        known_name("test", self.test, get_args(Test))
+        known_name("interval", self.interval, get_args(Interval))
+        check_correction(self.correct)
+        known_name("family", self.family, SCOPES)
+        for unit in self.exchanges:
+            known_name("exchange", unit, EXCHANGES)
+        check_tail(self.tail)
+        self._check_exchange()
+        if self.samples:
+            check_enough(self.samples, level=self.level)
+        check_shares(confidence=self.confidence, level=self.level)
+        check_seed(self.seed)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """The units of exchange, one or several."""
+        return tuple(dict.fromkeys((self.exchange or "segment").split("+")))  # type: ignore[arg-type]
+
+    @property
+    def claim(self) -> str | None:
+        """The units of exchange, joined by +; None for a test that exchanges nothing."""
+        return "+".join(self.exchanges) if self.test in ("ar", *ALL_AT_ONCE) else None
+
+    @property
+    def correction(self) -> str:
+        """How p-values are corrected; `in the test` if they hold for all pairs already (Tukey)."""
+        return IN_TEST if self.test in ALL_AT_ONCE else self.correct
+
+    def _check_exchange(self) -> None:
+        at_once = self.test in ALL_AT_ONCE
+        if self.exchange is not None and not at_once and self.test != "ar":
+            raise InputError(
+                f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
+                remedy="leave it out, or use the test 'ar'",
+            )
+        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in PERMUTED):
+            raise InputError(
+                f"the test '{self.test}' exchanges {' or '.join(PERMUTED)}, but exchange is"
+                f" '{self.exchange}'",
+                remedy="use the test 'ar' for other claims",
+            )
+        if at_once and self.tail != "two-sided":
+            raise InputError(
+                f"the test '{self.test}' is two-sided, but tail is '{self.tail}'", remedy="use the test 'ar'"
+            )
 
 
 Verdict = Literal["different", "different, within the margin", "equivalent", "undecided", "cannot be decided"]
@@ -222,7 +298,7 @@ class Table:
     twins    comparisons of copies -> the same comparison, which is among the members and counted once
     """
 
-    rule: Rule
+    settings: ResamplingSettings
     members: Mapping[str, tuple[Key, ...]]
     copies: frozenset[Key] = frozenset()
     twins: Mapping[Key, Key] = field(default_factory=dict)
@@ -231,13 +307,13 @@ class Table:
     def from_keys(
         cls,
         keys: Sequence[Key],
-        rule: Rule,
+        settings: ResamplingSettings,
         *,
         alike: Mapping[str, str] | None = None,
         undirected: Sequence[str] = (),
     ) -> "Table":
         """From all comparisons; `alike` are copies (`copies_of`), `undirected` metrics without direction."""
-        same = {} if rule.scope == "all" else alike or {}
+        same = {} if settings.family == "all" else alike or {}
         members: dict[str, list[Key]] = {}
         copies, twins = set(), {}
         first: dict[tuple[frozenset[str], str], Key] = {}
@@ -248,8 +324,8 @@ class Table:
             elif (twin := first.setdefault((frozenset((a, b)), key[2]), key)) != key:
                 twins[key] = twin
             else:
-                members.setdefault(_family(key[2], rule.scope, undirected), []).append(key)
-        return cls(rule, {name: tuple(each) for name, each in members.items()}, frozenset(copies), twins)
+                members.setdefault(_family(key[2], settings.family, undirected), []).append(key)
+        return cls(settings, {name: tuple(each) for name, each in members.items()}, frozenset(copies), twins)
 
     @property
     def largest(self) -> int:
@@ -257,8 +333,8 @@ class Table:
 
     def resamples(self, minimum: int = _MIN_RESAMPLES) -> int:
         """How many resamples corrected p-values need: 20 comparisons / level, or `minimum`."""
-        factor = 1 if self.rule.method in ("none", IN_TEST) else self.largest
-        return max(minimum, math.ceil(_PER_COMPARISON * factor / self.rule.level))
+        factor = 1 if self.settings.correction in ("none", IN_TEST) else self.largest
+        return max(minimum, math.ceil(_PER_COMPARISON * factor / self.settings.level))
 
     def corrected(self, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
         """Corrects the p-values within families, and withholds those that the data cannot decide."""
@@ -280,7 +356,9 @@ class Table:
         answered = {key: self._answered(result, factor) for key, result in results.items()}
         # What cannot be decided was tested: it keeps its place among the comparisons.
         p_values = [1.0 if answered[key].undecided else result.p for key, result in results.items()]
-        corrected = correct(p_values, "none" if self.rule.method == IN_TEST else self.rule.method)
+        corrected = correct(
+            p_values, "none" if self.settings.correction == IN_TEST else self.settings.correction
+        )
         return {
             key: Pair(*key, item, math.nan if item.undecided else float(p), family)
             for (key, item), p in zip(answered.items(), corrected, strict=True)
@@ -288,12 +366,12 @@ class Table:
 
     def factor(self, comparisons: int) -> int:
         """The factor by which the correction multiplies the smallest of so many p-values, at least."""
-        return max(1, comparisons) if self.rule.method in ("bonferroni", "holm") else 1
+        return max(1, comparisons) if self.settings.correction in ("bonferroni", "holm") else 1
 
     def _answered(self, result: TestResult, factor: int) -> TestResult:
         if np.isnan(result.p) or result.reach is None or result.units == 0:
             return result
-        reason = result.reach.shortfall(self.rule.level, factor)
+        reason = result.reach.shortfall(self.settings.level, factor)
         return without_answer(result, reason) if reason else result
 
     def short_of_samples(self, pairs: Mapping[Key, Pair]) -> dict[Key, int]:
@@ -303,7 +381,7 @@ class Table:
             result, factor = item.result, self.factor(len(self.members.get(item.family, ())))
             if result.exact or not result.samples or np.isnan(result.p) or item.family == "":
                 continue
-            bound = self.rule.level / factor
+            bound = self.settings.level / factor
             reachable = 1 / (result.samples + 1) <= bound
             if not reachable and result.p - _STANDARD_ERRORS * result.error <= bound:
                 short[key] = self.resamples()
@@ -314,18 +392,18 @@ class Table:
         near = []
         for key, item in pairs.items():
             scale = item.p_corrected / item.result.p if item.result.p > 0 else 1.0
-            if abs(item.p_corrected - self.rule.level) < 2 * item.result.error * scale:
+            if abs(item.p_corrected - self.settings.level) < 2 * item.result.error * scale:
                 near.append(key)
         return near
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "scope": self.rule.scope,
-            "correction": self.rule.method,
-            "level": self.rule.level,
+            "scope": self.settings.family,
+            "correction": self.settings.correction,
+            "level": self.settings.level,
             "comparisons": {name: len(keys) for name, keys in self.members.items()},
             "copies": len(self.copies) + len(self.twins),
-            "error_uncorrected": experimentwise_error(self.rule.level, self.largest),
+            "error_uncorrected": experimentwise_error(self.settings.level, self.largest),
         }
 
 
@@ -393,7 +471,7 @@ def borderline(table: Table, pairs: Mapping[Key, Pair], titles: Titles = title_o
     if table.short_of_samples(pairs):
         return []
     near = table.borderline(pairs)
-    note = f"p lies within its Monte-Carlo error of {table.rule.level:g} for {_listed(near, titles)}"
+    note = f"p lies within its Monte-Carlo error of {table.settings.level:g} for {_listed(near, titles)}"
     return [f"{note}: more --samples would settle it"] if near else []
 
 
@@ -404,100 +482,3 @@ def _listed(keys: Sequence[Key], titles: Titles) -> str:
     names = [f"{a} : {b} ({', '.join(by)})" for (a, b), by in metrics.items()]
     more = f" and {len(names) - _NAMED} more pairs" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-Test = Literal["ar", "bootstrap", "win-ratio", "shifted", "tukey", "scheffe"]
-ALL_AT_ONCE: Mapping[str, Contrasts] = {"tukey": "pairs", "scheffe": "all"}
-Interval = Literal["jackknife", "percentile", "bca"]
-# What a difference is claimed for, by unit of exchange.
-CLAIMS = {
-    "segment": "new segments, these runs",
-    "segment-run": "these outputs only: these runs on these segments",
-    "run": "new runs, these segments",
-    "any": "these outputs only: all hypotheses of a segment alike",
-}
-
-
-@dataclass(frozen=True)
-class ResamplingSettings:
-    """How systems are compared.
-
-    Raises InputError for unknown names, a negative seed, shares outside (0, 1), and too few samples to reach
-    a p-value of `level`.
-
-    Parameters
-    ----------
-    test : str, default='ar'
-        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap; tukey,
-        scheffe: exchanges of all systems at once, which need no correction, for all pairs (randomized Tukey
-        HSD) or for all contrasts.
-    exchange : str or None, default=None
-        Unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
-        difference; None: segment, for new segments. `tukey` and `scheffe` take one, segment or segment-run.
-    samples : int or None, default=None
-        Shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need.
-    correct : str, default='holm'
-        None, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family).
-    interval : str, default='jackknife'
-        Jackknife (Student's t, right with few units too), percentile or bca of the bootstrap.
-    level : float, default=LEVEL
-        Level of significance that is marked, and that few units or samples may be unable to reach.
-    """
-
-    test: Test = "ar"
-    exchange: str | None = None
-    samples: int | None = None
-    seed: int = 1
-    tail: Tail = "two-sided"
-    correct: str = "holm"
-    family: Scope = "metric"
-    interval: Interval = "jackknife"
-    confidence: float = 0.95
-    level: float = LEVEL
-
-    def __post_init__(self) -> None:
-        known_name("test", self.test, get_args(Test))
-        known_name("interval", self.interval, get_args(Interval))
-        check_correction(self.correct)
-        Rule(self.family, level=self.level)
-        for unit in self.exchanges:
-            known_name("exchange", unit, EXCHANGES)
-        check_tail(self.tail)
-        self._check_exchange()
-        if self.samples:
-            check_enough(self.samples, level=self.level)
-        check_shares(confidence=self.confidence)
-        check_seed(self.seed)
-
-    @property
-    def exchanges(self) -> tuple[Exchange, ...]:
-        """The units of exchange, one or several."""
-        return tuple(dict.fromkeys((self.exchange or "segment").split("+")))  # type: ignore[arg-type]
-
-    @property
-    def claim(self) -> str | None:
-        """The units of exchange, joined by +; None for a test that exchanges nothing."""
-        return "+".join(self.exchanges) if self.test in ("ar", *ALL_AT_ONCE) else None
-
-    @property
-    def rule(self) -> Rule:
-        """How p-values are corrected."""
-        return Rule(self.family, IN_TEST if self.test in ALL_AT_ONCE else self.correct, self.level)
-
-    def _check_exchange(self) -> None:
-        at_once = self.test in ALL_AT_ONCE
-        if self.exchange is not None and not at_once and self.test != "ar":
-            raise InputError(
-                f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
-                remedy="leave it out, or use the test 'ar'",
-            )
-        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in PERMUTED):
-            raise InputError(
-                f"the test '{self.test}' exchanges {' or '.join(PERMUTED)}, but exchange is"
-                f" '{self.exchange}'",
-                remedy="use the test 'ar' for other claims",
-            )
-        if at_once and self.tail != "two-sided":
-            raise InputError(
-                f"the test '{self.test}' is two-sided, but tail is '{self.tail}'", remedy="use the test 'ar'"
-            )

@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from features.basics.assignments import numbers
 from features.basics.errors import InputError, known_name
 from qe.statistics.draws import Levels
-from qe.statistics.family import TOST, Equivalence, Key, Pair, Rule, Table, Verdict
+from qe.statistics.family import TOST, Equivalence, Key, Pair, ResamplingSettings, Table, Verdict
 from qe.statistics.intervals import exceeds
 from qe.statistics.result import LEVEL, TestResult
 
@@ -128,7 +128,7 @@ def equivalences(
     margins: Mapping[str, float],
     better: Mapping[str, bool | None],
     levels: Levels,
-    rule: Rule,
+    settings: ResamplingSettings,
     alike: Mapping[str, str],
 ) -> list[Equivalence]:
     """Every comparison by a metric with a margin, corrected and answered as differences are.
@@ -146,10 +146,10 @@ def equivalences(
         key: TestResult(item.difference, item.p, TOST, reach.unit, 0, "two-sided", False, reach)
         for key, item in tested.items()
     }
-    decidable, answers = not reach.shortfall(rule.level), []
-    for key, item in Table.from_keys(list(tested), rule, alike=alike).corrected(results).items():
-        different = pairs[key].p_corrected <= rule.level
-        verdict = _verdict(different, item.p_corrected <= rule.level, bool(item.result.undecided))
+    decidable, answers = not reach.shortfall(settings.level), []
+    for key, item in Table.from_keys(list(tested), settings, alike=alike).corrected(results).items():
+        different = pairs[key].p_corrected <= settings.level
+        verdict = _verdict(different, item.p_corrected <= settings.level, bool(item.result.undecided))
         answers.append(
             replace(
                 tested[key],

@@ -2,8 +2,8 @@
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from dataclasses import asdict, replace
+from itertools import combinations, repeat
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.statistics.buckets import Buckets, compare_in_buckets
-from qe.statistics.comparisons import Additive, Comparisons, Result, VirtualScores, comparison_table
+from qe.statistics.comparisons import Comparisons, Result, Scored, comparison_table
 from qe.statistics.comparisons import compare as compare_scored
 from qe.statistics.draws import Groups, Levels, group_sums
 from qe.statistics.family import ResamplingSettings, cautions, experimentwise_error
@@ -36,59 +36,41 @@ from qe.systems.results import (
 from qe.systems.text_metric import TextMetric, title_of
 from qe.systems.texts import Texts
 
+Name = tuple[str, str]
+"""(system, metric)."""
 
-@dataclass(frozen=True, eq=False)
-class RunDistributions:
-    """Bootstrap scores of one system by one metric: (runs, samples) and, pooled, (samples,); also s_sel.
+
+def _resampled(
+    scored: Scored, levels: Levels, settings: ResamplingSettings, dev_scores: Mapping[Name, FloatArray],
+    progress: Progress,
+) -> tuple[dict[str, dict[str, SystemScore]], dict[Name, FloatArray]]:  # fmt: skip
+    """Scores of all systems with their intervals, and pooled scores of virtual test sets.
 
     NaN with one unit of any level: every virtual test set is the real one.
     """
-
-    runs: FloatArray
-    pooled: FloatArray
-    s_sel: float
-
-
-AllRuns = Mapping[tuple[str, str], RunDistributions]
-"""(system, metric) -> its bootstrap scores, all of the same virtual test sets."""
-
-
-def draw(scored: Additive, levels: Levels, samples: int, seed: int, progress: Progress) -> AllRuns:
-    drawn = {}
-    known = 1.0 if levels.smallest > 1 else np.nan
-    for name, sums in scored.resampled_runs(levels, samples, seed, progress):
-        runs = scored.statistics[name]
-        units = None if levels.crossed else group_sums(runs, levels.single)
+    engine = Comparisons(scored, levels, settings)
+    scores: dict[str, dict[str, SystemScore]] = {}
+    virtual: dict[Name, FloatArray] = {}
+    defined = 1.0 if levels.smallest > 1 else np.nan
+    for name, sums in scored.resampled_runs(levels, engine.samples, settings.seed, progress):
+        units = None if levels.crossed else group_sums(scored.statistics[name], levels.single)
         for metric, measure in scored.measures.items():
-            part, aggregate = sums[..., measure.columns], measure.aggregate
-            scores = known * aggregate(part)
-            spreads = [
-                spread(scores[r])
-                if units is None
-                else _selection_spread(units[r][:, measure.columns], part[r], scores[r], aggregate)
-                for r in range(len(runs))
+            runs, drawn, aggregate = scored.runs(name, metric), sums[..., measure.columns], measure.aggregate
+            run_scores = defined * aggregate(drawn)
+            spreads = [spread(each) for each in run_scores]
+            if units is not None:
+                parts = units[..., measure.columns], drawn, run_scores
+                spreads = list(map(_selection_spread, *parts, repeat(aggregate)))
+            summary = instability(runs, aggregate, float(np.mean(spreads)), dev_scores.get((name, metric)))
+            mean = run_scores.mean(axis=0)
+            jackknife = [
+                np.mean([jackknife_scores(run, aggregate) for run in group_sums(runs, groups)], axis=0)
+                for _, groups in levels.items()
             ]
-            pooled = known * scored.pooled(sums, metric)
-            drawn[name, metric] = RunDistributions(scores, pooled, float(np.mean(spreads)))
-    return drawn
-
-
-def pooled(bootstrap: AllRuns) -> VirtualScores:
-    return {key: item.pooled for key, item in bootstrap.items()}
-
-
-def system_score(
-    comparisons: Comparisons, scored: Additive, bootstrap: RunDistributions, system: str, metric: str,
-    dev_scores: FloatArray | None,
-) -> SystemScore:  # fmt: skip
-    runs, aggregate = scored.runs(system, metric), scored.measures[metric].aggregate
-    summary = replace(from_scores(runs, aggregate, bootstrap.runs, dev_scores), s_sel=bootstrap.s_sel)
-    mean: FloatArray = bootstrap.runs.mean(axis=0)
-    jackknife = [
-        np.mean([jackknife_scores(run, aggregate) for run in group_sums(runs, groups)], axis=0)
-        for _, groups in comparisons.levels.items()
-    ]
-    return SystemScore(summary, comparisons.interval_of(mean, summary.mean, jackknife), mean)
+            interval = engine.interval_of(mean, summary.mean, jackknife)
+            scores.setdefault(name, {})[metric] = SystemScore(summary, interval, mean)
+            virtual[name, metric] = defined * scored.pooled(sums, metric)
+    return scores, virtual
 
 
 def _selection_spread(units: FloatArray, sums: FloatArray, scores: FloatArray, aggregate: Aggregate) -> float:
@@ -103,23 +85,20 @@ def _selection_spread(units: FloatArray, sums: FloatArray, scores: FloatArray, a
     return plain * exact / linear
 
 
-def from_scores(
-    runs: FloatArray, aggregate: Aggregate, bootstrap: FloatArray, dev_scores: FloatArray | None = None
+def instability(
+    runs: FloatArray, aggregate: Aggregate, s_sel: float, dev_scores: FloatArray | None = None
 ) -> Instability:
-    """One system from (runs, n, k) statistics and bootstrap scores (runs, samples).
-
-    `dev_scores` (runs,) are its scores on a development set.
-    """
+    """One system from (runs, n, k) statistics; `dev_scores` (runs,) are of a development set."""
     sums = runs.sum(axis=1)
     scores = aggregate(sums)
-    chosen_by = scores if dev_scores is None else np.asarray(dev_scores, np.float64)
+    chosen_by = scores if dev_scores is None else dev_scores
     return Instability(
         runs=tuple(float(score) for score in scores),
         mean=float(scores.mean()),
         pooled=float(aggregate(sums.sum(axis=0))),
-        s_sel=float(np.mean([spread(run) for run in bootstrap])),
+        s_sel=s_sel,
         s_test=spread(scores),
-        s_dev=spread(np.asarray(dev_scores, np.float64)) if dev_scores is not None else float("nan"),
+        s_dev=float("nan") if dev_scores is None else spread(dev_scores),
         median_run=int(np.argsort(chosen_by, kind="stable")[(len(scores) - 1) // 2]),
     )
 
@@ -173,51 +152,38 @@ def compare(
     directed = {name: higher for name, higher in better.items() if higher is not None}
     every = list(combinations(scored.systems, 2)) if ranks else []
     samples = settings.samples or max(
-        comparison_table(scored, each, kinds, settings.rule).resamples(_SAMPLES)
+        comparison_table(scored, each, kinds, settings).resamples(_SAMPLES)
         for each, kinds in ((pairs, better), (every, directed))
     )
     settings = replace(settings, samples=samples)
     levels = Levels.from_groups(groups, len(systems[0].runs[0]))
     if levels.crossed and settings.interval == "bca":
         raise InputError("BCa intervals take one kind of groups", remedy="use --interval jackknife")
-    drawn = draw(scored, levels, samples, settings.seed, progress)
-    computed = pooled(drawn)
-    result = compare_scored(scored, levels, settings, better, pairs, computed=computed, progress=progress)
-    scores = {
-        system.name: {
-            name: system_score(
-                result.engine, scored, drawn[system.name, name], system.name, name,
-                _dev_scores(system, name, metric, dev_references),
-            )
-            for name, metric in metrics.items()
-        }
+    dev = {
+        (system.name, name): values
         for system in systems
-    }  # fmt: skip
-    claims = {pair: _other_claims(result.engine, scored, *pair) for pair in pairs}
+        for name, metric in metrics.items()
+        if (values := _dev_scores(system, name, metric, dev_references)) is not None
+    }
+    scores, virtual = _resampled(scored, levels, settings, dev, progress)
+    result = compare_scored(scored, levels, settings, better, pairs, computed=virtual, progress=progress)
     same = {item.key: item for item in result.equivalences(margins or {})}
-    comparisons = tuple(
-        replace(
-            pair,
-            other_claims={
-                unit: result.table.answered(pair.key, tests[pair.metric])
-                for unit, tests in claims[pair.names].items()
-            },
-            equivalence=same.get(pair.key),
-        )
-        for pair in result.pairs()
-    )
+    claims = {pair: _other_claims(result.engine, *pair) for pair in pairs}
+    comparisons = []
+    for pair in result.pairs():
+        by_unit = claims[pair.names].items()
+        other = {unit: result.table.answered(pair.key, tests[pair.metric]) for unit, tests in by_unit}
+        comparisons.append(replace(pair, other_claims=other, equivalence=same.get(pair.key)))
     recipe = _recipe(systems, references, metrics, first, result)
     recipe["notes"] += undecided_notes(list(same.values()))
     ranges = {}
     if ranks:
-        tests = compare_scored(
-            scored, levels, settings, directed, every, computed=computed, progress=progress
-        )
+        tests = compare_scored(scored, levels, settings, directed, every, computed=virtual, progress=progress)
         level = round(1 - settings.confidence, 12)
-        ranges = result.engine.ranks(tests.tested, directed, result.engine.virtual_scores, level)
+        ranges = result.engine.ranks(tests.tested, directed, virtual, level)
     return SystemsComparison(
-        recipe, metrics, scored.measures, tuple(systems), tuple(references), scores, comparisons,
-        scored.statistics, settings, levels, ranges,
+        recipe, metrics, tuple(systems), tuple(references), scores, tuple(comparisons), scored, settings,
+        levels, ranges,
     )  # fmt: skip
 
 
@@ -226,7 +192,7 @@ def _scored(
     references: Sequence[Texts],
     metrics: Mapping[str, TextMetric],
     progress: Progress,
-) -> Additive:
+) -> Scored:
     total = sum(len(system.runs) for system in systems)
     widths: list[int] = []
     by_name: dict[str, FloatArray] = {}
@@ -246,15 +212,13 @@ def _scored(
             run.forget()
             done += 1
         by_name[system.name] = as_runs(np.stack(runs), f"statistics of '{system.name}'")
-    return Additive(
+    return Scored(
         by_name, Measure.side_by_side(widths, {name: metric.aggregate for name, metric in metrics.items()})
     )
 
 
-def _other_claims(
-    engine: Comparisons, scored: Additive, system: str, baseline: str
-) -> dict[str, dict[str, TestResult]]:
-    runs = [len(scored.statistics[name]) for name in (system, baseline)]
+def _other_claims(engine: Comparisons, system: str, baseline: str) -> dict[str, dict[str, TestResult]]:
+    runs = [len(engine.scored.statistics[name]) for name in (system, baseline)]
     if engine.settings.test != "ar" or max(runs) == 1:
         return {}
     units: tuple[Exchange, ...] = ("segment", "segment-run", "run") if runs[0] == runs[1] else ("run",)
@@ -290,7 +254,7 @@ def _recipe(
     sizes = levels.sizes()
     return {
         **asdict(settings),
-        "correct": settings.rule.method,
+        "correct": settings.correction,
         "exchange": settings.claim,
         "baseline": baseline,
         "segments": segments,
@@ -311,7 +275,7 @@ def _recipe(
         "metrics": {name: repr(metric) for name, metric in metrics.items()},
         "comparisons": len(result.tested),
         "families": family,
-        "experimentwise_error": experimentwise_error(table.rule.level, len(result.tested)),
+        "experimentwise_error": experimentwise_error(table.settings.level, len(result.tested)),
         "versions": {"python": platform.python_version(), **versions(*packages)},
         "notes": [*_notes(systems), *cautions(table, result.tested, levels, settings.interval, title_of)],
     }
@@ -333,16 +297,10 @@ def with_buckets(
     comparison: SystemsComparison, buckets: Sequence[Buckets], samples: int | None = None
 ) -> SystemsComparison:
     """The comparison with every system tested against the baseline in every bucket."""
-    settings, metrics = comparison.settings, comparison.metrics
-    scored = Additive(comparison.statistics, comparison.measures)
+    engine = Comparisons(comparison.scored, comparison.levels, comparison.settings)
     report = compare_in_buckets(
-        Comparisons(scored, comparison.levels, settings),
-        [pair.key for pair in comparison.comparisons],
-        buckets,
-        settings.rule,
-        undirected=[name for name, metric in metrics.items() if metric.higher_is_better is None],
-        samples=samples,
-        min_samples=settings.samples or 1,
-        titles=title_of,
-    )
+        engine, [pair.key for pair in comparison.comparisons], buckets, samples=samples,
+        undirected=[name for name, kind in comparison.metrics.items() if kind.higher_is_better is None],
+        min_samples=engine.samples or 1, titles=title_of,
+    )  # fmt: skip
     return replace(comparison, buckets=report)

@@ -12,7 +12,7 @@ from features.basics.progress import Progress, silent
 from qe.display.numbers import count, interval, number, p_value, percent, probability, signed
 from qe.display.table import Column, Table
 from qe.evaluation.power import Draw, Pilot, Point, PowerSettings, needed_units, pilot_error
-from qe.statistics.comparisons import Additive, Comparisons
+from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import group_index
 from qe.statistics.family import Pair
 from qe.statistics.result import Measure, TestResult
@@ -57,7 +57,8 @@ def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
     """Compare single runs by each metric with a direction (Clark et al. 2011, Table 2 and Figure 2)."""
     for item in comparison.comparisons:
         directed = comparison.metrics[item.metric].higher_is_better is not None
-        if directed and min(len(comparison.statistics[name]) for name in (item.system, item.baseline)) > 1:
+        runs = [len(comparison.scored.statistics[name]) for name in item.names]
+        if directed and min(runs) > 1:
             chosen = _case_runs(comparison, item)
             cases = {name: (runs, _tested(comparison, item, runs)) for name, runs in chosen.items()}
             numbers = tuple(_by_number(comparison, item))
@@ -81,8 +82,9 @@ def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int
 
 def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
     pair = item.system, item.baseline
-    statistics = {name: comparison.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
-    scored = Additive(statistics, {item.metric: comparison.measures[item.metric]})
+    whole = comparison.scored
+    statistics = {name: whole.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
+    scored = Scored(statistics, {item.metric: whole.measures[item.metric]})
     engine = Comparisons(scored, comparison.levels, comparison.settings)
     return engine.tests([pair])[*pair, item.metric]
 
@@ -121,7 +123,7 @@ class _Systems(Pilot):
         return self.simulated(self._gain_in, self.draws(size, stream), size, gain, 1.0, progress)
 
     def _gain_in(self, draw: Draw) -> float:
-        scored = Additive({name: runs[:, draw.rows] for name, runs in self.sides.items()}, {"": self.measure})
+        scored = Scored({name: runs[:, draw.rows] for name, runs in self.sides.items()}, {"": self.measure})
         return self.gain_found(scored, draw, self.exchange)
 
 
@@ -140,16 +142,16 @@ def _needed(
     level = comparison.settings.level
     samples = max(199, 10 * round(comparisons / level) - 1)
     settings = PowerSettings(POWER, level, comparisons, _SIMULATIONS, samples, comparison.settings.seed)
-    measure, difference = comparison.measures[pair.metric], pair.result.difference
+    measure, difference = comparison.scored.measures[pair.metric], pair.result.difference
     sides = {
-        name: comparison.statistics[system][:, :, measure.columns]
+        name: comparison.scored.runs(system, pair.metric)
         for name, system in (("own", pair.system), ("other", pair.baseline))
     }
     segments = sides["own"].shape[1]
     groups = comparison.levels.single if comparison.levels.units else None
     index, units = group_index(np.arange(segments) if groups is None else groups, segments)
     measure = replace(measure, columns=slice(0, sides["own"].shape[2]))
-    error, freedom = pilot_error(Additive(sides, {"": measure}), comparison.levels)
+    error, freedom = pilot_error(Scored(sides, {"": measure}), comparison.levels)
     entry = NeededSegments(pair.system, pair.baseline, pair.metric, difference, units, None)
     if not error > 0 or not abs(difference) > 0:
         return entry

@@ -14,10 +14,11 @@ from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.power import Point
 from qe.statistics.buckets import BucketReport
+from qe.statistics.comparisons import Scored
 from qe.statistics.draws import Levels
 from qe.statistics.family import Pair, ResamplingSettings
 from qe.statistics.ranks import RankInterval
-from qe.statistics.result import Measure, TestResult
+from qe.statistics.result import TestResult
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
@@ -234,8 +235,8 @@ class SystemsComparison:
         System -> metric -> score.
     comparisons : tuple of Pair
         Every other system against the baseline, by every metric.
-    statistics : mapping of str to array of float
-        System -> (runs, n, k) statistics; measures: metric -> its columns and aggregation.
+    scored : Scored
+        (runs, n, k) statistics of each system, and for each metric its columns and aggregation.
     levels : Levels
         What segments belong to: the units that were exchanged and drawn.
     ranks : mapping of str to mapping of str to RankInterval
@@ -250,12 +251,11 @@ class SystemsComparison:
 
     recipe: dict[str, Any]
     metrics: Mapping[str, TextMetric]
-    measures: Mapping[str, Measure]
     systems: tuple[System, ...]
     references: tuple[Texts, ...]
     scores: Mapping[str, Mapping[str, SystemScore]]
     comparisons: tuple[Pair, ...]
-    statistics: Mapping[str, FloatArray]
+    scored: Scored
     settings: ResamplingSettings
     levels: Levels
     ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
@@ -308,11 +308,9 @@ class SystemsComparison:
 
     def segment_scores(self, system: str, metric: str) -> FloatArray:
         """(runs, n) scores of single segments."""
-        known_name("system", system, self.statistics)
-        columns = self.measures[known_name("metric", metric, self.measures)].columns
-        return np.stack(
-            [self.metrics[metric].segment_scores(run[:, columns]) for run in self.statistics[system]]
-        )
+        known_name("system", system, self.scores)
+        kind = self.metrics[known_name("metric", metric, self.metrics)]
+        return np.stack([kind.segment_scores(run) for run in self.scored.runs(system, metric)])
 
     def summary(self) -> Table:
         """A row for each metric and system."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from features.basics.errors import InputError
-from qe.statistics.comparisons import Predictions
+from qe.statistics.comparisons import Scored
 from qe.statistics.draws import bootstrap_counts, bootstrap_sums
 from qe.statistics.intervals import (
     bca_interval,
@@ -19,7 +19,8 @@ from qe.statistics.metric import METRICS
 from qe.statistics.metrics.ranking import Spearman
 from qe.statistics.resampling import METHODS, bootstrap_rescored, bootstrap_scores, bootstrap_test
 from qe.statistics.result import as_runs
-from qe.systems.comparison import from_scores
+from qe.systems.comparison import instability as instability_of
+from qe.systems.comparison import spread
 from qe.systems.results import Instability
 from tests.factories import refuses
 
@@ -209,7 +210,8 @@ def test_jackknife_intervals_cover_with_30_segments(metric: str) -> None:
     for _ in range(800):
         gold = rng.normal(size=30)
         predicted = gold + rng.normal(size=30)
-        left = Predictions(gold, {"s": predicted}, {metric: kind}).leave_one_out("s", metric, None)
+        systems = Scored.from_predictions(gold, {"s": predicted}, {metric: kind})
+        left = systems.leave_one_out("s", metric, None)
         low, high = jackknife_interval(kind.score(gold, predicted), [left], link=kind.interval_scale)
         covered.append(low <= truth[metric] <= high)
     assert 0.93 <= np.mean(covered) <= 0.97
@@ -275,7 +277,8 @@ def test_instability_follows_section_4_1() -> None:
 
     def instability(values: Floats, dev: Floats | None = None, samples: int = 100) -> Instability:
         drawn = bootstrap_scores(scored(values), mean, samples=samples)
-        return from_scores(as_runs(scored(values)), mean, drawn, dev)
+        s_sel = float(np.mean([spread(run) for run in drawn]))
+        return instability_of(as_runs(scored(values)), mean, s_sel, dev)
 
     outcome = instability(values, np.array([5.0, 2.0, 4.0, 1.0]), samples=4000)
     scores = values.mean(axis=1)

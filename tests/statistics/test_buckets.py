@@ -9,9 +9,9 @@ from features.basics.errors import InputError
 from qe.evaluation.evaluate import evaluate_in_buckets
 from qe.statistics import Mae, ResamplingSettings
 from qe.statistics.buckets import BucketReport, Buckets, bands, by_name, hotelling_p
-from qe.statistics.comparisons import Predictions
+from qe.statistics.comparisons import Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import IN_TEST, Rule
+from qe.statistics.family import Test
 from tests.factories import refuses
 
 Floats = np.ndarray
@@ -30,12 +30,13 @@ def by_mae(
     sides: dict[str, Floats],
     *kinds: Buckets,
     groups: list[int] | None = None,
-    rule: Rule | None = None,
+    test: Test = "ar",
     samples: int | None = 999,
 ) -> BucketReport:
     levels = Levels.from_groups(groups, len(gold))
-    scored, how = Predictions(gold, sides, {"mae": Mae()}), ResamplingSettings(samples=0, seed=0)
-    return evaluate_in_buckets(scored, [("a", "b")], kinds, levels, how, rule or Rule(), samples)
+    scored = Scored.from_predictions(gold, sides, {"mae": Mae()})
+    settings = ResamplingSettings(test, samples=0, seed=0)
+    return evaluate_in_buckets(scored, [("a", "b")], kinds, levels, settings, samples)
 
 
 def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
@@ -172,9 +173,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     kind = bands("length", "", np.arange(20.0))
     refuses("named twice: length", by_mae, gold, sides, kind, kind)
     refuses("20 segments, but 10 values of length", by_mae, gold, sides, bands("length", "", np.arange(10.0)))
-    refuses("pairwise tests", by_mae, gold, sides, kind, rule=Rule(method=IN_TEST))
+    refuses("pairwise tests", by_mae, gold, sides, kind, test="tukey")
     with pytest.raises(InputError, match="there is one only"):
-        scored = Predictions(gold, sides, {"mae": Mae()})
-        evaluate_in_buckets(
-            scored, [], [kind], Levels.from_groups(None, 20), ResamplingSettings(samples=0, seed=0), Rule()
-        )
+        scored = Scored.from_predictions(gold, sides, {"mae": Mae()})
+        evaluate_in_buckets(scored, [], [kind], Levels.from_groups(None, 20), ResamplingSettings(samples=0))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from qe.statistics import Mae, Pair
-from qe.statistics.comparisons import Additive, Comparisons, Predictions
+from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
 from qe.statistics.family import Interval, ResamplingSettings, Test
 from qe.statistics.metric import METRICS
@@ -28,8 +28,8 @@ def engines(test: Test, interval: Interval = "jackknife") -> list[Comparisons]:
     metric, how = Mae(), ResamplingSettings(test, samples=300, seed=3, interval=interval)
     statistics = {name: metric.statistics(gold, side)[None] for name, side in sides.items()}
     both = [
-        Predictions(gold, sides, {"mae": metric}),
-        Additive(statistics, {"mae": Measure(slice(0, 2), metric.aggregate)}),
+        Scored.from_predictions(gold, sides, {"mae": metric}),
+        Scored(statistics, {"mae": Measure(slice(0, 2), metric.aggregate)}),
     ]
     return [Comparisons(scored, Levels.from_groups(GROUPS, len(gold)), how) for scored in both]
 
@@ -56,8 +56,8 @@ def test_a_copy_is_not_dealt_as_a_further_system() -> None:
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
     levels, how = Levels.from_groups(None, 60), ResamplingSettings("tukey", samples=300, seed=0)
     pairs = list(combinations(sides, 2))
-    alone = Comparisons(Predictions(gold, sides, kinds), levels, how).tests(pairs)
-    more = Comparisons(Predictions(gold, sides | {"copy": sides["s1"]}, kinds), levels, how)
+    alone = Comparisons(Scored.from_predictions(gold, sides, kinds), levels, how).tests(pairs)
+    more = Comparisons(Scored.from_predictions(gold, sides | {"copy": sides["s1"]}, kinds), levels, how)
     again = more.tests([*pairs, ("copy", "s1"), ("copy", "s2")])
     for key, result in alone.items():
         assert again[key].p == result.p
@@ -68,7 +68,7 @@ def test_a_copy_is_not_dealt_as_a_further_system() -> None:
 def test_what_is_undefined_has_no_p_value(test: Test) -> None:
     gold, sides = columns(2)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
-    scored = Predictions(gold, sides | {"constant": np.ones(60)}, kinds, {("s0", "mae")})
+    scored = Scored.from_predictions(gold, sides | {"constant": np.ones(60)}, kinds, {("s0", "mae")})
     engine = Comparisons(scored, Levels.from_groups(None, 60), ResamplingSettings(test, samples=100, seed=0))
     results = engine.tests([("s0", "s1"), ("s1", "constant")])
     assert np.isnan(results["s0", "s1", "mae"].p) and results["s0", "s1", "spearman"].p <= 1
@@ -79,7 +79,7 @@ def test_what_is_undefined_has_no_p_value(test: Test) -> None:
 def test_ranks_need_no_draws() -> None:
     gold, sides = columns(3)
     engine = Comparisons(
-        Predictions(gold, sides, {"mae": Mae()}),
+        Scored.from_predictions(gold, sides, {"mae": Mae()}),
         Levels.from_groups(None, 60),
         ResamplingSettings(samples=100, seed=0),
     )

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from qe.statistics.family import Key, Pair, Rule, Table
+from qe.statistics.family import Key, Pair, ResamplingSettings, Table
 from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
+
+SETTINGS = ResamplingSettings()
 
 
 def result(p: float, *, samples: int = 10_000, units: int = 100, exact: bool = False) -> TestResult:
@@ -25,7 +27,7 @@ def test_every_metric_is_a_family_corrected_as_statsmodels_does(method: str) -> 
     rng = np.random.default_rng(0)
     keys = pairs_of(4, "mae", "rmse")
     results = {key: result(float(p)) for key, p in zip(keys, rng.uniform(0, 0.1, 12), strict=True)}
-    judged = Table.from_keys(keys, Rule("metric", method)).corrected(results)
+    judged = Table.from_keys(keys, ResamplingSettings(correct=method)).corrected(results)
     names = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
     for metric in ("mae", "rmse"):
         p = [results[key].p for key in keys if key[2] == metric]
@@ -40,7 +42,9 @@ def test_copies_and_metrics_without_direction_dilute_nothing_unless_asked() -> N
     results = {key: result(1.0 if key[0] == "copy" else 0.01) for key in keys}
 
     def corrected(scope: str) -> dict[str, float]:
-        table = Table.from_keys(keys, Rule(scope), alike={"copy": "base"}, undirected=["length"])  # type: ignore[arg-type]
+        table = Table.from_keys(
+            keys, ResamplingSettings(family=scope), alike={"copy": "base"}, undirected=["length"]
+        )  # type: ignore[arg-type]
         judged = table.corrected(results)
         assert list(judged) == keys and judged["copy", "base", "bleu"].p_corrected == 1.0
         return {metric: judged["a", "base", metric].p_corrected for metric in ("bleu", "length")}
@@ -54,11 +58,11 @@ def test_a_copy_of_a_system_asks_nothing_new() -> None:
     """Four systems are six pairs; a copy of one adds four comparisons, none of which is a new claim."""
     keys = pairs_of(4, "mae")
     values = dict(zip(keys, [0.002, 0.004, 0.3, 0.01, 0.5, 0.02], strict=True))
-    alone = Table.from_keys(keys, Rule()).corrected({key: result(p) for key, p in values.items()})
+    alone = Table.from_keys(keys, SETTINGS).corrected({key: result(p) for key, p in values.items()})
     again = [("copy", f"s{i}", "mae") for i in range(1, 4)] + [("s0", "copy", "mae")]
     results = {key: result(p) for key, p in values.items()}
     results |= {key: result(values["s0", key[1], "mae"]) for key in again[:3]} | {again[3]: result(1.0)}
-    table = Table.from_keys([*keys, *again], Rule(), alike={"copy": "s0"})
+    table = Table.from_keys([*keys, *again], SETTINGS, alike={"copy": "s0"})
     assert table.largest == 6 and len(table.twins) == 3 and table.copies == {again[3]}
     judged = table.corrected(results)
     assert list(judged) == [*keys, *again]
@@ -66,22 +70,24 @@ def test_a_copy_of_a_system_asks_nothing_new() -> None:
         assert judged[key].p_corrected == alone[key].p_corrected
         if key[0] == "s0":
             assert judged["copy", key[1], "mae"].p_corrected == alone[key].p_corrected
-    assert Table.from_keys([*keys, *again], Rule("all"), alike={"copy": "s0"}).largest == 10
+    assert (
+        Table.from_keys([*keys, *again], ResamplingSettings(family="all"), alike={"copy": "s0"}).largest == 10
+    )
 
 
 def test_resamples_follow_the_number_of_comparisons() -> None:
     for systems in (2, 5, 12, 24):
-        table = Table.from_keys(pairs_of(systems, "mae", "rmse"), Rule())
+        table = Table.from_keys(pairs_of(systems, "mae", "rmse"), SETTINGS)
         pairs = systems * (systems - 1) // 2
         assert table.resamples() == max(1000, 20 * pairs / 0.05)
         # What issue 14 saw: with 1,000 samples, 55 pairs give .055 at best.
         assert pairs / (table.resamples() + 1) < 0.05 / 10
-    assert Table.from_keys(pairs_of(12, "mae"), Rule(method="none")).resamples() == 1000
+    assert Table.from_keys(pairs_of(12, "mae"), ResamplingSettings(correct="none")).resamples() == 1000
 
 
 def test_too_few_resamples_are_said_where_they_matter() -> None:
     keys = pairs_of(12, "mae")
-    table = Table.from_keys(keys, Rule())
+    table = Table.from_keys(keys, SETTINGS)
     values = [1 / 1001] * 60 + [0.3] * 6
     judged = table.corrected({key: result(p, samples=1000) for key, p in zip(keys, values, strict=True)})
     assert min(one.p_corrected for one in judged.values()) == pytest.approx(66 / 1001)  # no one can win
@@ -93,14 +99,14 @@ def test_too_few_resamples_are_said_where_they_matter() -> None:
 
 def test_few_units_cannot_decide() -> None:
     """Sign flips of 5 units give 2 / 32 at best; 6 give .031, which three comparisons multiply."""
-    one = Table.from_keys([("a", "b", "mae")], Rule())
+    one = Table.from_keys([("a", "b", "mae")], SETTINGS)
     for units, decided in [(2, False), (5, False), (6, True), (30, True)]:
         p = Reach(units).min_p
         judged = one.corrected({("a", "b", "mae"): result(p, units=units, exact=True)})["a", "b", "mae"]
         assert (judged.result.undecided == "") == decided
         assert np.isnan(judged.p_corrected) != decided and np.isnan(judged.result.p) != decided
     keys = pairs_of(3, "mae")
-    three = Table.from_keys(keys, Rule()).corrected({key: result(0.04, units=6) for key in keys})
+    three = Table.from_keys(keys, SETTINGS).corrected({key: result(0.04, units=6) for key in keys})
     assert all("6 segments" in each.result.undecided for each in three.values())
     assert all("among 3 comparisons" in each.result.undecided for each in three.values())
     assert three[keys[0]].result.to_json()["p"] is None
@@ -109,14 +115,14 @@ def test_few_units_cannot_decide() -> None:
 def test_what_cannot_be_decided_keeps_its_place_in_the_family() -> None:
     keys = pairs_of(3, "mae")
     results = {keys[0]: result(0.01), keys[1]: result(0.02), keys[2]: result(0.5, units=2)}
-    judged = Table.from_keys(keys, Rule()).corrected(results)
+    judged = Table.from_keys(keys, SETTINGS).corrected(results)
     assert judged[keys[0]].p_corrected == pytest.approx(0.03)
-    undefined = Table.from_keys(keys, Rule()).corrected({**results, keys[2]: result(float("nan"))})
+    undefined = Table.from_keys(keys, SETTINGS).corrected({**results, keys[2]: result(float("nan"))})
     assert undefined[keys[0]].p_corrected == pytest.approx(0.02)  # NaN counts as no comparison
 
 
 def test_borderline_p_values_are_named() -> None:
-    table = Table.from_keys([("a", "b", "mae")], Rule())
+    table = Table.from_keys([("a", "b", "mae")], SETTINGS)
 
     def near(p: float) -> list[Key]:
         return table.borderline({("a", "b", "mae"): Pair("a", "b", "mae", result(p, samples=1000), p, "mae")})

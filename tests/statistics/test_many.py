@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from qe.statistics import Pearson, ResamplingSettings, TestResult, randomization_test
-from qe.statistics.comparisons import Comparisons, Predictions
+from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
 from qe.statistics.family import CORRECTIONS, correct, experimentwise_error
 from qe.statistics.intervals import heavy_tails, williams_test, zou_interval
@@ -30,7 +30,7 @@ def exchanged_correlations(
     seed: int = 0,
 ) -> TestResult:
     """The test of `qe evaluate`: exchanged predictions, a studentised difference of Pearson correlations."""
-    scored = Predictions(gold, {"a": system, "b": baseline}, {metric: METRICS.get(metric)()})
+    scored = Scored.from_predictions(gold, {"a": system, "b": baseline}, {metric: METRICS.get(metric)()})
     settings = ResamplingSettings(samples=samples, seed=seed)
     return Comparisons(scored, Levels.from_groups(None, len(gold)), settings).test("a", "b")[metric]
 

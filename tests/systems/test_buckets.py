@@ -94,10 +94,10 @@ def test_whole_documents_are_exchanged_inside_buckets() -> None:
     assert outcome is not None
     one = next(d for d in outcome.differences if (d.metric, d.bucket.label) == ("ter", "12"))
     rows = [i for i, line in enumerate(lines["ref"]) if len(line.split()) == 12]
-    at = whole.measures["ter"].columns
-    a, b = (whole.statistics[name][0][rows][:, at] for name in ("new", "old"))
+    at = whole.scored.measures["ter"].columns
+    a, b = (whole.scored.statistics[name][0][rows][:, at] for name in ("new", "old"))
     alone = randomization_test(
-        a, b, whole.measures["ter"].aggregate, samples=999, seed=1, groups=[documents[i] for i in rows]
+        a, b, whole.scored.measures["ter"].aggregate, samples=999, seed=1, groups=[documents[i] for i in rows]
     )
     assert one.result.p == alone.p and one.result.exchange == "document"
 

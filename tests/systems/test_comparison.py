@@ -82,7 +82,7 @@ def test_s_sel_is_within_three_standard_errors_of_nine_runs_of_multeval(
 def test_p_values_of_all_runs(
     example: SystemsComparison, exchange: Any, name: str, expected: float, samples: int
 ) -> None:
-    runs = {system: example.statistics[system] for system in ("sys1", "baseline")}
+    runs = {system: example.scored.statistics[system] for system in ("sys1", "baseline")}
     assert_p(example, runs, name, expected, samples, exchange)
 
 
@@ -97,7 +97,7 @@ def test_p_values_of_all_runs(
     ],
 )
 def test_p_values_of_single_runs(example: SystemsComparison, run: int, name: str, expected: float) -> None:
-    runs = {system: example.statistics[system][run : run + 1] for system in ("sys1", "baseline")}
+    runs = {system: example.scored.statistics[system][run : run + 1] for system in ("sys1", "baseline")}
     assert_p(example, runs, name, expected, 100_000, None)
 
 
@@ -110,7 +110,7 @@ def assert_p(
     exchange: Any,
 ) -> None:
     """Within four Monte-Carlo standard errors of a p-value from `SHUFFLES` (20,000 for `any`) shuffles."""
-    measures = {name: example.measures[name]}
+    measures = {name: example.scored.measures[name]}
     result = randomization_tests(
         runs["sys1"], runs["baseline"], measures, exchange=exchange, samples=samples, seed=1
     )[name]

@@ -22,7 +22,7 @@ from qe.statistics.draws import (
     independent_seed,
     sample_blocks,
 )
-from qe.statistics.family import Key, Pair, Rule, Table, borderline, copies_of, undecided
+from qe.statistics.family import Key, Pair, ResamplingSettings, Table, borderline, copies_of, undecided
 from qe.statistics.intervals import percentile_interval, williams_test
 from qe.statistics.ranks import clusters
 from qe.statistics.resampling import Exchanged, randomization_test_rescored
@@ -132,7 +132,7 @@ class Settings:
         for unit in self.exchanges:
             if unit not in CLAIMS:
                 raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
-        Rule("metric", self.correct, self.level)
+        ResamplingSettings(correct=self.correct, level=self.level)
 
     @property
     def exchanges(self) -> tuple[str, ...]:
@@ -358,7 +358,9 @@ def _tests(
 ) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
     alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
     keys = [(candidate.name, baseline.name, name) for candidate, baseline in pairs]
-    table = Table.from_keys(keys, Rule("metric", settings.correct, settings.level), alike=alike)
+    table = Table.from_keys(
+        keys, ResamplingSettings(correct=settings.correct, level=settings.level), alike=alike
+    )
     if settings.permutations is None:
         settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
     results: dict[Key, TestResult] = {}
