@@ -22,7 +22,7 @@ from qe.display.files import plain_fields
 from qe.display.numbers import count, interval, number, p_value
 from qe.display.summary import summarised
 from qe.display.table import UNBOUNDED, Column, Table
-from qe.evaluation.evaluate import PUBLISHED, Report, evaluate
+from qe.evaluation.evaluate import PUBLISHED, Report, SystemScores, evaluate
 from qe.statistics.family import correct
 from qe.statistics.metric import METRICS, ExchangedMetric, title_of
 from qe.statistics.result import LEVEL
@@ -73,18 +73,24 @@ class _Run(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: out-of-fold figures, the paper's next to them."""
+    """One row: a run, its out-of-fold scores, and the corrected p-value against the baseline."""
 
     name: str
-    description: str
-    figures: str
-    metrics: Mapping[str, float]
-    interval: Mapping[str, tuple[float, float]]
-    published: Mapping[str, float | None]
-    features: int
-    seconds: float
+    run: _Run
+    scores: SystemScores
     best_cluster: bool
     p: float | None
+
+    @property
+    def figures(self) -> str:
+        """What was chosen on the segments behind the scores: a key of `_FIGURES`."""
+        if self.run.nested is not None:
+            return "nested"
+        return "selected" if self.run.cross_validation.selected_on_these_folds else "plain"
+
+    @property
+    def published(self) -> Mapping[str, float | None]:
+        return self.run.experiment.published or {}
 
 
 @summarised
@@ -148,9 +154,15 @@ def make(
         samples=samples,
         seed=seed,
     )
-    entries = [_entry(names[folder], run, report, metric, baseline) for folder, run in runs.items()]
+    best = next(iter(report.clusters.get(metric, [[]])))
+    p_values = {name: report.comparison(name, baseline, metric).p_corrected
+                for name in systems if baseline not in (None, name)}  # fmt: skip
+    entries = [
+        Entry(name, runs[folder], report.systems[name], name in best, p_values.get(name))
+        for folder, name in names.items()
+    ]
     sign = -1 if METRICS.get(metric).higher_is_better else 1
-    entries.sort(key=lambda entry: np.nan_to_num(sign * entry.metrics[metric], nan=np.inf))
+    entries.sort(key=lambda entry: np.nan_to_num(sign * entry.scores.metrics[metric], nan=np.inf))
     title = f"{data.name}, {data.label.name}: {len(first):,} segments, out-of-fold predictions"
     return Leaderboard(title, metric, baseline, entries, report)
 
@@ -212,27 +224,6 @@ def _predictions(folder: Path, nested: bool) -> pd.DataFrame:
         return table[["id", "gold", "chosen"]]
 
 
-def _entry(name: str, run: _Run, report: Report, metric: str, baseline: str | None) -> Entry:
-    scores = report.systems[name]
-    if run.nested is not None:
-        figures = "nested"
-    else:
-        figures = "selected" if run.cross_validation.selected_on_these_folds else "plain"
-    compared = baseline is not None and name != baseline
-    return Entry(
-        name,
-        run.experiment.description,
-        figures,
-        scores.metrics,
-        {key: (float(low), float(high)) for key, (low, high) in scores.ci.items()},
-        run.experiment.published or {},
-        run.features.n,
-        run.seconds,
-        name in next(iter(report.clusters.get(metric, [[]]))),
-        report.comparison(name, str(baseline), metric).p_corrected if compared else None,
-    )
-
-
 def table(board: Leaderboard) -> Table:
     """The leaderboard, best first; figures of a paper stand last."""
     others = [metric for metric in PUBLISHED if metric != board.metric]
@@ -253,9 +244,9 @@ def table(board: Leaderboard) -> Table:
 
 def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Sequence[str]) -> list[str]:
     kinds = {metric: METRICS.get(metric) for metric in metrics}
-    first, *others = (kind.formatted(entry.metrics[metric]) for metric, kind in kinds.items())
-    cells = ["•" if entry.best_cluster else "", entry.name, count(entry.features), entry.figures]
-    cells += [first, interval(entry.interval[board.metric], kinds[board.metric].digits), *others]
+    first, *others = (kind.formatted(entry.scores.metrics[metric]) for metric, kind in kinds.items())
+    cells = ["•" if entry.best_cluster else "", entry.name, count(entry.run.features.n), entry.figures]
+    cells += [first, interval(entry.scores.ci[board.metric], kinds[board.metric].digits), *others]
     if board.baseline:
         cells.append("" if entry.p is None else p_value(entry.p, LEVEL, undecided=math.isnan(entry.p)))
     given = (entry.published.get(metric) for metric in published)
@@ -289,42 +280,26 @@ def legend(board: Leaderboard) -> list[str]:
     return lines + [f"note: {note}" for note in board.report.notes]
 
 
-def markdown(board: Leaderboard) -> str:
-    return table(board).markdown()
-
-
-def text(board: Leaderboard, width: int = UNBOUNDED) -> str:
-    return table(board).text(width)
-
-
-def page(board: Leaderboard) -> str:
-    from qe.display.files import render
-
-    recipe = board.report.recipe
-    return render(
-        "qe.evaluation",
-        "leaderboard.html",
-        {},
-        title=board.title,
-        languages=("", ""),
-        table=replace(table(board), title="").html(),
-        recipe=", ".join(
-            f"{name} {recipe[name]}" for name in ("seed", "samples", "correction") if name in recipe
-        ),
-    )
-
-
 def write(board: Leaderboard, folder: Path) -> list[Path]:
     """leaderboard.txt, .md, .html and .json, each atomically; returns their paths."""
+    shown, recipe = table(board), board.report.recipe
+    settings = (f"{key} {recipe[key]}" for key in ("seed", "samples", "correction") if key in recipe)
+    page = files.render(
+        "qe.evaluation", "leaderboard.html", {}, title=board.title, languages=("", ""),
+        table=replace(shown, title="").html(), recipe=", ".join(settings),
+    )  # fmt: skip
     contents = {
-        "leaderboard.txt": text(board),
-        "leaderboard.md": markdown(board),
-        "leaderboard.html": page(board),
-        "leaderboard.json": files.json_text(board.report.to_json()),
-    }
-    for name, content in contents.items():
-        files.write(folder / name, content)
-    return [folder / name for name in contents]
+        "txt": shown.text(UNBOUNDED), "md": shown.markdown(), "html": page,
+        "json": files.json_text(board.report.to_json()),
+    }  # fmt: skip
+    return _write(folder / "leaderboard", contents)
+
+
+def _write(stem: Path, contents: Mapping[str, str]) -> list[Path]:
+    paths = {stem.with_name(f"{stem.name}.{ending}"): content for ending, content in contents.items()}
+    for path, content in paths.items():
+        files.write(path, content)
+    return list(paths)
 
 
 SAMPLES = 1_000
@@ -398,7 +373,13 @@ def board_of_pairs(
     first = systems[folders[0] if baseline is None else baseline]
     figures = {name: {place: run.score(metric) for place, run in row.items()} for name, row in cells.items()}
     drawn = SAMPLES if samples is None else samples
-    p_values = _p_values(cells, names, metric, first, drawn, seed)
+    whole = [name for name, row in cells.items() if set(names) <= set(row)]
+    others = [name for name in whole if name != first and first in whole]
+    raw = [
+        exchanged_p([(cells[name][d], cells[first][d]) for d in names], metric, drawn, seed)
+        for name in others
+    ]
+    p_values = dict(zip(others, correct(raw, "holm").tolist(), strict=True))
     means = {name: np.mean([row.get(place, math.nan) for place in names]) for name, row in figures.items()}
     standings = [Standing(name, row, float(means[name]), p_values.get(name)) for name, row in figures.items()]
     sign = -1 if METRICS.get(metric).higher_is_better else 1
@@ -407,34 +388,9 @@ def board_of_pairs(
 
 
 def write_board_of_pairs(board: BoardOfPairs, folder: Path) -> list[Path]:
-    table = board.summary()
-    contents = {
-        "txt": table.text(UNBOUNDED),
-        "md": table.markdown(),
-        "json": files.json_text(board.to_json()),
-    }
-    for ending, content in contents.items():
-        files.write(folder / f"leaderboard-pairs.{ending}", content)
-    return [folder / f"leaderboard-pairs.{ending}" for ending in contents]
-
-
-def _p_values(
-    cells: Mapping[str, Mapping[str, Outputs]],
-    data: Sequence[str],
-    metric: str,
-    baseline: str,
-    samples: int,
-    seed: int,
-) -> dict[str, float]:
-    whole = [name for name, row in cells.items() if set(data) <= set(row)]
-    if baseline not in whole:
-        return {}
-    others = [name for name in whole if name != baseline]
-    raw = [
-        exchanged_p([(cells[name][d], cells[baseline][d]) for d in data], metric, samples, seed)
-        for name in others
-    ]
-    return dict(zip(others, correct(raw, "holm").tolist(), strict=True)) if raw else {}
+    shown, content = board.summary(), files.json_text(board.to_json())
+    contents = {"txt": shown.text(UNBOUNDED), "md": shown.markdown(), "json": content}
+    return _write(folder / "leaderboard-pairs", contents)
 
 
 def exchanged_p(pairs: Sequence[tuple[Outputs, Outputs]], metric: str, samples: int, seed: int) -> float:

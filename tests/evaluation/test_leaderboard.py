@@ -11,6 +11,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.config import experiment
+from qe.display.table import UNBOUNDED
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.statistics.metric import METRICS
@@ -45,7 +46,7 @@ def test_the_board_ranks_and_compares(batch: Any) -> None:
     assert [entry.name for entry in board.entries] == ["baseline", "constant"]
     best, worst = board.entries
     figures = outcomes[0].report["cross_validation"]["systems"]["baseline"]
-    assert best.metrics["mae"] == pytest.approx(figures["mae"])
+    assert best.scores.metrics["mae"] == pytest.approx(figures["mae"])
     assert best.best_cluster and best.p is None and best.published["mae"] == 0.69
     assert worst.p is not None and worst.p < 0.05 and not worst.best_cluster
     for name in ("leaderboard.txt", "leaderboard.md", "leaderboard.html", "leaderboard.json"):
@@ -85,7 +86,7 @@ def test_nested_figures_are_not_compared_with_selected_ones(batch: Any, tmp_path
         entries = {entry.name: entry for entry in leaderboard.make(folders, samples=200).entries}
         assert any(entry.figures == "nested" for entry in entries.values()) is not selected
         mae = outcomes[0].report["cross_validation"]["systems"]["baseline"]["mae"]
-        assert (entries["baseline"].metrics["mae"] == pytest.approx(mae)) is selected
+        assert (entries["baseline"].scores.metrics["mae"] == pytest.approx(mae)) is selected
 
 
 def test_folders_without_a_finished_run_and_unknown_baselines_are_errors(batch: Any, tmp_path: Path) -> None:
@@ -102,12 +103,15 @@ def columns(text: str) -> list[str]:
 
 def test_the_metric_of_the_experiments_ranks_and_stands_first(batch: Any) -> None:
     _, _, (board,) = batch
-    assert board.metric == "mae" and board.entries[0].metrics["mae"] < board.entries[1].metrics["mae"]
-    headings = columns(leaderboard.markdown(board))
+    assert (
+        board.metric == "mae"
+        and board.entries[0].scores.metrics["mae"] < board.entries[1].scores.metrics["mae"]
+    )
+    headings = columns(leaderboard.table(board).markdown())
     assert headings[4:6] == ["MAE", "95 % interval"] and headings.count("MAE") == 1
-    assert "MAE against baseline" in leaderboard.text(board)
-    low, high = board.entries[0].interval["mae"]
-    assert f"[{low:.3f}, {high:.3f}]" in leaderboard.text(board)
+    assert "MAE against baseline" in leaderboard.table(board).text(UNBOUNDED)
+    low, high = board.entries[0].scores.ci["mae"]
+    assert f"[{low:.3f}, {high:.3f}]" in leaderboard.table(board).text(UNBOUNDED)
 
 
 @pytest.mark.parametrize("metric", METRICS.names)
@@ -121,7 +125,7 @@ def test_every_metric_of_the_catalogue_can_rank(metric: str, batch: Any, tmp_pat
         report["experiment"]["evaluation"]["metric"] = metric
         (copy / "report.json").write_text(json.dumps(report))
     board = leaderboard.make([tmp_path / "constant", tmp_path / "baseline"])
-    assert columns(leaderboard.markdown(board))[4] == METRICS.get(metric).title
+    assert columns(leaderboard.table(board).markdown())[4] == METRICS.get(metric).title
     assert {entry.name for entry in board.entries} == {"baseline", "constant"}
 
 
