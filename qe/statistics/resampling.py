@@ -1,10 +1,10 @@
 """Tests by resampling: paired bootstrap, approximate randomization, all pairs after Tukey and Scheffé."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -124,11 +124,9 @@ def bootstrap_test(
     p = 1.0
     if not abs(difference) <= tolerance:
         p = p_value(null, observed, tail, exact=False, tolerance=tolerance)
-    error = monte_carlo_error(p, len(differences), exact=False)
-    reach = None if units is None else Reach(units, resampled, tail)
-    return TestResult(
-        difference, p, BOOTSTRAPS[method], resampled, len(differences), tail, False, reach, error
-    )
+    reach, samples = None if units is None else Reach(units, resampled, tail), len(differences)
+    error = monte_carlo_error(p, samples, exact=False)
+    return TestResult(difference, p, BOOTSTRAPS[method], resampled, samples, tail, False, reach, error)
 
 
 Exchange = Literal["segment", "segment-run", "run", "any"]
@@ -139,17 +137,9 @@ Exchanged = Callable[[BoolArray], FloatArray]
 
 
 def randomization_test(
-    system: FloatArray,
-    baseline: FloatArray,
-    aggregate: Aggregate,
-    *,
-    exchange: Exchange | None = None,
-    samples: int = 10_000,
-    seed: int = 0,
-    tail: Tail = "two-sided",
-    groups: Groups | None = None,
+    system: FloatArray, baseline: FloatArray, aggregate: Aggregate, **options: Any
 ) -> TestResult:
-    """Tests whether two systems' pooled scores differ; parameters as of `randomization_tests`.
+    """Tests whether two systems' pooled scores differ; options as of `randomization_tests`.
 
     >>> errors = np.array([[1.0, 1], [2, 1], [0, 1]])
     >>> better = np.array([[0.0, 1], [1, 1], [0, 1]])
@@ -159,9 +149,7 @@ def randomization_test(
     (-0.666667, 0.5, True, 4)
     """
     measures = {"": Measure(slice(0, np.shape(system)[-1]), aggregate)}
-    return randomization_tests(
-        system, baseline, measures, exchange=exchange, samples=samples, seed=seed, tail=tail, groups=groups
-    )[""]
+    return randomization_tests(system, baseline, measures, **options)[""]
 
 
 def randomization_tests(
@@ -204,11 +192,19 @@ def randomization_tests(
         scores = [float(measure.aggregate(side.sum(axis=(0, 1))[columns])) for side in (a, b)]
         difference = scores[0] - scores[1]
         null = measure.aggregate(sums[:, columns]) - measure.aggregate(pool.total[columns] - sums[:, columns])
-        p = p_value(null, difference, tail, exact=exact, tolerance=rounding(*scores))
-        error = monte_carlo_error(p, len(sums), exact=exact)
-        reach = pool.reach(columns, units, tail)
-        results[name] = TestResult(difference, p, RANDOMIZATION, label, len(sums), tail, exact, reach, error)
+        reach, tolerance = pool.reach(columns, units, tail), rounding(*scores)
+        results[name] = tested(difference, null, RANDOMIZATION, label, tail, exact, reach, tolerance)
     return results
+
+
+def tested(
+    difference: float, null: FloatArray, test: str, unit: str, tail: Tail, exact: bool, reach: Reach,
+    tolerance: float,
+) -> TestResult:  # fmt: skip
+    """The result from (B,) differences under the null hypothesis."""
+    p = p_value(null, difference, tail, exact=exact, tolerance=tolerance)
+    error = monte_carlo_error(p, len(null), exact=exact)
+    return TestResult(difference, p, test, unit, len(null), tail, exact, reach, error)
 
 
 def randomization_test_rescored(
@@ -237,18 +233,9 @@ def randomization_test_rescored(
     observed = float(exchanged(np.zeros((rows, 1), np.bool_))[0])
     label = _label("segment", 1, groups)
     reach = Reach(len(differing), label, tail)
+    result = TestResult(observed, observed, RANDOMIZATION, label, total, tail, exact, reach)
     if np.isnan(observed):
-        return TestResult(
-            observed,
-            observed,
-            RANDOMIZATION,
-            label,
-            total,
-            tail,
-            exact,
-            reach,
-            observed if not exact else 0.0,
-        )
+        return replace(result, error=0.0 if exact else observed)
     hits = 0
     for first, last in sample_blocks(total, 8 * rows, total if enough is None else max(4 * enough, 1000)):
         swapped = _every_swap(differing, units, first, last) if exact else coin_rows(units, seed, first, last)
@@ -257,12 +244,10 @@ def randomization_test_rescored(
         if enough is not None and not exact and hits + len(found) >= enough:
             made = first + int(found[enough - hits - 1]) + 1
             p = enough / made
-            error = float(p * np.sqrt((1.0 - p) / enough))
-            return TestResult(observed, p, RANDOMIZATION, label, made, tail, False, reach, error)
+            return replace(result, p=p, samples=made, error=float(p * np.sqrt((1.0 - p) / enough)))
         hits += len(found)
     p = hits / total if exact else (hits + 1) / (total + 1)
-    error = monte_carlo_error(p, total, exact=exact)
-    return TestResult(observed, p, RANDOMIZATION, label, total, tail, exact, reach, error)
+    return replace(result, p=p, error=monte_carlo_error(p, total, exact=exact))
 
 
 def _every_swap(differing: IntArray, units: int, first: int, last: int) -> BoolArray:
@@ -439,12 +424,8 @@ def _tests(
         largest = np.asarray(np.sqrt(2 * (deviations**2).sum(axis=1)))
     tolerance = rounding(scores)
     reach = Permutations(units, label, "greater", systems=len(names))
-    results: TestsOfPairs = {}
-    for (i, a), (j, b) in combinations(enumerate(names), 2):
-        difference = float(scores[i] - scores[j])
-        p = p_value(largest, difference, "two-sided", exact=False, tolerance=tolerance)
-        error = monte_carlo_error(p, len(shuffled), exact=False)
-        results[a, b] = TestResult(
-            difference, p, ALL_PAIRS[contrasts], label, len(shuffled), "two-sided", False, reach, error
-        )
-    return results
+    options: Any = (ALL_PAIRS[contrasts], label, "two-sided", False, reach, tolerance)
+    return {
+        (names[i], names[j]): tested(float(scores[i] - scores[j]), largest, *options)
+        for i, j in combinations(range(len(names)), 2)
+    }
