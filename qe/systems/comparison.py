@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
@@ -30,8 +30,6 @@ from qe.systems.results import (
     SystemScore,
     check,
     check_lengths,
-    columns_of,
-    known_baseline,
 )
 from qe.systems.text_metric import TextMetric, title_of
 from qe.systems.texts import Texts
@@ -145,7 +143,9 @@ def compare(
     if settings.samples is not None:
         check_enough(settings.samples, level=settings.level)
     check(systems, references, metrics)
-    first = known_baseline(systems, baseline)
+    first = systems[0].name
+    if baseline is not None:
+        first = known_name("baseline", baseline, [system.name for system in systems])
     scored = _scored(systems, references, metrics, progress)
     pairs = [(system.name, first) for system in systems if system.name != first]
     better = {name: metric.higher_is_better for name, metric in metrics.items()}
@@ -264,7 +264,7 @@ def _recipe(
         "systems": {system.name: [run.name for run in system.runs] for system in systems},
         "fingerprints": {
             column.name: digest("\n".join(column.lines).encode())
-            for column in (*references, *(column for system in systems for column in columns_of(system)))
+            for column in (*references, *(column for system in systems for column in system.columns))
         },
         "score_files": {
             system.name: {
@@ -283,11 +283,9 @@ def _recipe(
 
 def _notes(systems: Sequence[System]) -> list[str]:
     notes = []
-    for system in systems:
-        for run in system.runs:
-            empty = sum(not line.strip() for line in run.lines)
-            if empty:
-                notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored unchanged")
+    for system, run in ((system, run) for system in systems for run in system.runs):
+        if empty := sum(not line.strip() for line in run.lines):
+            notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored unchanged")
     if any(len(system.runs) == 1 for system in systems):
         notes.append("one run of a system does not show its optimizer's instability, which p-values ignore")
     return notes

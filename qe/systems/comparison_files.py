@@ -39,7 +39,7 @@ def runs_plot(comparison: SystemsComparison) -> Figure:
     panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
     for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
         for place, name in enumerate(names):
-            _draw(axes, place, comparison.scores[name][metric])
+            _draw_runs(axes, place, comparison.scores[name][metric])
         about = "; ".join(filter(None, (kind.about, DIRECTIONS[kind.higher_is_better])))
         axes.set_title(f"{title_of(metric)}\n({about})", fontsize=9)
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
@@ -47,7 +47,7 @@ def runs_plot(comparison: SystemsComparison) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, place: int, score: SystemScore) -> None:
+def _draw_runs(axes: Axes, place: int, score: SystemScore) -> None:
     drawn, runs = score.bootstrap[np.isfinite(score.bootstrap)], score.instability.runs
     if len(drawn) > 1 and np.ptp(drawn) > 0:
         (body,) = cast(list[Artist], axes.violinplot(drawn, [place], widths=0.8, showextrema=False)["bodies"])
@@ -64,27 +64,18 @@ def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
     for axes, metric in zip(panels, metrics, strict=True):
         own = [item for item in comparisons if item.metric == metric]
         for place, item in enumerate(own):
-            shift = (place - (len(own) - 1) / 2) * 0.5 / len(own)
-            _draw_by_runs(axes, item, shift, PALETTE[place % len(PALETTE)])
+            shift, colour = (place - (len(own) - 1) / 2) * 0.5 / len(own), PALETTE[place % len(PALETTE)]
+            places = [each.runs + shift for each in item.by_number_of_runs]
+            medians = [each.median for each in item.by_number_of_runs]
+            axes.plot(places, medians, "o", color=colour, label=f"{item.system} minus {item.baseline}")
+            for x, each in zip(places, item.by_number_of_runs, strict=True):
+                axes.plot((x, x), each.bounds, color=colour, linewidth=1.6)
         axes.axhline(0, color=INK, linewidth=1)
         axes.set_title(title_of(metric), fontsize=9)
-        axes.set_xticks([each.runs for each in own[0].by_number])
+        axes.set_xticks([each.runs for each in own[0].by_number_of_runs])
         axes.legend(fontsize=8, frameon=False)
     figure.supxlabel("runs of each system; bars: 95 % of the ways to choose them", fontsize=8)
     return figure
-
-
-def _draw_by_runs(axes: Axes, item: SingleRuns, shift: float, colour: str) -> None:
-    places = [each.runs + shift for each in item.by_number]
-    axes.plot(
-        places,
-        [each.median for each in item.by_number],
-        "o",
-        color=colour,
-        label=f"{item.system} minus {item.baseline}",
-    )
-    for place, each in zip(places, item.by_number, strict=True):
-        axes.plot((place, place), each.bounds, color=colour, linewidth=1.6)
 
 
 _DIGITS = 2  # of scores in buckets
@@ -104,10 +95,6 @@ class ShownSegment:
     system: Marked
     bands: Mapping[str, str]
 
-    @property
-    def number(self) -> int:
-        return self.change.segment
-
 
 def page(
     comparison: SystemsComparison,
@@ -116,50 +103,30 @@ def page(
     plots: Mapping[str, bytes] | None = None,
 ) -> str:
     """The page, all its text escaped; `plots` are pictures (PNG) by kind of buckets."""
-    others = [name for name in comparison.scores if name != comparison.recipe["baseline"]]
-    pictures = {
-        item.name: figures({f"Differences by {item.name} with intervals": (plots or {})[item.name]})[0]
-        for item in (comparison.buckets.buckets if comparison.buckets else ())
-        if item.name in (plots or {})
-    }
+    recipe: Any = comparison.recipe
+    others = [name for name in comparison.scores if name != recipe["baseline"]]
     directions = {name: DIRECTIONS[metric.higher_is_better] for name, metric in comparison.metrics.items()}
+    parted, pictures, tables = comparison.buckets, {}, {}
+    for item in parted.buckets if parted else ():
+        if item.name in (plots or {}):
+            shown = {f"Differences by {item.name} with intervals": (plots or {})[item.name]}
+            pictures[item.name] = figures(shown)[0]
+        for metric in comparison.metrics:
+            if parted and parted.by_kind(item.name, metric):
+                title = f"{title_of(metric)} by {item.name} ({directions[metric]})"
+                inside = bucket_table(parted, item, _DIGITS, metric, title_of)
+                tables[item.name, metric] = replace(inside, title=title).html()
+    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    level = comparison.settings.level
     return render(
-        "qe.systems",
-        "page.html",
-        {
-            "verdict": partial(bucket_verdict, level=comparison.settings.level),
-            "number": number,
-            "title_of": title_of,
-        },
-        title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
-        found=verdict(comparison),
-        comparison=comparison,
-        table=report.table(comparison).html(),
-        parted=comparison.buckets,
-        pictures=pictures,
-        bucket_tables=_bucket_tables(comparison, directions),
-        directions=directions,
-        segments=list(_segments(comparison, source)),
-        languages=languages,
-        recipe=_recipe_text(comparison),
-    )
-
-
-def _bucket_tables(
-    comparison: SystemsComparison, directions: Mapping[str, str]
-) -> dict[tuple[str, str], str]:
-    parted = comparison.buckets
-    if parted is None:
-        return {}
-    return {
-        (item.name, metric): replace(
-            bucket_table(parted, item, _DIGITS, metric, title_of),
-            title=f"{title_of(metric)} by {item.name} ({directions[metric]})",
-        ).html()
-        for item in parted.buckets
-        for metric in comparison.metrics
-        if parted.by_kind(item.name, metric)
-    }
+        "qe.systems", "page.html",
+        {"verdict": partial(bucket_verdict, level=level), "number": number, "title_of": title_of},
+        title=f"{', '.join(others) or 'no other system'} against {recipe['baseline']}",
+        found=verdict(comparison), comparison=comparison, table=report.table(comparison).html(),
+        parted=parted, pictures=pictures, bucket_tables=tables, directions=directions,
+        segments=list(_segments(comparison, source)), languages=languages,
+        recipe=f"seed {recipe['seed']} · {recipe['samples']:,} samples · {versions}",
+    )  # fmt: skip
 
 
 def _segments(
@@ -190,12 +157,6 @@ def marked(words: Sequence[str], counterpart: Sequence[str]) -> Marked:
         if last > first:
             runs.append((" ".join(words[first:last]), tag != "equal"))
     return runs
-
-
-def _recipe_text(comparison: SystemsComparison) -> str:
-    recipe: Any = comparison.recipe
-    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
-    return f"seed {recipe['seed']} · {recipe['samples']:,} samples · {versions}"
 
 
 def write(

@@ -35,7 +35,7 @@ def single_runs_tables(comparisons: Sequence[SingleRuns], level: float) -> list[
         for name, ((own, other), result) in item.cases.items():
             told = number(result.difference, 2), p_value(result.p, level, result.undecided)
             cases.append([*pair, name, f"{own + 1} : {other + 1}", *told])
-        for each in item.by_number:
+        for each in item.by_number_of_runs:
             told = number(each.median, 2), interval(each.bounds, 2)
             numbers.append([*pair, count(each.runs), *told, percent(each.opposite)])
     case, runs, difference = Column("case"), Column("runs"), Column("difference")
@@ -65,32 +65,28 @@ def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
             yield SingleRuns(item.system, item.baseline, item.metric, cases, numbers)
 
 
-def _scores(comparison: SystemsComparison, system: str, metric: str) -> FloatArray:
-    return np.asarray(comparison.scores[system][metric].instability.runs)
+def _scores(comparison: SystemsComparison, pair: Pair) -> list[FloatArray]:
+    return [np.asarray(comparison.scores[name][pair.metric].instability.runs) for name in pair.names]
 
 
 def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int, int]]:
     sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
-    own, other = (sign * _scores(comparison, name, item.metric) for name in (item.system, item.baseline))
-    first, second = (
-        comparison.scores[name][item.metric].instability.median_run for name in (item.system, item.baseline)
-    )
+    own, other = (sign * scores for scores in _scores(comparison, item))
+    first, second = (comparison.scores[name][item.metric].instability.median_run for name in item.names)
     return dict(zip(CASES, (
         (int(own.argmin()), int(other.argmax())), (first, second), (int(own.argmax()), int(other.argmin())),
     ), strict=True))  # fmt: skip
 
 
 def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
-    pair = item.system, item.baseline
     whole = comparison.scored
-    statistics = {name: whole.statistics[name][run, None] for name, run in zip(pair, runs, strict=True)}
+    statistics = {name: whole.statistics[name][run, None] for name, run in zip(item.names, runs, strict=True)}
     scored = Scored(statistics, {item.metric: whole.measures[item.metric]})
-    engine = Comparisons(scored, comparison.levels, comparison.settings)
-    return engine.tests([pair])[*pair, item.metric]
+    return Comparisons(scored, comparison.levels, comparison.settings).tests([item.names])[item.key]
 
 
 def _by_number(comparison: SystemsComparison, item: Pair) -> Iterator[ByNumber]:
-    own, other = (_scores(comparison, name, item.metric) for name in (item.system, item.baseline))
+    own, other = _scores(comparison, item)
     whole = own.mean() - other.mean()
     for runs in range(1, min(len(own), len(other)) + 1):
         left, right = (_means(scores, runs, comparison.settings.seed) for scores in (own, other))

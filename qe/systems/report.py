@@ -82,18 +82,18 @@ def verdict(comparison: SystemsComparison) -> str:
     baseline = comparison.recipe["baseline"]
     others = [name for name in comparison.scores if name != baseline]
     if len(others) <= TOLD:
-        return " ".join(f"{name}: {_of_system(comparison, name)}." for name in others)
+        found = [
+            [pair for metric in comparison.metrics if (pair := comparison.against_baseline(name, metric))]
+            for name in others
+        ]
+        told = ("; ".join(_sentence(comparison, pair) for pair in pairs) for pairs in found)
+        return " ".join(f"{name}: {sentence}." for name, sentence in zip(others, told, strict=True))
     told = (f"{_count(comparison, metric)} by {title_of(metric)}" for metric in comparison.metrics)
     return f"{len(others)} systems against {baseline}: {'; '.join(told)}."
 
 
-def _of_system(comparison: SystemsComparison, system: str) -> str:
-    found = (comparison.against_baseline(system, metric) for metric in comparison.metrics)
-    return "; ".join(_sentence(comparison, item) for item in found if item is not None)
-
-
 def _sentence(comparison: SystemsComparison, item: Pair) -> str:
-    own, other = (comparison.scores[s][item.metric].instability.mean for s in (item.system, item.baseline))
+    own, other = (comparison.scores[name][item.metric].instability.mean for name in item.names)
     told = f"{title_of(item.metric)} {number(own, 2)} against {number(other, 2)}"
     if item.result.undecided:
         return f"{told}, the segments are too few to tell them apart"
@@ -212,7 +212,8 @@ def _claims(comparison: SystemsComparison) -> list[str]:
     asked = comparison.recipe["exchange"]
     if asked is None or max(len(system.runs) for system in comparison.systems) == 1:
         return []
-    claims = {unit: text.replace("segments", _units(comparison)) for unit, text in CLAIMS.items()}
+    units = " and ".join(f"{name}s" for name in comparison.recipe["units"])
+    claims = {unit: text.replace("segments", units) for unit, text in CLAIMS.items()}
     level = comparison.settings.level
     lines = ["claim: " + "; and ".join(claims[unit] for unit in asked.split("+"))]
     for unit in dict.fromkeys(unit for compared in comparison.comparisons for unit in compared.other_claims):
@@ -223,10 +224,6 @@ def _claims(comparison: SystemsComparison) -> list[str]:
         ]
         lines.append(f"for {claims[unit]} (--exchange {unit}), uncorrected: {', '.join(told)}")
     return lines
-
-
-def _units(comparison: SystemsComparison) -> str:
-    return " and ".join(f"{name}s" for name in comparison.recipe["units"])
 
 
 def csv_table(comparison: SystemsComparison) -> str:

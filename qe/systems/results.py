@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, known_name, unknown_name
-from features.basics.numerals import finite_or_none
+from features.basics.errors import InputError, known_name
 from qe.display.files import plain, plain_fields
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
@@ -45,32 +45,35 @@ class System:
     dev_scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
     score_files: Mapping[str, tuple[Texts, ...]] = field(default_factory=dict)
 
-
-def columns_of(system: System) -> list[Texts]:
-    return [*system.runs, *(column for columns in system.score_files.values() for column in columns)]
+    @property
+    def columns(self) -> list[Texts]:
+        """Outputs and score files."""
+        return [*self.runs, *(column for columns in self.score_files.values() for column in columns)]
 
 
 def check(systems: Sequence[System], references: Sequence[Texts], metrics: Mapping[str, TextMetric]) -> None:
     """Raises InputError for bad names, runs, references, score files or lengths."""
     names = [system.name for system in systems]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(
-            f"system named twice: {', '.join(twice)}", remedy="give all runs of a system at once"
-        )
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        remedy = "give all runs of a system at once"
+        raise InputError(f"system named twice: {', '.join(twice)}", remedy=remedy)
     if not systems:
         raise InputError("no system to score")
-    for system in systems:
-        if not system.runs:
-            raise InputError(f"system '{system.name}' has no run")
+    if without := [system.name for system in systems if not system.runs]:
+        raise InputError(f"system '{without[0]}' has no run")
     if not metrics:
         raise InputError("no metric to score by")
     if not references and any(metric.needs_references for metric in metrics.values()):
         raise InputError("no reference", remedy="give at least one reference file")
-    for system in systems:
-        _check_score_files(system, metrics)
-    files = [column for system in systems for columns in system.score_files.values() for column in columns]
-    check_lengths([*references, *(run for system in systems for run in system.runs), *files])
+    scored = [name for name, metric in metrics.items() if isinstance(metric, SegmentScores)]
+    for system, name in product(systems, scored):
+        runs, files = len(system.runs), len(system.score_files.get(name, ()))
+        if files != runs:
+            raise InputError(
+                f"'{system.name}' has {runs} runs, but {files} score files of {name}",
+                remedy="give one for each run of each system",
+            )
+    check_lengths([*references, *(column for system in systems for column in system.columns)])
     for number, lines in enumerate(zip(*(texts.lines for texts in references), strict=True), start=1):
         if not any(line.strip() for line in lines):
             raise InputError(
@@ -79,33 +82,12 @@ def check(systems: Sequence[System], references: Sequence[Texts], metrics: Mappi
             )  # fmt: skip
 
 
-def _check_score_files(system: System, metrics: Mapping[str, TextMetric]) -> None:
-    for name, metric in metrics.items():
-        if isinstance(metric, SegmentScores):
-            files = system.score_files.get(name, ())
-            if len(files) != len(system.runs):
-                raise InputError(
-                    f"'{system.name}' has {len(system.runs)} runs, but {len(files)} score files of {name}",
-                    remedy="give one for each run of each system",
-                )
-
-
 def check_lengths(columns: Sequence[Texts]) -> None:
     if len({len(column) for column in columns}) > 1:
         counts = ", ".join(f"{column.name} has {len(column)}" for column in columns)
         raise InputError(f"all files must have as many segments, but {counts}")
     if columns and len(columns[0]) == 0:
         raise InputError("no segments", location=columns[0].name)
-
-
-def known_baseline(systems: Sequence[System], name: str | None) -> str:
-    """The baseline's name, by default the first system's. Raises InputError for a name of none."""
-    names = [system.name for system in systems]
-    if name is None:
-        return names[0]
-    if name not in names:
-        raise unknown_name("baseline", name, names)
-    return name
 
 
 _KEYS = (
@@ -155,11 +137,9 @@ class SystemScore:
     bootstrap: FloatArray  # (samples,) mean over runs on each virtual test set
 
     def to_json(self) -> dict[str, Any]:
-        spreads = vars(self.instability)
-        order = ("mean", "runs", "pooled", "s_sel", "s_test", "s_dev")
-        return plain_fields({
-            **{name: spreads[name] for name in order}, "ci": self.ci, "median_run": spreads["median_run"],
-        })  # fmt: skip
+        values = {**vars(self.instability), "ci": self.ci}
+        order = ("mean", "runs", "pooled", "s_sel", "s_test", "s_dev", "ci", "median_run")
+        return plain_fields({name: values[name] for name in order})
 
 
 def pair_json(pair: Pair) -> dict[str, Any]:
@@ -196,19 +176,14 @@ class SingleRuns:
     baseline: str
     metric: str
     cases: Mapping[str, tuple[tuple[int, int], TestResult]]
-    by_number: tuple[ByNumber, ...]
+    by_number_of_runs: tuple[ByNumber, ...]
 
     def to_json(self) -> dict[str, Any]:
         cases = {
-            name: {
-                "runs": list(runs),
-                "difference": finite_or_none(item.difference),
-                "p": finite_or_none(item.p),
-            }
+            name: {"runs": runs, "difference": item.difference, "p": item.p}
             for name, (runs, item) in self.cases.items()
         }
-        named = {"system": self.system, "baseline": self.baseline, "metric": self.metric, "cases": cases}
-        return {**named, "by_number_of_runs": [vars(item) for item in self.by_number]}
+        return plain_fields({**vars(self), "cases": cases})
 
 
 @dataclass(frozen=True)
@@ -303,8 +278,7 @@ class SystemsComparison:
         """The comparison of one system by one metric; None for the baseline."""
         known_name("system", system, self.scores)
         known_name("metric", metric, self.metrics)
-        matching = (c for c in self.comparisons if (c.system, c.metric) == (system, metric))
-        return next(matching, None)
+        return next((c for c in self.comparisons if (c.system, c.metric) == (system, metric)), None)
 
     def segment_scores(self, system: str, metric: str) -> FloatArray:
         """(runs, n) scores of single segments."""

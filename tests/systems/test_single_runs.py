@@ -51,7 +51,7 @@ def test_single_runs_are_the_tests_of_these_runs_alone() -> None:
         assert runs == (a, b) and result.p == alone.p
         assert result.difference == pytest.approx(own[a] - other[b])
     differences = np.array([a - b for a, b in product(own, other)])
-    one, _, three = found.by_number
+    one, _, three = found.by_number_of_runs
     assert one.median == pytest.approx(np.median(differences))
     assert one.bounds == pytest.approx(np.percentile(differences, [2.5, 97.5]))
     assert one.opposite == pytest.approx(np.mean(differences <= 0))
