@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, ScalarFormatter
 from numpy.typing import ArrayLike
 
-from features.basics.array_types import FloatArray, IntArray
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.display.drawing import (
@@ -32,7 +32,7 @@ from qe.display.drawing import (
 from qe.display.numbers import count, estimate, general, interval, number, signed, span
 from qe.display.table import Column, Table
 from qe.evaluation.coverage import BandCoverage, Coverage, ErrorCurve
-from qe.evaluation.power import MetricPower, Point, PowerReport
+from qe.evaluation.power import Point, PowerReport
 from qe.evaluation.word_level import Bin
 from qe.statistics.buckets import BucketReport, Buckets
 from qe.statistics.family import Pair, Titles
@@ -57,10 +57,10 @@ def predicted_against_gold(gold: ArrayLike, predicted: ArrayLike, scale: LabelSc
     axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     axes.set(xlabel=f"gold {scale_label(scale)}", ylabel=f"predicted {scale_label(scale)}")
     legend(axes, "upper left")
-    mae = np.abs(y - x).mean()
-    headline(
-        axes, "Predictions against gold labels", f"{_count(len(x), lost)} · MAE {number(mae)}{_pearson(x, y)}"
-    )
+    told = f"{_count(len(x), lost)} · MAE {number(np.abs(y - x).mean())}"
+    if x.std() > 0 and y.std() > 0:
+        told += f" · Pearson {number(np.corrcoef(x, y)[0, 1])}"
+    headline(axes, "Predictions against gold labels", told)
     return figure
 
 
@@ -107,7 +107,12 @@ def delta_avg_by_quantiles(per_n: Mapping[str, ArrayLike], segments: int | None 
         label = f"{number(_mean(curve))}  {textwrap.shorten(name, 60)}"
         axes.plot(np.arange(len(curve)) + 2, curve, color=colour, linestyle=dash, linewidth=1.8, label=label)
     axes.axhline(0, color=INK, linewidth=1, zorder=1)
-    _quantile_axis(axes, max(len(curve) for curve in curves.values()) + 1)
+    last = max(len(curve) for curve in curves.values()) + 1
+    ticks = [n for n in (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000, 100000) if n <= last]
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(ScalarFormatter())
     axes.set(xlabel="number of quantiles n (log scale)", ylabel="DeltaAvg[n] (label units)")
     legend(axes, "best", title="mean over n, best first")
     n = "" if segments is None else f"{_count(segments)} · "
@@ -162,14 +167,6 @@ def _limits(scale: LabelScale, *values: FloatArray) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _quantile_axis(axes: Axes, last: int) -> None:
-    axes.set_xscale("log")
-    ticks = [n for n in (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000, 100000) if n <= last]
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(ScalarFormatter())
-
-
 def scale_label(scale: LabelScale) -> str:
     direction = "higher is better" if scale.higher_is_better else "lower is better"
     if scale.low is None or scale.high is None:
@@ -179,10 +176,6 @@ def scale_label(scale: LabelScale) -> str:
 
 def _count(n: int, undefined: int = 0) -> str:
     return f"n = {n:,} segments" + (f" ({undefined:,} undefined)" if undefined else "")
-
-
-def _pearson(x: FloatArray, y: FloatArray) -> str:
-    return f" · Pearson {number(np.corrcoef(x, y)[0, 1])}" if x.std() > 0 and y.std() > 0 else ""
 
 
 def _mean(values: FloatArray) -> float:
@@ -201,7 +194,14 @@ def interval_coverage(measured: Sequence[Coverage], scale: LabelScale, location:
     for axes in panels:
         plain_axes(axes)
         axes.set_ylim(0, 1.02)
-    _coverage_by_level(panels[0], measured)
+    held = np.array([entry.coverage for entry in measured])
+    ends = np.array([entry.ci for entry in measured]).T
+    reach = np.maximum(np.stack([held - ends[0], ends[1] - held]), 0)
+    levels, style = [entry.level for entry in measured], dict[str, Any](fmt="o-", color=BLUE, markersize=5)
+    panels[0].plot([0, 1], [0, 1], color=GREY, linewidth=1, label="held = requested")
+    panels[0].errorbar(levels, held, reach, linewidth=1.4, label="held, 95 %", **style)
+    panels[0].set(xlim=(0, 1.02), xlabel="requested level", ylabel="share of gold labels held")
+    legend(panels[0], "upper left")
     chosen = [entry for entry in measured if entry.level in _SHOWN] or list(measured)
     _held_by_band(panels[1], {entry.level: entry.by_label for entry in chosen}, f"gold {scale_label(scale)}")
     by_prediction = {entry.level: entry.by_prediction for entry in chosen}
@@ -220,17 +220,6 @@ def _held_by_band(axes: Axes, by_level: Mapping[float, Sequence[BandCoverage]], 
     axes.set_xlabel(label)
 
 
-def _coverage_by_level(axes: Axes, measured: Sequence[Coverage]) -> None:
-    asked = [entry.level for entry in measured]
-    held = np.array([entry.coverage for entry in measured])
-    ends = np.array([entry.ci for entry in measured]).T
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="held = requested")
-    reach = np.maximum(np.stack([held - ends[0], ends[1] - held]), 0)
-    axes.errorbar(asked, held, reach, fmt="o-", color=BLUE, markersize=5, linewidth=1.4, label="held, 95 %")
-    axes.set(xlim=(0, 1.02), xlabel="requested level", ylabel="share of gold labels held")
-    legend(axes, "upper left")
-
-
 MAX_LINES = 40  # buckets beyond which lines cannot be told apart
 
 
@@ -238,16 +227,15 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title
     """Differences with their intervals in every bucket; None where there are too many to draw."""
     shown = report.by_kind(buckets.name)
     metrics = list(dict.fromkeys(item.metric for item in shown))
-    pairs = list(dict.fromkeys((item.system, item.baseline) for item in shown))
+    pairs = list(dict.fromkeys(item.names for item in shown))
     lines = len(buckets.labels) * len(pairs)
     if lines > MAX_LINES:
         return None
     figure = new_figure(1.4 + 2.8 * len(metrics), 1.7 + 0.24 * lines)
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
-        _bucket_panel(
-            axes, [item for item in shown if item.metric == metric], buckets.labels, pairs, report.level
-        )
+        own = [item for item in shown if item.metric == metric]
+        _bucket_panel(axes, own, buckets.labels, pairs, report.level)
         minus = " minus ".join(pairs[0]) if len(pairs) == 1 else "difference"
         headline(axes, titles(metric), f"{minus}, 95 % interval")
     panels[0].set_ylabel(buckets.about)
@@ -259,32 +247,21 @@ def bucket_forest(report: BucketReport, buckets: Buckets, titles: Titles = title
 
 
 def _bucket_panel(
-    axes: Axes,
-    comparisons: Sequence[Pair],
-    labels: Sequence[str],
-    pairs: Sequence[tuple[str, str]],
+    axes: Axes, comparisons: Sequence[Pair], labels: Sequence[str], pairs: Sequence[tuple[str, str]],
     level: float,
-) -> None:
+) -> None:  # fmt: skip
     plain_axes(axes)
     axes.axvline(0, color=INK, linewidth=1)
     for place_of_pair, pair in enumerate(pairs):
-        own = [item for item in comparisons if (item.system, item.baseline) == pair]
+        own = [item for item in comparisons if item.names == pair]
         colour = PALETTE[place_of_pair % len(PALETTE)]
         shift = (place_of_pair - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
         for item in own:
             place = labels.index(item.bucket.label if item.bucket else "") + shift
             face = colour if item.p_corrected <= level else "white"
             label = " minus ".join(pair) if item is own[0] else None
-            axes.plot(
-                item.result.difference,
-                place,
-                "o",
-                color=colour,
-                markerfacecolor=face,
-                markersize=7,
-                label=label,
-                zorder=3,
-            )
+            style: dict[str, Any] = {"markerfacecolor": face, "markersize": 7, "label": label, "zorder": 3}
+            axes.plot(item.result.difference, place, "o", color=colour, **style)
             axes.plot(item.ci, (place, place), color=colour, linewidth=1.6)
     axes.set_yticks(np.arange(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.5, -0.5)
@@ -308,16 +285,13 @@ def power_plot(report: PowerReport) -> Figure:
             needed = float("nan") if item.needed is None else float(item.needed)
             _curve(row[1], item.by_size, "size", report.recipe["power"], needed, colour)
             row[1].set(xlabel=f"{unit}s")
-            row[1].set_title(_needs(item, unit), loc="left", color=INK)
+            reached = "" if item.needed is None else f": {item.needed:,} {unit}s"
+            row[1].set_title(f"a gain of {item.gain:g}{reached}", loc="left", color=INK)
         elif asked:
             row[1].set_axis_off()
     note = f"bars: ± 2 Monte-Carlo standard errors of {report.recipe['simulations']:,} virtual test sets"
     figure.supxlabel(note, fontsize=8.5, color=GREY)
     return figure
-
-
-def _needs(item: MetricPower, unit: str) -> str:
-    return f"a gain of {item.gain:g}" + ("" if item.needed is None else f": {item.needed:,} {unit}s")
 
 
 def _curve(axes: Axes, points: Sequence[Point], key: str, power: float, marker: float, colour: str) -> None:
@@ -327,12 +301,8 @@ def _curve(axes: Axes, points: Sequence[Point], key: str, power: float, marker: 
     axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
     if not np.isnan(marker):
         axes.axvline(marker, color=GREY, linewidth=1, linestyle=":")
-        axes.annotate(
-            f" {count(marker) if key == 'size' else general(marker, 3)}",
-            (marker, 0.02),
-            fontsize=8.5,
-            color=INK,
-        )
+        shown = count(marker) if key == "size" else general(marker, 3)
+        axes.annotate(f" {shown}", (marker, 0.02), fontsize=8.5, color=INK)
     axes.errorbar(x, y, error, color=colour, marker="o", markersize=4.5, linewidth=1.8, capsize=2)
     axes.set(ylim=(0, 1.04), xlim=(0, None))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -352,25 +322,21 @@ def reliability_plot(parts: Mapping[str, Mapping[str, Sequence[Bin]]]) -> Figure
 
 def _reliability_panel(axes: Axes, systems: Mapping[str, Sequence[Bin]]) -> None:
     plain_axes(axes)
+    z = 1.959964  # of Wilson's interval
     highest = max(max(item.predicted, item.observed) for bins in systems.values() for item in bins)
     limit = min(1.0, 1.08 * highest + 0.01)
     axes.plot([0, limit], [0, limit], color=GREY, linewidth=1, label="share = probability")
     for row, (name, bins) in enumerate(systems.items()):
-        predicted = np.array([item.predicted for item in bins])
-        observed = np.array([item.observed for item in bins])
+        predicted, share, n = np.array([(each.predicted, each.observed, each.n) for each in bins]).T
+        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+        half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+        reach = np.maximum(np.stack([share - (middle - half), middle + half - share]), 0)
         axes.errorbar(
-            predicted, observed, _reach(observed, np.array([item.n for item in bins])), fmt="o-",
-            color=PALETTE[row % len(PALETTE)], markersize=4, linewidth=1.4, label=name,
+            predicted, share, reach, fmt="o-", color=PALETTE[row % len(PALETTE)], markersize=4,
+            linewidth=1.4, label=name,
         )  # fmt: skip
     axes.set(xlim=(0, limit), ylim=(0, limit), xlabel="mean P(BAD) of the bin", ylabel="share of BAD tags")
     legend(axes, "upper left")
-
-
-def _reach(share: FloatArray, n: IntArray) -> FloatArray:
-    z = 1.959964
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return np.maximum(np.stack([share - (middle - half), middle + half - share]), 0)
 
 
 BANDS = 5

@@ -32,9 +32,25 @@ def report_tables(report: Report) -> list[Table]:
 
 
 def differences(report: Report) -> list[Table]:
-    of_papers = _tested(report)
-    more = [p_table(report, of_papers)] if set(of_papers) - {*_primaries(report)} else []
-    return [pairs_table(report), *more]
+    """Differences by the first metric of each kind, and p-values by others of papers."""
+    primaries, pairs = _primaries(report), _compared(report)
+    tested = {item.metric for item in report.comparisons}
+    shown = [metric for metric in primaries if metric in tested]
+    columns = [Column("System"), Column("minus")]
+    for metric in shown:
+        columns += [Column(title_of(metric), metric), Column(INTERVAL, f"{metric} interval")]
+        columns += [Column("p", f"{metric} p")]
+    rows = [
+        [*pair, *(cell for metric in shown for cell in _difference(report.comparison(*pair, metric)))]
+        for pair in pairs
+    ]
+    tables = [Table("Differences", columns, rows)]
+    of_papers = [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
+    if set(of_papers) - {*primaries}:
+        columns = [Column("System"), Column("minus"), *(Column(title_of(m), f"{m} p") for m in of_papers)]
+        rows = [[*pair, *(p_cell(report.comparison(*pair, m)) for m in of_papers)] for pair in pairs]
+        tables.append(Table("p of the differences, corrected", columns, rows))
+    return tables
 
 
 def summary_table(report: Report) -> Table:
@@ -52,7 +68,7 @@ def metrics_of(report: Report, kind: Kind) -> list[str]:
 
 
 def _compared(report: Report) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((item.system, item.baseline) for item in report.comparisons))
+    return list(dict.fromkeys(item.names for item in report.comparisons))
 
 
 def _primaries(report: Report) -> list[str]:
@@ -62,44 +78,27 @@ def _primaries(report: Report) -> list[str]:
 
 def _table(report: Report, metrics: Sequence[str]) -> Table:
     primary, *others = metrics
+    kind, best = METRICS.get(primary), winners(report, primary)
     baseline = report.baselines[0] if len(report.baselines) == 1 and report.comparisons else None
+    with_intervals = any(scores.ci for scores in report.systems.values())
     columns = [Column("", "winner"), Column("System"), Column(title_of(primary), primary)]
-    columns += [Column(INTERVAL, "interval")] if _intervals(report) else []
+    columns += [Column(INTERVAL, "interval")] if with_intervals else []
     columns += [Column(title_of(m), m, drop=place) for place, m in enumerate(others, start=1)]
-    columns += [Column("Predicted", "predicted", drop=len(others) + 1)] if _scoring(primary) else []
+    columns += [Column("Predicted", "predicted", drop=len(others) + 1)] if kind.kind == "scoring" else []
     columns += [Column("p")] if baseline else []
     rows: list[Sequence[str]] = []
     for section in _sections(report, primary, baseline):
-        rows += [*(_cells(report, name, metrics, baseline) for name in section), ()]
+        for name in section:
+            scores = report.systems[name]
+            cells = [WINNER if name in best else "", name, kind.formatted(scores.metrics[primary])]
+            cells += [interval(scores.ci[primary], kind.digits)] if with_intervals else []
+            cells += [METRICS.get(metric).formatted(scores.metrics[metric]) for metric in others]
+            cells += [interval(scores.interval, 2)] if kind.kind == "scoring" else []
+            if baseline:
+                cells.append("" if name == baseline else p_cell(report.comparison(name, baseline, primary)))
+            rows.append(cells)
+        rows.append(())
     return Table(f"By {title_of(primary)}", columns, rows)
-
-
-def _scoring(metric: str) -> bool:
-    return METRICS.get(metric).kind == "scoring"
-
-
-def pairs_table(report: Report) -> Table:
-    shown = [m for m in _primaries(report) if any(item.metric == m for item in report.comparisons)]
-    columns = [Column("System"), Column("minus")]
-    for metric in shown:
-        columns += [Column(title_of(metric), metric), Column(INTERVAL, f"{metric} interval")]
-        columns += [Column("p", f"{metric} p")]
-    rows = [
-        [*pair, *(cell for metric in shown for cell in _difference(report.comparison(*pair, metric)))]
-        for pair in _compared(report)
-    ]
-    return Table("Differences", columns, rows)
-
-
-def p_table(report: Report, metrics: Sequence[str]) -> Table:
-    columns = [Column("System"), Column("minus"), *(Column(title_of(m), f"{m} p") for m in metrics)]
-    rows = [[*pair, *(p_cell(report.comparison(*pair, m)) for m in metrics)] for pair in _compared(report)]
-    return Table("p of the differences, corrected", columns, rows)
-
-
-def _tested(report: Report) -> list[str]:
-    tested = {item.metric for item in report.comparisons}
-    return [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
 
 
 def _difference(item: Pair) -> list[NumberText]:
@@ -107,45 +106,21 @@ def _difference(item: Pair) -> list[NumberText]:
     return [number(item.result.difference, digits), interval(item.ci, digits), p_cell(item)]
 
 
-def _intervals(report: Report) -> bool:
-    return any(scores.ci for scores in report.systems.values())
-
-
 def _sections(report: Report, metric: str, baseline: str | None) -> list[list[str]]:
-    better = METRICS.get(metric).higher_is_better
-    order = _best_first(report, metric)
+    """The systems, best first; with a baseline those that are better, not different, and worse."""
+    order, higher_is_better = _best_first(report, metric), METRICS.get(metric).higher_is_better
     if baseline is None:
         return [order]
-    sections: dict[int, list[str]] = {1: [], 0: [], -1: []}
+    better: list[str] = []
+    alike: list[str] = []
+    worse: list[str] = []
     for name in order:
-        sections[_standing(report, name, baseline, metric, better)].append(name)
-    return [section for section in sections.values() if section]
-
-
-def _standing(report: Report, name: str, baseline: str, metric: str, higher_is_better: bool) -> int:
-    if name == baseline:
-        return 0
-    comparison = report.comparison(name, baseline, metric)
-    if not comparison.p_corrected <= LEVEL:
-        return 0
-    return 1 if (comparison.result.difference > 0) == higher_is_better else -1
-
-
-def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | None) -> list[str]:
-    scores = report.systems[name]
-    primary, *others = metrics
-    kind = METRICS.get(primary)
-    cells = [
-        WINNER if name in winners(report, primary) else "",
-        name,
-        kind.formatted(scores.metrics[primary]),
-    ]
-    cells += [interval(scores.ci[primary], kind.digits)] if _intervals(report) else []
-    cells += [METRICS.get(metric).formatted(scores.metrics[metric]) for metric in others]
-    cells += [interval(scores.interval, 2)] if _scoring(primary) else []
-    if baseline:
-        cells.append("" if name == baseline else p_cell(report.comparison(name, baseline, primary)))
-    return cells
+        pair = report.comparison(name, baseline, metric) if name != baseline else None
+        if pair is None or not pair.p_corrected <= LEVEL:
+            alike.append(name)
+        else:
+            (better if (pair.result.difference > 0) == higher_is_better else worse).append(name)
+    return [section for section in (better, alike, worse) if section]
 
 
 def p_cell(comparison: Pair, level: float = LEVEL) -> NumberText:
@@ -160,7 +135,9 @@ def winners(report: Report, metric: str) -> list[str]:
 def notes(report: Report) -> list[str]:
     rows = next(iter(report.systems.values())).n
     own = "documents" if report.recipe["units"].get("document") == rows else "segments"
-    lines = [f"{count(rows)} {own}", *_winner_notes(report)]
+    lines = [f"{count(rows)} {own}"]
+    if any(winners(report, metric) for metric in _primaries(report)):
+        lines.append(f"{WINNER}: no proven difference from the best by the metric that sorts the table")
     if len(pairs := _compared(report)) > PAIRS_LIMIT:
         lines.append(
             f"{len(pairs)} pairs of systems are too many for a table of differences: --json has them"
@@ -180,12 +157,6 @@ def notes(report: Report) -> list[str]:
             lines.append(f"{title_of(metric)} ranks, simultaneous (bootstrap): {told}")
     lines += _equivalence_notes(report)
     return lines + [f"note: {note}" for note in report.notes]
-
-
-def _winner_notes(report: Report) -> list[str]:
-    if not any(winners(report, metric) for metric in _primaries(report)):
-        return []
-    return [f"{WINNER}: no proven difference from the best by the metric that sorts the table"]
 
 
 def _equivalence_notes(report: Report) -> list[str]:
@@ -238,15 +209,13 @@ _BUCKET_COLUMNS = (
 
 def bucket_tables(report: BucketReport, digits: int | None = None, titles: Titles = title_of) -> list[Table]:
     """A table for each kind of buckets, unless the pairs are too many; p-values are corrected."""
-    return (
-        []
-        if _too_many_pairs(report)
-        else [bucket_table(report, item, digits, titles=titles) for item in report.buckets]
-    )
+    if _too_many_pairs(report):
+        return []
+    return [bucket_table(report, item, digits, titles=titles) for item in report.buckets]
 
 
 def _too_many_pairs(report: BucketReport) -> bool:
-    return len({(item.system, item.baseline) for item in report.differences}) > PAIRS_LIMIT
+    return len({item.names for item in report.differences}) > PAIRS_LIMIT
 
 
 def bucket_table(
@@ -256,23 +225,17 @@ def bucket_table(
     metric: str | None = None,
     titles: Titles = title_of,
 ) -> Table:
-    shown = report.by_kind(buckets.name, metric)
     rows: list[Sequence[str]] = []
     before: tuple[str, ...] = ()
-    for item in shown:
-        names = (titles(item.metric), item.system, item.baseline)
+    for item in report.by_kind(buckets.name, metric):
+        names, bucket = (titles(item.metric), *item.names), item.bucket or Bucket("", "", 0)
         rows += [()] if before and names != before else []
-        shown_digits = METRICS.get(item.metric).digits if digits is None else digits
-        rows.append((*names, *_bucket_cells(item, shown_digits, report.level)))
+        shown = METRICS.get(item.metric).digits if digits is None else digits
+        scores = [number(score, shown) for score in item.scores]
+        told = number(item.result.difference, shown), interval(item.ci, shown), p_cell(item, report.level)
+        rows.append((*names, bucket.label, count(bucket.segments), *scores, *told))
         before = names
     return Table(f"By {buckets.name}: {buckets.about}", _BUCKET_COLUMNS, rows)
-
-
-def _bucket_cells(item: Pair, digits: int, level: float) -> list[str]:
-    scores = [number(score, digits) for score in item.scores]
-    told = number(item.result.difference, digits), interval(item.ci, digits)
-    bucket = item.bucket or Bucket("", "", 0)
-    return [bucket.label, count(bucket.segments), *scores, *told, p_cell(item, level)]
 
 
 def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
@@ -311,7 +274,11 @@ def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
     for part, report in reports.items():
         tables.append(_word_scores(part, report))
         if report.comparisons:
-            tables.append(_word_differences(part, report))
+            titles = ("System", "minus", "MCC", INTERVAL, "p")
+            pairs = [pair for pair in report.comparisons if pair.metric == "mcc"]
+            rows = [[*pair.names, *_difference(pair)] for pair in pairs]
+            columns = [Column(title, "interval" if title == INTERVAL else "") for title in titles]
+            tables.append(Table(f"{part}: differences", columns, rows))
     return tables
 
 
@@ -370,16 +337,6 @@ def word_notes(reports: dict[str, WordReport]) -> list[str]:
     return [*lines, *(f"note: {note}" for note in cautions)]
 
 
-def _word_differences(part: str, report: WordReport) -> Table:
-    columns = [Column("System"), Column("minus"), Column("MCC"), Column(INTERVAL, "interval"), Column("p")]
-    rows = [
-        (item.system, item.baseline, number(item.result.difference), interval(item.ci), p_cell(item))
-        for item in report.comparisons
-        if item.metric == "mcc"
-    ]
-    return Table(f"{part}: differences", columns, rows)
-
-
 _WITH_INTERVAL = ("delta_avg", "mae")
 
 
@@ -391,20 +348,15 @@ def oracle_table(oracles: Mapping[str, Mapping[str, Any]], best: str | None = No
     if best is not None:
         title += f"\nreached: {best}, in % of their DeltaAvg"
         columns.append(Column("reached"))
-    rows = [_oracle_row(name, values, best) for name, values in oracles.items()]
+    rows = []
+    for name, values in oracles.items():
+        known = {metric: values.get("ci", {}).get(metric) for metric in _WITH_INTERVAL}
+        cells = [METRICS.get(m).formatted(values.get(m), known.get(m)) for m in PUBLISHED]
+        reached = [] if best is None else [percent(values.get("reached", {}).get(best), 0)]
+        rows.append([name, *cells, *reached])
     return Table(title, columns, rows)
-
-
-def _oracle_row(name: str, values: Mapping[str, Any], best: str | None) -> list[str]:
-    cells = [name, *(_oracle_cell(values, metric) for metric in PUBLISHED)]
-    return cells if best is None else [*cells, percent(values.get("reached", {}).get(best), 0)]
 
 
 def best_system(systems: Mapping[str, float | None]) -> str | None:
     known = {name: value for name, value in systems.items() if value is not None and value == value}
     return max(known, key=lambda name: known[name]) if known else None
-
-
-def _oracle_cell(values: Mapping[str, Any], metric: str) -> NumberText:
-    bounds = values.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
-    return METRICS.get(metric).formatted(values.get(metric), bounds)

@@ -283,9 +283,10 @@ def _recipe(
 
 def _notes(systems: Sequence[System]) -> list[str]:
     notes = []
-    for system, run in ((system, run) for system in systems for run in system.runs):
-        if empty := sum(not line.strip() for line in run.lines):
-            notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored unchanged")
+    for system in systems:
+        for run in system.runs:
+            if empty := sum(not line.strip() for line in run.lines):
+                notes.append(f"{run.name} ({system.name}): {empty} empty translations, scored unchanged")
     if any(len(system.runs) == 1 for system in systems):
         notes.append("one run of a system does not show its optimizer's instability, which p-values ignore")
     return notes
