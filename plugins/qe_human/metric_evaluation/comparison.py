@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import stats
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, known_name, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from qe.statistics.draws import (
@@ -125,13 +125,9 @@ class Settings:
             check_enough(self.permutations, "--permutations")
         check_seed(self.seed)
         check_shares(confidence=self.confidence)
-        if self.resample not in (None, "both", "segments"):
-            raise unknown_name(
-                "kind of bootstrap", self.resample, ("both", "segments"), location="--resample"
-            )
+        known_name("kind of bootstrap", self.resample or "both", get_args(Resample), location="--resample")
         for unit in self.exchanges:
-            if unit not in CLAIMS:
-                raise unknown_name("unit of exchange", unit, CLAIMS, location="--exchange")
+            known_name("unit of exchange", unit, CLAIMS, location="--exchange")
         ResamplingSettings(correct=self.correct, level=self.level)
 
     @property
@@ -226,7 +222,10 @@ def compare(
         without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
     ):
         notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
-    chosen = _pairs(defined, candidates) if settings.permutations != 0 else []
+    every = combinations(defined, 2) if settings.permutations != 0 else ()
+    chosen = [
+        (a, b) if a.problem is b.problem else (candidates[a.name], candidates[b.name]) for a, b in every
+    ]
     tests, williams, more = _tests(name, chosen, settings, progress)
     groups = None
     if any(not np.isnan(one.p_corrected) for one in tests.values()):
@@ -254,45 +253,34 @@ def _candidates(
     correlation: Correlation, evaluation: Evaluation
 ) -> tuple[dict[str, _Candidate], dict[str, _Candidate], list[str]]:
     human, metrics = evaluation.human, evaluation.metrics
-    by_segment = [
-        m for m in metrics if m.scores is not None and (correlation.level == "segment" or m.systems is None)
-    ]
-    notes = []
-    defined = evaluation.defined(by_segment)
+    segment_level = correlation.level == "segment"
+    averaged = [m for m in metrics if m.scores is not None and (segment_level or m.systems is None)]
+    others, notes = [m for m in metrics if m not in averaged], []
+    defined = evaluation.defined(averaged)
     fits: dict[str, _Candidate] = {}
     candidates: dict[str, _Candidate] = {}
-    others = [m for m in metrics if m not in by_segment]
-    if correlation.level == "system" and others:
+    if others and not segment_level:
         table = evaluation.whole_systems(metrics)
         shared = ~np.isnan(table).any(axis=0)
         defined = defined & shared
         try:
-            problem = correlation.problem(human, np.broadcast_to(shared, defined.shape), whole_systems=True)
+            whole = correlation.problem(human, np.broadcast_to(shared, defined.shape), whole_systems=True)
         except InputError:
-            by_segment = list(evaluation.with_segments)
-            if not by_segment:
+            averaged = list(evaluation.with_segments)
+            if not averaged:
                 raise
-            others, defined, problem = (
-                [m for m in metrics if m.scores is None],
-                evaluation.defined(by_segment),
-                None,
-            )
-        if problem is not None:
-            rows = {m.name: values for m, values in zip(metrics, table, strict=True)}
-            candidates = {
-                n: _candidate(n, problem, values[problem.cells[:, 1]]) for n, values in rows.items()
-            }
-            others_names = {m.name for m in others}
-            fits = {n: fit for n, fit in candidates.items() if n in others_names}
-    lost = [m.name for m in others if m.name not in fits]
-    if lost:
+            others, defined = [m for m in metrics if m.scores is None], evaluation.defined(averaged)
+        else:
+            for metric, values in zip(metrics, table, strict=True):
+                candidates[metric.name] = _candidate(metric.name, whole, values[whole.cells[:, 1]])
+            fits = {metric.name: candidates[metric.name] for metric in others}
+    if lost := [m.name for m in others if m.name not in fits]:
         notes.append(f"without segment scores, left out: {', '.join(lost)}")
-    if by_segment:
-        problem = correlation.problem(human, defined)
-        for metric in by_segment:
-            if metric.scores is not None:
-                values = metric.scores[tuple(problem.cells.T)]
-                fits[metric.name] = _candidate(metric.name, problem, values, True)
+    problem = correlation.problem(human, defined) if averaged else None
+    for metric in averaged:
+        if metric.scores is not None and problem is not None:
+            values = metric.scores[tuple(problem.cells.T)]
+            fits[metric.name] = _candidate(metric.name, problem, values, True)
     if not fits:
         raise InputError("needs segment scores of the metrics, but they score systems only")
     return {m.name: fits[m.name] for m in metrics if m.name in fits}, candidates, notes
@@ -342,17 +330,6 @@ def _weights(
     return weights
 
 
-def _pairs(
-    fits: Sequence[_Candidate], candidates: Mapping[str, _Candidate]
-) -> list[tuple[_Candidate, _Candidate]]:
-    return [
-        (candidate, baseline)
-        if candidate.problem is baseline.problem
-        else (candidates[candidate.name], candidates[baseline.name])
-        for candidate, baseline in combinations(fits, 2)
-    ]
-
-
 def _tests(
     name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
 ) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
@@ -367,16 +344,14 @@ def _tests(
     williams: dict[tuple[str, str], TestResult] = {}
     with ThreadPoolExecutor(cores()) as pool:
         tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), pairs)
-        for done, ((candidate, baseline), result) in enumerate(zip(pairs, tested, strict=True), start=1):
-            results[candidate.name, baseline.name, name] = result
+        for done, (key, result) in enumerate(zip(keys, tested, strict=True), start=1):
+            results[key] = result
             progress(f"{name}: tests", done, len(pairs))
     for candidate, baseline in pairs:
-        n = candidate.problem.williams
-        if n is not None:
+        if (n := candidate.problem.williams) is not None:
             between = candidate.problem.between(candidate.scaled, baseline.scaled)
-            williams[candidate.name, baseline.name] = williams_test(
-                candidate.score, baseline.score, between, n
-            )
+            result = williams_test(candidate.score, baseline.score, between, n)
+            williams[candidate.name, baseline.name] = result
     judged = table.corrected(results)
     return judged, williams, _notes(table, judged, settings)
 
@@ -391,10 +366,8 @@ def _notes(table: Table, judged: Mapping[Key, Pair], settings: Settings) -> list
 
 def _test(candidate: _Candidate, baseline: _Candidate, settings: Settings) -> TestResult:
     problem, units = candidate.problem, _units(candidate.problem, settings)
-    exchanged, differs = (
-        partial(problem.exchanged, candidate.scaled, baseline.scaled),
-        candidate.scaled != baseline.scaled,
-    )
+    exchanged = partial(problem.exchanged, candidate.scaled, baseline.scaled)
+    differs = candidate.scaled != baseline.scaled
     groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
     samples = settings.permutations or 0
     enough = min(_ENOUGH, max(samples // 4, 1))

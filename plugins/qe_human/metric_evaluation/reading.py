@@ -19,7 +19,7 @@ from qe.systems.segment_scores import table_direction
 from qe_human.human import Human, Preferences, column_means
 from qe_human.judgements.collection import JudgedPair
 from qe_human.judgements.reading import chosen_pairs, collected
-from qe_human.ranking_method import RANKINGS, RankingMethod, ScoreMethod
+from qe_human.ranking_method import RANKINGS, ScoreMethod
 
 _DIGITS = 1e-3  # of the standard deviation of system scores: what rounding in a file may be
 
@@ -194,16 +194,11 @@ def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
 def _whole_systems(
     table: ScoreTable, means: FloatArray | None, scores: FloatArray | None
 ) -> FloatArray | None:
-    return None if not table.official and _are_means(means, scores) else means
-
-
-def _are_means(system_means: FloatArray | None, scores: FloatArray | None) -> bool:
-    if system_means is None or scores is None:
-        return False
-    means = column_means(scores, np.ones(len(scores)))
-    return bool(
-        np.allclose(system_means, means, rtol=0, atol=_DIGITS * np.nanstd(system_means), equal_nan=True)
-    )
+    """Scores of systems, unless they are the means of the segment scores."""
+    if table.official or means is None or scores is None:
+        return means
+    averages, tolerance = column_means(scores, np.ones(len(scores))), _DIGITS * np.nanstd(means)
+    return None if np.allclose(means, averages, rtol=0, atol=tolerance, equal_nan=True) else means
 
 
 def _names(systems: Sequence[str], segments: Sequence[str]) -> str:
@@ -353,7 +348,23 @@ def _segments(folder: Path, pair: str) -> int:
 def _read(name: str, files: dict[str, Path], lines: int) -> ScoreTable:
     table = ScoreTable(name)
     for level, path in files.items():
-        _add(table, level, path, lines)
+        counts: dict[str, int] = {}
+        for number, line in enumerate(read_lines(path), start=1):
+            cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+            location = f"{path}:{number}"
+            if len(cells) != 2 or not cells[0]:
+                problem = f"expected a system and a score, found {len(cells)} cells"
+                raise InputError(problem, location=location)
+            system, score = cells[0], _listed_score(cells[1], location)
+            counts[system] = counts.get(system, 0) + 1
+            if level == "sys":
+                table.systems[system] = score
+            else:
+                table.segments[system, str(counts[system])] = score
+        expected = 1 if level == "sys" else lines
+        for system, count in counts.items():
+            if count != expected:
+                raise InputError(f"'{system}' has {count} scores, not {expected}", location=path)
     return table
 
 
@@ -375,26 +386,6 @@ def _official_scores(human: ScoreTable, metrics: Sequence[ScoreTable]) -> list[s
                 f"'{table.name}' has no sys.score file: its scores of systems are means of all segments"
             )
     return notes
-
-
-def _add(table: ScoreTable, level: str, path: Path, segments: int) -> None:
-    counts: dict[str, int] = {}
-    for number, line in enumerate(read_lines(path), start=1):
-        cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
-        location = f"{path}:{number}"
-        if len(cells) != 2 or not cells[0]:
-            raise InputError(f"expected a system and a score, found {len(cells)} cells", location=location)
-        system, text = cells
-        score = _listed_score(text, location)
-        counts[system] = counts.get(system, 0) + 1
-        if level == "sys":
-            table.systems[system] = score
-        else:
-            table.segments[system, str(counts[system])] = score
-    expected = 1 if level == "sys" else segments
-    for system, count in counts.items():
-        if count != expected:
-            raise InputError(f"'{system}' has {count} scores, not {expected}", location=path)
 
 
 def _listed_score(text: str, location: str) -> float:
@@ -441,8 +432,11 @@ def from_rankings(
         pair = chosen_name(None, list(judged), "language pair", "--pair", rankings[0])
     chosen = next(iter(chosen_pairs(judged, [] if pair is None else [pair]).values()))
     tables, _ = read_metric_tables(metrics, columns, chosen.name)
-    made_method = _score_method(configured(RANKINGS, method, {"seed": seed}), method)
-    people = human_of_rankings(chosen, collection.segments.texts, made_method, tables, reference)
+    scoring = configured(RANKINGS, method, {"seed": seed})
+    if not isinstance(scoring, ScoreMethod):
+        known = [other for other in RANKINGS.names if issubclass(RANKINGS.get(other), ScoreMethod)]
+        raise unknown_name("ranking method with scores", method, known, location="--ranking-method")
+    people = human_of_rankings(chosen, collection.segments.texts, scoring, tables, reference)
     made, notes = directed_metrics(tables, people, lower_is_better, columns)
     notes = [f"people's scores of systems: {method} of their rankings", *notes]
     return Evaluation(chosen.name, people, made, tuple(notes))
@@ -460,10 +454,3 @@ def from_metrics_eval(
     people = human_of(human, tables)
     made, more = made_metrics(tables, people, lower_is_better)
     return Evaluation(f"{folder.resolve().name} {name}", people, made, (*notes, *more))
-
-
-def _score_method(method: RankingMethod, name: str) -> ScoreMethod:
-    if not isinstance(method, ScoreMethod):
-        known = [other for other in RANKINGS.names if issubclass(RANKINGS.get(other), ScoreMethod)]
-        raise unknown_name("ranking method with scores", name, known, location="--ranking-method")
-    return method

@@ -1,6 +1,6 @@
 """Report of `qe correlate`: its tables and files, and averages over language pairs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -15,8 +15,6 @@ from qe.display.files import plain_fields
 from qe.display.numbers import NumberText, count, general, interval, number, p_value, percent, signed
 from qe.display.summary import summarised
 from qe.display.table import Column, Table
-from qe.statistics.family import Pair
-from qe.statistics.result import TestResult
 from qe_human.human import DIGITS, Correlation, title_of
 from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, Resample, Settings, compare
 from qe_human.metric_evaluation.reading import Evaluation
@@ -105,10 +103,11 @@ def meta_report(
         raise InputError("no correlation is possible with these judgements", remedy="; ".join(notes))
     for name, result in results.items():
         notes += [f"{name}: {note}" for note in result.notes]
+    every = (metric for result in results.values() for metric in result.metrics)
     notes += [
         f"'{name}' correlates negatively with people: which direction is better? --lower-is-better names "
         "metrics that count errors"
-        for name in _negative(results.values())
+        for name in dict.fromkeys(metric.name for metric in every if metric.ci[1] < 0)
     ]
     recipe = {
         **vars(settings),
@@ -117,11 +116,6 @@ def meta_report(
     }
     metrics = tuple(metric.name for metric in evaluation.metrics)
     return MetaReport(evaluation.name, metrics, results, _counts(evaluation), settings, recipe, tuple(notes))
-
-
-def _negative(results: Iterable[CorrelationResult]) -> list[str]:
-    every = (metric for result in results for metric in result.metrics)
-    return list(dict.fromkeys(metric.name for metric in every if metric.ci[1] < 0))
 
 
 def _omitted(evaluation: Evaluation) -> list[str]:
@@ -146,35 +140,23 @@ def _counts(evaluation: Evaluation) -> dict[str, int]:
 
 
 def _result_json(result: CorrelationResult) -> dict[str, Any]:
+    metrics = {
+        metric.name: {
+            "score": metric.score, "ci": metric.ci, "cluster": result.cluster_of(metric.name),
+            **metric.details,
+        }
+        for metric in result.metrics
+    }  # fmt: skip
+    tests = []
+    for (a, b, _), test in result.tests.items():
+        williams = result.williams.get((a, b))
+        further = {"p_corrected": test.p_corrected, "p_williams": williams and williams.p}
+        tests.append({"metrics": (a, b), **test.result.to_json(), **further})
     return {
-        "level": result.level,
-        "values": result.values,
-        "groups": result.groups,
-        "metrics": {
-            metric.name: {
-                "score": metric.score,
-                "ci": metric.ci,
-                "cluster": result.cluster_of(metric.name),
-                **metric.details,
-            }
-            for metric in result.metrics
-        },
-        "clusters": result.clusters,
-        "base": result.base or None,
-        "claim": result.claim or None,
-        "tests": [
-            _test_json(key[:2], test, result.williams.get(key[:2])) for key, test in result.tests.items()
-        ],
-    }
-
-
-def _test_json(pair: tuple[str, str], judged: Pair, williams: TestResult | None) -> dict[str, Any]:
-    return {
-        "metrics": pair,
-        **judged.result.to_json(),
-        "p_corrected": judged.p_corrected,
-        "p_williams": williams and williams.p,
-    }
+        "level": result.level, "values": result.values, "groups": result.groups, "metrics": metrics,
+        "clusters": result.clusters, "base": result.base or None, "claim": result.claim or None,
+        "tests": tests,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -247,15 +229,10 @@ def averages_table(name: str, averages: Sequence[Average]) -> Table:
     columns = [Column("metric"), *(Column(pair, drop=i) for i, pair in enumerate(pairs, start=1))]
     columns += [Column("average"), Column("rank>"), Column("rank>=")]
     rows = [
-        (
-            average.metric,
-            *(number(score, DIGITS) for score in average.scores.values()),
-            number(average.mean, DIGITS),
-            percent(average.better),
-            percent(average.wins_or_ties),
-        )
-        for average in averages
-    ]
+        (each.metric, *(number(score, DIGITS) for score in each.scores.values()), number(each.mean, DIGITS),
+         percent(each.better), percent(each.wins_or_ties))
+        for each in averages
+    ]  # fmt: skip
     note = "rank>: comparisons with another metric, by language pair, that are won; rank>=: not lost"
     return Table(f"{title_of(name)} over {len(pairs)} language pairs", columns, rows, [note])
 
@@ -290,17 +267,16 @@ def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
         Column("metric"), Column("cluster"), Column("correlation"), Column(confidence, "interval"),
         Column("better than", drop=1), *(Column(name, drop=2) for name in details),
     ]  # fmt: skip
-    rows = [
-        (
-            metric.name,
+    level, rows = report.settings.level, []
+    for metric in result.metrics:
+        shown = (
             count(result.cluster_of(metric.name)),
             number(metric.score, DIGITS),
             interval(metric.ci, DIGITS),
-            ", ".join(result.worse_than(metric.name, report.settings.level)) or "none",
-            *(general(metric.details.get(key), 6) for key in details),
         )
-        for metric in result.metrics
-    ]
+        worse = ", ".join(result.worse_than(metric.name, level)) or "none"
+        further = (general(metric.details.get(key), 6) for key in details)
+        rows.append((metric.name, *shown, worse, *further))
     unit = "systems" if result.level == "system" else "groups"
     groups = f", {count(result.groups)} {unit}" if result.groups > 1 else ""
     more = "".join(f"; {text}" for text in (result.base, result.claim and f"claim: {result.claim}") if text)
@@ -309,18 +285,12 @@ def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
 
 
 def tests_table(report: MetaReport, result: CorrelationResult) -> Table:
-    level = report.settings.level
-    rows = [
-        (
-            a,
-            b,
-            signed(one.result.difference, DIGITS),
-            p_value(one.result.p, None, one.result.undecided),
-            p_value(one.p_corrected, level, one.result.undecided),
-            p_value(result.williams[a, b].p, None) if (a, b) in result.williams else "",
-        )
-        for (a, b, _), one in result.tests.items()
-    ]
+    level, rows = report.settings.level, []
+    for (a, b, _), test in result.tests.items():
+        found, williams = test.result, result.williams.get((a, b))
+        p = p_value(found.p, None, found.undecided), p_value(test.p_corrected, level, found.undecided)
+        normal = p_value(williams.p, None) if williams else ""
+        rows.append((a, b, signed(found.difference, DIGITS), *p, normal))
     columns = [
         Column("metric"), Column("against"), Column("difference"), Column("p", drop=2),
         Column(f"p ({report.settings.correct})", "p corrected"), Column("p (Williams)", drop=1),
