@@ -55,17 +55,24 @@ def hints(
     """A question for each system whose predictions (n,), not oriented, look reversed, rescaled or broken."""
     if len(gold) < 4 or np.ptp(gold) == 0:
         return []
-    questions = []
+    questions, noise = [], _STANDARD_ERRORS / np.sqrt(len(gold))
     ranks = {name: rank_correlation(gold, values) for name, values in predictions.items()}
     floor = min((ranks[name] for name in baselines if not np.isnan(ranks[name])), default=np.nan)
     for name, values in predictions.items():
-        turned = _reversed(name, ranks[name], len(gold))
-        asked = (
-            turned
-            or _shifted(name, gold, values, ranks[name])
-            or _far_below(name, ranks[name], floor, len(gold), baselines)
-        )
-        questions += [asked] if asked else []
+        shown = number(ranks[name], 2)
+        turned = ranks[name] < -noise
+        if turned:
+            questions.append(
+                f"'{name}' ranks against the labels (Spearman {shown}): is it of the other direction, such as"
+                " HTER among qualities? Then evaluate its negative"
+            )
+        elif shifted := _shifted(name, gold, values, ranks[name]):
+            questions.append(shifted)
+        elif name not in baselines and ranks[name] < floor - noise:
+            questions.append(
+                f"'{name}' ranks far worse than every baseline (Spearman {shown}, {number(floor, 2)} at"
+                " least): do its lines belong to these segments?"
+            )
         questions += [] if turned or name in rankings else _scaled(name, gold, values, scale)
     return questions
 
@@ -112,15 +119,6 @@ def rank_correlation(gold: FloatArray, predicted: FloatArray) -> float:
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def _reversed(name: str, correlation: float, n: int) -> str:
-    if not correlation < -_STANDARD_ERRORS / np.sqrt(n):
-        return ""
-    return (
-        f"'{name}' ranks against the labels (Spearman {number(correlation, 2)}): is it of the other"
-        " direction, such as HTER among qualities? Then evaluate its negative"
-    )
-
-
 def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: float) -> str:
     own = 0.0 if np.isnan(correlation) else correlation
     moved = {
@@ -133,15 +131,6 @@ def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: fl
     return (
         f"'{name}' fits the labels of neighbouring segments better than its own (Spearman"
         f" {number(best, 2)}, not {number(own, 2)}): is its file shifted, {location}?"
-    )
-
-
-def _far_below(name: str, correlation: float, floor: float, n: int, baselines: Sequence[str]) -> str:
-    if name in baselines or not correlation < floor - _STANDARD_ERRORS / np.sqrt(n):
-        return ""
-    return (
-        f"'{name}' ranks far worse than every baseline (Spearman {number(correlation, 2)},"
-        f" {number(floor, 2)} at least): do its lines belong to these segments?"
     )
 
 
@@ -384,43 +373,40 @@ def evaluate(
     every = compare(scored, levels, settings, better, progress=progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     shown = every.subset(pairs) if pairs else every
-    clusters, same = every.clusters(), every.equivalences(margins, correction)
-    warnings = few_units(levels) if every.engine.samples and levels.smallest < 2 else []
+    engine, clusters, same = every.engine, every.clusters(), every.equivalences(margins, correction)
+    warnings = few_units(levels) if engine.samples and levels.smallest < 2 else []
     if every.results:
         warnings = cautions(every.table, _with_p(every.tested, kinds), levels)
+    missing = ", ".join(sorted({metric for _, metric in unscored}))
+    lacks = [f"'{name}' holds ranks without scores: {missing} cannot be computed" for name in rankings]
+    ranks: dict[str, dict[str, RankInterval]] = {}
+    if len(predictions) > 2 and clusters:
+        virtual = engine.virtual_scores if test == "bootstrap" else None
+        if virtual is None:
+            virtual = scored.resampled(levels, _RANK_SAMPLES, seed, progress)
+        ranks = engine.ranks(every.tested, {metric: better[metric] for metric in clusters}, virtual)
+    parted = None
+    if buckets:
+        inside = pairs or list(combinations(predictions, 2))
+        parted = evaluate_in_buckets(scored, inside, buckets, levels, engine.settings, samples)
     return Report(
-        systems={
-            name: _scores(name, every.engine, scored, predictions[name]) for name in predictions
-        },
-        comparisons=shown.pairs(),
-        clusters=clusters,
-        baselines=tuple(baselines),
-        recipe=_recipe(gold, scale, every, shown.table, correction),
-        notes=[
-            *_ranks_alone(rankings, unscored),
+        {name: _scores(name, engine, scored, predictions[name]) for name in predictions},
+        shown.pairs(),
+        clusters,
+        tuple(baselines),
+        _recipe(gold, scale, every, shown.table),
+        [
+            *(lacks if missing else ()),
             *hints(gold, predictions, baselines, scale, rankings),
             *narrow(gold, predictions),
             *([] if scale.classes else tails(gold, predictions, rankings)),
             *warnings,
             *undecided_notes(same),
         ],
-        equivalences=same,
-        ranks=_ranks(every, {metric: better[metric] for metric in clusters}),
-        buckets=evaluate_in_buckets(
-            scored, pairs or list(combinations(predictions, 2)), buckets, levels, every.engine.settings,
-            samples,
-        ) if buckets else None,
-    )  # fmt: skip
-
-
-def _ranks(result: Result, better: Mapping[str, bool]) -> dict[str, dict[str, RankInterval]]:
-    engine = result.engine
-    if len(engine.scored.systems) < 3 or not better:
-        return {}
-    if engine.settings.test == "bootstrap":
-        return engine.ranks(result.tested, better, engine.virtual_scores)
-    drawn = engine.scored.resampled(engine.levels, _RANK_SAMPLES, engine.settings.seed, engine.progress)
-    return engine.ranks(result.tested, better, drawn)
+        same,
+        ranks,
+        parted,
+    )
 
 
 def _with_p(pairs: Mapping[Key, Pair], kinds: Mapping[str, Metric]) -> dict[Key, Pair]:
@@ -429,12 +415,6 @@ def _with_p(pairs: Mapping[Key, Pair], kinds: Mapping[str, Metric]) -> dict[Key,
         first.setdefault(metric.kind, name)
     shown = {*OF_PAPERS, *first.values(), *(name for name in kinds if kinds[name].kind == "classes")}
     return {key: pair for key, pair in pairs.items() if pair.metric in shown}
-
-
-def _ranks_alone(rankings: Collection[str], unscored: Collection[tuple[str, str]]) -> list[str]:
-    missing = sorted({metric for _, metric in unscored})
-    lack = f"ranks without scores: {', '.join(missing)} cannot be computed"
-    return [f"'{name}' holds {lack}" for name in rankings if missing]
 
 
 def _checked(
@@ -456,12 +436,11 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
     array = np.asarray(values, np.float64)
     if array.ndim != 1:
         raise InputError(f"{name} must be one number per segment, but got shape {array.shape}")
-    if not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InputError(f"segment {row + 1} of {name} is {array[row]}, not a finite number")
-    if (np.abs(array) > MAX_VALUE).any():
-        row = int(np.argmax(np.abs(array)))
-        raise InputError(f"segment {row + 1} of {name} is {array[row]:g}, beyond {MAX_VALUE:g}")
+    wrong = ~(np.abs(array) <= MAX_VALUE)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        problem = f"beyond {MAX_VALUE:g}" if np.isfinite(array[row]) else "not a finite number"
+        raise InputError(f"segment {row + 1} of {name} is {array[row]:g}, {problem}")
     return array
 
 
@@ -481,9 +460,7 @@ def _scores(name: str, engine: Comparisons, scored: Scored, raw: FloatArray) -> 
     )
 
 
-def _recipe(
-    gold: FloatArray, scale: LabelScale, result: Result, table: Table, correction: str
-) -> dict[str, Any]:
+def _recipe(gold: FloatArray, scale: LabelScale, result: Result, table: Table) -> dict[str, Any]:
     settings, family = result.engine.settings, table.to_json()
     return {
         "seed": settings.seed,
