@@ -1,7 +1,7 @@
 """Comparisons of systems in buckets of segments, and whether differences depend on the bucket."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from qe.display.files import plain_fields
 from qe.display.numbers import general, percent, span
 from qe.display.summary import summarised
 from qe.statistics.comparisons import Comparisons
-from qe.statistics.draws import Groups, Levels, group_index
+from qe.statistics.draws import Groups, group_index
 from qe.statistics.family import (
     IN_TEST,
     Bucket,
@@ -28,7 +28,6 @@ from qe.statistics.family import (
 )
 from qe.statistics.intervals import jackknife_deviations, jackknife_interval
 from qe.statistics.metric import title_of
-from qe.statistics.result import TestResult
 
 Rows = NDArray[np.int64]
 BANDS = 4
@@ -235,30 +234,36 @@ def compare_in_buckets(
     differences = []
     for name, (place, key) in inside.items():
         part, result = parts[place], corrected[name].result
-        pair = replace(
-            Pair(*key, result, corrected[name].p_corrected),
+        pair = Pair(
+            *key, result, corrected[name].p_corrected,
             ci=jackknife_interval(result.difference, part.jackknife_differences(key)),
             scores=(part.scored.scores[key[0]][key[2]], part.scored.scores[key[1]][key[2]]),
             bucket=Bucket(places[place][0], places[place][1], len(places[place][2])),
-        )
+        )  # fmt: skip
         differences.append(pair)
-    within = [
-        {key: _Within(tests[place][key], part.jackknife_differences(key)) for key in keys}
-        for place, part in enumerate(parts)
-    ]
+    values = {}
+    for kind in buckets:
+        own = [place for place, (by, _, _) in enumerate(places) if by == kind.name]
+        for key in keys:
+            found = np.array([tests[place][key].difference for place in own])
+            left_out = zip(*(parts[place].jackknife_differences(key) for place in own), strict=True)
+            p_values = [
+                dependence_p(kind, found, each, units)
+                for each, (_, units) in zip(left_out, comparisons.levels.items(), strict=True)
+            ]
+            values[kind.name, key] = float(np.max(p_values))
+    dependences = []
+    for metric in dict.fromkeys(key[2] for key in keys):
+        family = [place for place in values if place[1][2] == metric]
+        adjusted = correct([values[place] for place in family], settings.correct)
+        dependences += [
+            Dependence(by, *key, values[by, key], float(p))
+            for (by, key), p in zip(family, adjusted, strict=True)
+        ]
     return BucketReport(
-        tuple(buckets),
-        tuple(differences),
-        _dependences(keys, buckets, within, comparisons.levels, settings.correct),
-        table.to_json(),
+        tuple(buckets), tuple(differences), tuple(dependences), table.to_json(),
         (*undecided(table, corrected, titles), *borderline(table, corrected, titles)),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Within:
-    result: TestResult
-    jackknife: Sequence[FloatArray]
+    )  # fmt: skip
 
 
 def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
@@ -270,48 +275,15 @@ def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
             raise InputError(f"{segments} segments, but {len(kind.index)} values of {kind.name}")
 
 
-def _dependences(
-    keys: Sequence[Key],
-    buckets: Sequence[Buckets],
-    within: Sequence[Mapping[Key, _Within]],
-    levels: Levels,
-    correction: str,
-) -> tuple[Dependence, ...]:
-    first, values = 0, {}
-    for kind in buckets:
-        last = first + len(kind.labels)
-        for key in keys:
-            values[kind.name, key] = dependence_p(
-                kind, [by_key[key] for by_key in within[first:last]], levels
-            )
-        first = last
-    dependences = []
-    for metric in dict.fromkeys(key[2] for key in keys):
-        family = [place for place in values if place[1][2] == metric]
-        corrected = correct([values[place] for place in family], correction)
-        dependences += [
-            Dependence(by, *key, values[by, key], float(p))
-            for (by, key), p in zip(family, corrected, strict=True)
-        ]
-    return tuple(dependences)
-
-
-def dependence_p(buckets: Buckets, within: Sequence[_Within], levels: Levels) -> float:
+def dependence_p(
+    buckets: Buckets, differences: FloatArray, left_out: Sequence[FloatArray], units: Groups | None
+) -> float:
     """p-value of the hypothesis that the difference is the same in all buckets.
 
     Each unit in one bucket: Welch's analysis of variance (Welch 1951) of the differences with their jackknife
-    errors. Units in several buckets: Hotelling's test of the contrasts. Several levels: the largest p. NaN if
-    a difference or its error is undefined, or its error is 0.
+    errors. Units in several buckets: Hotelling's test of the contrasts. NaN if a difference or its error is
+    undefined, or its error is 0.
     """
-    levels_p = [
-        _dependence_at(buckets, within, units, place) for place, (_, units) in enumerate(levels.items())
-    ]
-    return float(np.max(levels_p))
-
-
-def _dependence_at(buckets: Buckets, within: Sequence[_Within], units: Groups | None, level: int) -> float:
-    differences = np.array([part.result.difference for part in within])
-    left_out = [part.jackknife[level] for part in within]
     sizes = np.array([len(scores) for scores in left_out])
     if np.isnan(differences).any() or sizes.min() < 2 or any(np.isnan(s).any() for s in left_out):
         return float("nan")
@@ -322,7 +294,7 @@ def _dependence_at(buckets: Buckets, within: Sequence[_Within], units: Groups | 
     if units is None:
         return welch_p(differences, variances, sizes)
     index, count = group_index(units, len(buckets.index))
-    spread = np.zeros((len(within), count))
+    spread = np.zeros((len(differences), count))
     for number, (_, rows) in enumerate(buckets.items()):
         members = np.array(list(dict.fromkeys(index[rows].tolist())))
         spread[number, members] = deviations[number]
