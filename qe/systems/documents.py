@@ -146,18 +146,15 @@ def evaluate_documents(
         "ranking_accuracy": lambda rows: ranking_accuracy(gold[rows], predicted[rows]),
         "delta_avg": lambda rows: delta_avg_of_sets(sums[rows], predicted[rows], aggregate),
     }
-    figures = {name: _figure(measure, count, samples, seed) for name, measure in measures.items()}
+    every, figures = np.arange(count), {}
+    for name, measure in measures.items():
+
+        def rescore(counts: NDArray[np.int32], measure: Callable[[Rows], float] = measure) -> FloatArray:
+            return np.array([measure(np.repeat(every, drawn)) for drawn in counts])
+
+        drawn = bootstrap_rescored(rescore, count, samples=samples, seed=seed)
+        figures[name] = Figure(measure(every), percentile_interval(drawn))
     return DocumentReport(count, **figures)
-
-
-def _figure(measure: Callable[[Rows], float], count: int, samples: int, seed: int) -> Figure:
-    every = np.arange(count)
-
-    def rescore(counts: NDArray[np.int32]) -> FloatArray:
-        return np.array([measure(np.repeat(every, drawn)) for drawn in counts])
-
-    drawn = bootstrap_rescored(rescore, count, samples=samples, seed=seed)
-    return Figure(measure(every), percentile_interval(drawn))
 
 
 def by_document(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from features.basics.array_types import FloatArray
 from features.basics.assignments import configured
 from features.basics.catalogue import Catalogue
-from features.basics.errors import unknown_name
+from features.basics.errors import known_name
 from features.basics.plugins import DISTRIBUTION, version
 from features.text.tokens import ratio
 from qe.data.headers import is_rate, key_of
@@ -131,20 +131,18 @@ def metrics_for(
     heads = {name: name.partition(":")[0] for name in names}
     names = [name.replace(head, MT_METRICS.spelled(head), 1) for name, head in heads.items()]
     if tokenize is not None:
-        if tokenize not in TOKENIZATIONS:
-            raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
+        known_name("tokenization", tokenize, TOKENIZATIONS)
         return {name: metric(name, {"tokenize": tokenize, "language": language or "en"}) for name in names}
-    return {name: _usual(name, language, texts) for name in names}
+    metrics = {}
+    for name in names:
+        usual: Mapping[str, Any] = {"language": language or "en"}
+        if "tokenize=" not in name:
+            usual = MT_METRICS.get(name.partition(":")[0]).usual(language_of(language, texts))
+        metrics[name] = metric(name, usual)
+    return metrics
 
 
 def tokenizations_of(metrics: Iterable[TextMetric]) -> list[str]:
     """Tokenizations that were set for metrics with a default of the language (not for TER)."""
     usual = ((metric, metric.usual("en").get("tokenize", "none")) for metric in metrics)
     return [vars(metric)["tokenize"] for metric, tokenize in usual if tokenize != "none"]
-
-
-def _usual(name: str, language: str | None, texts: Sequence[str]) -> TextMetric:
-    if "tokenize=" in name:
-        return metric(name, {"language": language or "en"})
-    kind = MT_METRICS.get(name.partition(":")[0])
-    return metric(name, kind.usual(language_of(language, texts)))

@@ -11,7 +11,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.text.languages import language_code, seems_without_blanks, without_blanks
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
@@ -69,8 +69,14 @@ class Texts:
 
     def characters(self, lowercase: bool = False, white_space: bool = False) -> "Characters":
         """Code points, without white space unless requested."""
-        key = ("characters", lowercase, white_space)
-        return self._once(key, lambda: _characters(self.lines, lowercase, white_space))
+
+        def made() -> Characters:
+            texts = [line.lower() for line in self.lines] if lowercase else self.lines
+            texts = texts if white_space else ["".join(line.split()) for line in texts]
+            ids = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
+            return Characters(ids, np.cumsum([0, *map(len, texts)], dtype=np.int64))
+
+        return self._once(("characters", lowercase, white_space), made)
 
     def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         value: T = self._derived[key] if key in self._derived else make()
@@ -86,19 +92,13 @@ class Characters:
     offsets: NDArray[np.int64]
 
 
-def _characters(lines: Sequence[str], lowercase: bool, white_space: bool) -> Characters:
-    texts = [line.lower() for line in lines] if lowercase else lines
-    texts = texts if white_space else ["".join(line.split()) for line in texts]
-    ids = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
-    return Characters(ids, np.cumsum([0, *map(len, texts)], dtype=np.int64))
-
-
 def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
     if name == "moses":
         from features.text.tokenizer import Tokenizer
 
         return Tokenizer(language, normalise=False).tokens(lines)
-    split = _splitter(name)
+    known_name("tokenization", name, TOKENIZATIONS)
+    split = str.split if name == "none" else _splitting(sacrebleu_tokenizer(name))
     return Tokens.from_lists(split(line) for line in lines)
 
 
@@ -106,14 +106,6 @@ def tokenizer_signature(name: str, language: str) -> str:
     if name == "moses":
         return f"moses-{language}"
     return name if name == "none" else str(sacrebleu_tokenizer(name).signature())
-
-
-def _splitter(name: str) -> Callable[[str], list[str]]:
-    if name == "none":
-        return str.split
-    if name not in TOKENIZATIONS:
-        raise unknown_name("tokenization", name, TOKENIZATIONS)
-    return _splitting(sacrebleu_tokenizer(name))
 
 
 def _splitting(tokenize: Callable[[str], str]) -> Callable[[str], list[str]]:
@@ -177,6 +169,11 @@ def usual_tokenization(language: str) -> str:
             remedy="--tokenize char counts characters",
         )
     return _OWN.get(language, _OTHERS)
+
+
+def word_tokenization(language: str) -> str:
+    """No tokenization but at blanks, if the language has them between words."""
+    return usual_tokenization(language) if without_blanks(language) else "none"
 
 
 def language_of(language: str | None, texts: Sequence[str]) -> str:

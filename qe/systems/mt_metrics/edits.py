@@ -12,11 +12,10 @@ from features.basics.errors import InputError
 from features.edits import meteor
 from features.edits.meteor import ALPHA, BETA, FUNCTION_WORDS, GAMMA, Words
 from features.edits.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
-from features.text.languages import without_blanks
 from features.text.stems import senses_of, stemmed
 from features.text.tokens import Tokens
 from qe.systems.text_metric import MT_METRICS, Rate, TextMetric
-from qe.systems.texts import Texts, Tokenization, usual_tokenization
+from qe.systems.texts import Texts, Tokenization, usual_tokenization, word_tokenization
 
 
 def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:
@@ -92,8 +91,7 @@ class Ter(Rate):
         """Split at blanks, as tercom; Chinese by characters as in sacreBLEU, or by a language's tokens."""
         if language == "zh":
             return {"normalized": True, "asian_support": True}
-        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
-        return {"tokenize": tokenize, "language": language}
+        return {"tokenize": word_tokenization(language), "language": language}
 
     @property
     def _prepared(self) -> bool:
@@ -150,8 +148,7 @@ class TokenEditRate(Rate):
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
-        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
-        return {"tokenize": tokenize, "language": language}
+        return {"tokenize": word_tokenization(language), "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]

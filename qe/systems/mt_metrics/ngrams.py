@@ -21,11 +21,10 @@ from features.edits.ngram_matches import (
     segment_counts,
 )
 from features.edits.ter import common_ids
-from features.text.languages import without_blanks
 from features.text.tokens import Tokens, ratio
 from qe.display.numbers import fixed
 from qe.systems.text_metric import MT_METRICS, Rate, TextMetric
-from qe.systems.texts import Texts, Tokenization, usual_tokenization
+from qe.systems.texts import Texts, Tokenization, usual_tokenization, word_tokenization
 
 
 def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray[np.int64]:
@@ -284,8 +283,7 @@ class Length(Rate):
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
-        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
-        return {"tokenize": tokenize, "language": language}
+        return {"tokenize": word_tokenization(language), "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [t.tokens(self.tokenize, language=self.language) for t in (hypotheses, *references)]
