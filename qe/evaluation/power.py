@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -256,17 +256,17 @@ class Pilot(ABC):
         return True
 
     def draws(self, size: int, stream: int) -> list[Draw]:
-        return [self._draw(size, stream, number) for number in range(self.settings.simulations)]
-
-    def _draw(self, size: int, stream: int, number: int) -> Draw:
-        generator = np.random.default_rng([self.settings.seed, stream, number])
-        chance = generator.chisquare(self.freedom) / self.freedom * (self.units - 1) / self.units
-        units = generator.integers(0, self.units, max(_FEWEST, round(size * chance)))
-        seed = int(generator.integers(2**31))
-        if self.plain:
-            return Draw(units, None, seed)
-        parts = [self.members[unit] for unit in units]
-        return Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
+        draws = []
+        for simulation in range(self.settings.simulations):
+            generator = np.random.default_rng([self.settings.seed, stream, simulation])
+            chance = generator.chisquare(self.freedom) / self.freedom * (self.units - 1) / self.units
+            units = generator.integers(0, self.units, max(_FEWEST, round(size * chance)))
+            rows, groups = units, None
+            if not self.plain:
+                parts = [self.members[unit] for unit in units]
+                rows, groups = np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts)))
+            draws.append(Draw(rows, groups, int(generator.integers(2**31))))
+        return draws
 
     def simulated(
         self, run: Callable[[Draw], float], draws: Sequence[Draw], size: int, gain: float, scale: float,
@@ -376,9 +376,13 @@ class _Pilot(Pilot):
         share = self._centred_share(gain * scale, draws)
         if np.isnan(share):
             return Point(size, gain, float("nan"), float("nan"), float("nan"))
-        return self.simulated(
-            partial(self._gain_found, self.moved(share)), draws, size, gain, scale, progress
-        )
+        moved = self.moved(share)
+
+        def run(draw: Draw) -> float:
+            gold, sides = self.gold[draw.rows], {"own": moved[draw.rows], "other": self.baseline[draw.rows]}
+            return self.gain_found(Scored.from_predictions(gold, sides, {self.name: self.metric}), draw)
+
+        return self.simulated(run, draws, size, gain, scale, progress)
 
     def _centred_share(self, gain: float, draws: Sequence[Draw]) -> float:
         from scipy.optimize import brentq  # slow to load
@@ -396,11 +400,6 @@ class _Pilot(Pilot):
             if lack(low) < 0 <= lack(high):
                 return float(brentq(lack, low, high, xtol=_PRECISION))
         return float("nan")
-
-    def _gain_found(self, moved: FloatArray, draw: Draw) -> float:
-        rows = draw.rows
-        gold, sides = self.gold[rows], {"own": moved[rows], "other": self.baseline[rows]}
-        return self.gain_found(Scored.from_predictions(gold, sides, {self.name: self.metric}), draw)
 
 
 def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, list[Point]]:
@@ -472,27 +471,23 @@ def power_table(report: PowerReport) -> Table:
         Column("power there"), Column("overstated", drop=1),
     ]  # fmt: skip
     columns += [Column("gain asked"), Column(f"{unit}s needed", "needed")] if asked else []
+    rows = []
+    for item in report.metrics:
+        point, power, overstated = item.at_detectable, number(None), number(None)
+        if point is not None:
+            shown = f"{number(point.power)} ± {number(2 * point.error)}"
+            power = NumberText(shown, value=point.power)
+            overstated = NumberText(f"x {number(point.exaggeration, 2)}", value=point.exaggeration)
+        smallest = number(item.detectable, METRICS.get(item.metric).digits + 1)
+        sizes = [general(item.gain), count(item.needed)] if item.by_size else ["", ""]
+        rows.append([title_of(item.metric), smallest, power, overstated, *(sizes if asked else ())])
     recipe = report.recipe
     among = f" among {recipe['comparisons']} comparisons" if recipe["comparisons"] > 1 else ""
     power_notes = [
         f"gain seen: found with power {recipe['power']:g} at level {recipe['level']:g}{among}; pilot of"
-        f" {count(recipe['pilot'])} {recipe['unit']}s; {count(recipe['simulations'])} virtual test sets a"
+        f" {count(recipe['pilot'])} {unit}s; {count(recipe['simulations'])} virtual test sets a"
         f" point, {count(recipe['samples'])} exchanges each, seed {recipe['seed']}",
         "overstated: mean of the differences that are found there, over the true one",
         *(f"note: {note}" for note in report.notes),
     ]
-    return Table("", columns, [_power_row(item, asked) for item in report.metrics], power_notes)
-
-
-def _power_row(item: MetricPower, with_size: bool) -> list[str]:
-    point = item.at_detectable
-    cells = [title_of(item.metric), number(item.detectable, METRICS.get(item.metric).digits + 1)]
-    if point is None:
-        cells += [number(None), number(None)]
-    else:
-        power = f"{number(point.power)} ± {number(2 * point.error)}"
-        overstated = f"x {number(point.exaggeration, 2)}"
-        cells += [NumberText(power, value=point.power), NumberText(overstated, value=point.exaggeration)]
-    if not with_size:
-        return cells
-    return [*cells, general(item.gain), count(item.needed)] if item.by_size else [*cells, "", ""]
+    return Table("", columns, rows, power_notes)

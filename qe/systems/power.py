@@ -116,11 +116,11 @@ class _Systems(Pilot):
     exchange: str | None
 
     def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
-        return self.simulated(self._gain_in, self.draws(size, stream), size, gain, 1.0, progress)
+        def run(draw: Draw) -> float:
+            statistics = {name: runs[:, draw.rows] for name, runs in self.sides.items()}
+            return self.gain_found(Scored(statistics, {"": self.measure}), draw, self.exchange)
 
-    def _gain_in(self, draw: Draw) -> float:
-        scored = Scored({name: runs[:, draw.rows] for name, runs in self.sides.items()}, {"": self.measure})
-        return self.gain_found(scored, draw, self.exchange)
+        return self.simulated(run, self.draws(size, stream), size, gain, 1.0, progress)
 
 
 def needed_segments(comparison: SystemsComparison, progress: Progress = silent) -> list[NeededSegments]:

@@ -68,7 +68,7 @@ def test_virtual_test_sets_have_the_gain_in_question_on_average(metric: str, err
     """The score of one pilot moves in steps, and it is not the mean of smaller sets."""
     settings = PowerSettings(simulations=200, samples=59)
     pilots = _Pilot.from_data(metric, METRICS.get(metric)(), *pilot(80), None, settings)
-    draws = [pilots._draw(40, 0, number) for number in range(200)]
+    draws = pilots.draws(40, 0)
     moved = pilots.moved(pilots._centred_share(errors * pilots.error, draws))
     score = pilots.metric.score
     gains = [score(pilots.gold[d.rows], moved[d.rows]) - score(pilots.gold[d.rows], pilots.baseline[d.rows])
