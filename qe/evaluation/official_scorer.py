@@ -3,9 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.data.score_files import Submission
 from qe.display.files import Record
@@ -44,35 +42,24 @@ def official_scores(gold: Submission, submitted: Submission) -> OfficialScores:
         raise InputError("the gold labels need both scores and ranks")
     if submitted.segments != gold.segments:
         raise InputError(f"{gold.segments} gold segments, but {submitted.segments} of '{submitted.method}'")
-    scores = OfficialScores(gold.segments)
+    scores, size = OfficialScores(gold.segments), gold.segments
     if submitted.ranks is not None:
-        scores = _with_ranking(scores, gold.scores, gold.ranks, submitted.ranks)
+        by_n = delta_avg_by_n(gold.scores, -submitted.ranks.astype(np.float64))
+        squares = float(np.sum((gold.ranks - submitted.ranks).astype(np.float64) ** 2))
+        spearman = 1.0 - 6.0 * squares / (size * (size**2 - 1.0)) if size > 1 else 1.0
+        scores = replace(scores, delta_avg=float(by_n.mean()) if len(by_n) else 0.0, spearman=spearman)
     if submitted.scores is not None:
-        scores = _with_scoring(scores, gold.scores, submitted.scores)
+        differences = (submitted.scores - gold.scores).tolist()
+        errors = np.array([float(f"{abs(value):.2f}") for value in differences])
+        scores = replace(
+            scores,
+            mae=float(errors.mean()),
+            rmse=float(np.sqrt(np.mean(errors**2))),
+            large_error_percent=100.0 * float(np.mean(errors >= 1.0)),
+            small_error_percent=100.0 * float(np.mean(errors <= 0.1)),
+            interval=(float(submitted.scores.min()), float(submitted.scores.max())),
+        )
     return scores
-
-
-def _with_ranking(
-    scores: OfficialScores, labels: FloatArray, gold: NDArray[np.int64], submitted: NDArray[np.int64]
-) -> OfficialScores:
-    size = len(gold)
-    by_n = delta_avg_by_n(labels, -submitted.astype(np.float64))
-    squares = float(np.sum((gold - submitted).astype(np.float64) ** 2))
-    spearman = 1.0 - 6.0 * squares / (size * (size**2 - 1.0)) if size > 1 else 1.0
-    return replace(scores, delta_avg=float(by_n.mean()) if len(by_n) else 0.0, spearman=spearman)
-
-
-def _with_scoring(scores: OfficialScores, gold: FloatArray, submitted: FloatArray) -> OfficialScores:
-    differences = submitted - gold
-    errors = np.array([float(f"{abs(value):.2f}") for value in differences.tolist()])
-    return replace(
-        scores,
-        mae=float(errors.mean()),
-        rmse=float(np.sqrt(np.mean(errors**2))),
-        large_error_percent=100.0 * float(np.mean(errors >= 1.0)),
-        small_error_percent=100.0 * float(np.mean(errors <= 0.1)),
-        interval=(float(submitted.min()), float(submitted.max())),
-    )
 
 
 def official_lines(submitted: Submission, scores: OfficialScores) -> str:

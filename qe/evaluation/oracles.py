@@ -109,11 +109,19 @@ def oracle(
     known_name("oracle", name, ORACLES)
     samples = SAMPLES if samples is None else samples
     labels = np.asarray(gold, np.float64)
-    if name == "effort":
-        return _scored(name, labels, scale, scale.sign * labels, labels, None, groups, samples, seed)
-    quality = _quality(name, texts, len(labels))
-    ends = mapped_to or _ends(labels, scale)
-    return _scored(name, labels, scale, quality, mapped(quality, ends), ends, groups, samples, seed)
+    ends, quality, scores = None, scale.sign * labels, labels
+    if name != "effort":
+        quality, ends = _quality(name, texts, len(labels)), mapped_to or _ends(labels, scale)
+        scores = mapped(quality, ends)
+    metrics: dict[str, float] = {}
+    ci: dict[str, tuple[float, float]] = {}
+    for values, family in ((scale.sign * quality, RANKING), (scores, SCORING)):
+        report = evaluate(
+            labels, {name: values}, scale, metrics=family, samples=samples, seed=seed, groups=groups
+        )
+        metrics |= report.systems[name].metrics
+        ci |= report.systems[name].ci
+    return Oracle(name, quality, scores, metrics, ci, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,25 +191,3 @@ def _quality(name: str, texts: PostEdited | None, segments: int) -> FloatArray:
     metric = BLEU(lowercase=True, tokenize="none", effective_order=True)
     pairs = zip(texts.target, texts.post_edit, strict=True)
     return np.array([metric.sentence_score(target, [edited]).score for target, edited in pairs])
-
-
-def _scored(
-    name: str,
-    gold: FloatArray,
-    scale: LabelScale,
-    quality: FloatArray,
-    scores: FloatArray,
-    ends: tuple[float, float] | None,
-    groups: Groups | Mapping[str, Groups] | None,
-    samples: int,
-    seed: int,
-) -> Oracle:
-    metrics: dict[str, float] = {}
-    ci: dict[str, tuple[float, float]] = {}
-    for values, family in ((scale.sign * quality, RANKING), (scores, SCORING)):
-        report = evaluate(
-            gold, {name: values}, scale, metrics=family, samples=samples, seed=seed, groups=groups
-        )
-        metrics |= report.systems[name].metrics
-        ci |= report.systems[name].ci
-    return Oracle(name, quality, scores, metrics, ci, ends)
