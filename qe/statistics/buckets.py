@@ -246,10 +246,10 @@ def compare_in_buckets(
         own = [place for place, (by, _, _) in enumerate(places) if by == kind.name]
         for key in keys:
             found = np.array([tests[place][key].difference for place in own])
-            left_out = zip(*(parts[place].jackknife_differences(key) for place in own), strict=True)
+            jackknife = zip(*(parts[place].jackknife_differences(key) for place in own), strict=True)
             p_values = [
                 dependence_p(kind, found, each, units)
-                for each, (_, units) in zip(left_out, comparisons.levels.items(), strict=True)
+                for each, (_, units) in zip(jackknife, comparisons.levels.items(), strict=True)
             ]
             values[kind.name, key] = float(np.max(p_values))
     dependences = []
@@ -276,7 +276,7 @@ def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
 
 
 def dependence_p(
-    buckets: Buckets, differences: FloatArray, left_out: Sequence[FloatArray], units: Groups | None
+    buckets: Buckets, differences: FloatArray, jackknife: Sequence[FloatArray], units: Groups | None
 ) -> float:
     """p-value of the hypothesis that the difference is the same in all buckets.
 
@@ -284,10 +284,10 @@ def dependence_p(
     errors. Units in several buckets: Hotelling's test of the contrasts. NaN if a difference or its error is
     undefined, or its error is 0.
     """
-    sizes = np.array([len(scores) for scores in left_out])
-    if np.isnan(differences).any() or sizes.min() < 2 or any(np.isnan(s).any() for s in left_out):
+    sizes = np.array([len(scores) for scores in jackknife])
+    if np.isnan(differences).any() or sizes.min() < 2 or any(np.isnan(s).any() for s in jackknife):
         return float("nan")
-    deviations = [jackknife_deviations(scores) for scores in left_out]
+    deviations = [jackknife_deviations(scores) for scores in jackknife]
     variances = np.array([float(np.sum(values**2)) for values in deviations])
     if not (variances > _MIN_VARIANCE).all():
         return float("nan")

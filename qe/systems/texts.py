@@ -70,13 +70,13 @@ class Texts:
     def characters(self, lowercase: bool = False, white_space: bool = False) -> "Characters":
         """Code points, without white space unless requested."""
 
-        def made() -> Characters:
+        def code_points() -> Characters:
             texts = [line.lower() for line in self.lines] if lowercase else self.lines
             texts = texts if white_space else ["".join(line.split()) for line in texts]
             ids = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
             return Characters(ids, np.cumsum([0, *map(len, texts)], dtype=np.int64))
 
-        return self._once(("characters", lowercase, white_space), made)
+        return self._once(("characters", lowercase, white_space), code_points)
 
     def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         value: T = self._derived[key] if key in self._derived else make()
