@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import MAX_VALUE
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, byte_lines, check_line_ends, damage_of, open_binary, sha256
@@ -297,11 +297,9 @@ def equal_lengths(columns: Mapping[str, Column]) -> None:
 
 
 def known_keys(names: Mapping[str, Any], known_names: Sequence[str], location: str) -> None:
-    unknown = [key for key in names if key not in known_names]
-    if unknown:
-        raise InputError(
-            f"unknown key '{unknown[0]}'", location=location, remedy=f"known: {', '.join(known_names)}"
-        )
+    for key in names:
+        if key not in known_names:
+            raise unknown_name("key", key, known_names, location=location)
 
 
 def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> dict[str, Column]:

@@ -71,13 +71,8 @@ def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], st
     known = list(dict.fromkeys(row.pair for row in rows))
     if not known:
         raise InputError("there are no judgements of translations (type TGT)", location=path)
-    if pair is None and len(known) > 1:
-        raise InputError(
-            "which language pair?", location=path, remedy=f"choose with --pair: {', '.join(known)}"
-        )
-    if pair is not None and pair not in known:
-        raise unknown_name("language pair", pair, known, location=path)
-    chosen = [row for row in rows if row.pair == (pair or known[0])]
+    pair = chosen_name(pair, known, "language pair", "--pair", path)
+    chosen = [row for row in rows if row.pair == pair]
     latest: dict[tuple[str, ...], Judgement] = {}
     for row in chosen:
         key = (row.annotator, row.system, row.document, row.item)
