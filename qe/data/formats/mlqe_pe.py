@@ -167,18 +167,13 @@ class _Files:
         return source, target
 
     def direct(self, split: str) -> Path | None:
-        for end in ("df.short.tsv", "inputs.tsv"):
-            table = self._file(f"{split}.{self.code}.{end}", lambda parts: True)
-            if table is not None:
-                return table
-        return None
+        ends = ("df.short.tsv", "inputs.tsv")
+        tables = (self._file(f"{split}.{self.code}.{end}", lambda parts: True) for end in ends)
+        return next(filter(None, tables), None)
 
     def edits(self, split: str) -> Path | None:
-        for end in ("mt", "pe"):
-            file = self._file(f"{split}.{end}", self._holds_edits)
-            if file is not None:
-                return file.parent
-        return None
+        files = (self._file(f"{split}.{end}", self._holds_edits) for end in ("mt", "pe"))
+        return next((file.parent for file in files if file is not None), None)
 
     def folder(self, split: str) -> Path | None:
         if split in LABELLED:
