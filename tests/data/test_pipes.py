@@ -13,12 +13,11 @@ from threading import Event, Thread
 import pandas as pd
 import pytest
 
-from qe.cli import main
 from qe.config import experiment
 from qe.data.labels import save_table
 from qe.data.reading import Reading, read_table
 from qe.data.table_rows import open_input
-from tests.factories import Capsys
+from tests.factories import qe
 
 ROWS = 6_000  # a pipe holds 64 KiB, and every input is larger
 _LETTERS = "abcdefgh"
@@ -154,19 +153,14 @@ def pipes(folder: Path, contents: Mapping[str, bytes]) -> Iterator[None]:
         done.set()
 
 
-def run(arguments: str, folder: Path, capsys: Capsys, **names: Path) -> tuple[object, ...]:
+def run(arguments: str, folder: Path, **names: Path) -> tuple[object, ...]:
     """Exit code, standard output, and the files that a verb writes."""
     (folder / "out").mkdir()
     names |= {"out": folder / "out"}
     given = re.sub(r"\{([\w.]+)\}", lambda name: str(names.get(name[1], folder / name[1])), arguments)
-    code: object = 0
-    try:
-        main(given.split())
-    except SystemExit as ended:
-        code = ended.code or 0
-    captured = capsys.readouterr()
-    assert code in (0, 1), captured.err
-    printed = captured.out.replace(str(folder), "")
+    done = qe(*given.split())
+    assert done.code in (0, 1), done.err
+    printed = done.out.replace(str(folder), "")
     if arguments.startswith("resources"):
         printed = printed.splitlines()[0]  # seconds follow
     whole = {
@@ -174,32 +168,32 @@ def run(arguments: str, folder: Path, capsys: Capsys, **names: Path) -> tuple[ob
         for path in sorted((folder / "out").rglob("*"))
         if path.is_file() and path.suffix in ("", ".tsv") and not path.name.startswith(".")
     }
-    return code, printed, whole
+    return done.code, printed, whole
 
 
-def check(arguments: str, contents: Mapping[str, str], tmp_path: Path, capsys: Capsys, **names: Path) -> None:
+def check(arguments: str, contents: Mapping[str, str], tmp_path: Path, **names: Path) -> None:
     """A verb gives the same from pipes as from files."""
     files, piped = tmp_path / "a", tmp_path / "b"
     for folder in (files, piped):
         folder.mkdir()
     for name, text in contents.items():
         (files / name).write_text(text)
-    expected = run(arguments, files, capsys, **names)
+    expected = run(arguments, files, **names)
     assert expected[1] or expected[2]
     with pipes(piped, {name: text.encode() for name, text in contents.items()}):
-        found = run(arguments, piped, capsys, **names)
+        found = run(arguments, piped, **names)
     assert found == expected
     shutil.rmtree(files)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_reads_pipes_as_files(verb: str, tmp_path: Path, capsys: Capsys) -> None:
-    check(*VERBS[verb], tmp_path, capsys)
+def test_a_verb_reads_pipes_as_files(verb: str, tmp_path: Path) -> None:
+    check(*VERBS[verb], tmp_path)
 
 
 @pytest.mark.parametrize("verb", _MODEL)
-def test_a_model_reads_pipes_as_files(verb: str, demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
-    check(*_MODEL[verb], tmp_path, capsys, model=demo_model)
+def test_a_model_reads_pipes_as_files(verb: str, demo_model: Path, tmp_path: Path) -> None:
+    check(*_MODEL[verb], tmp_path, model=demo_model)
 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
