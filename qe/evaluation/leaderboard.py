@@ -238,19 +238,17 @@ def table(board: Leaderboard) -> Table:
     columns += [Column(title_of(m), m, drop=place) for place, m in enumerate(others, start=1)]
     columns += [Column("p")] if board.baseline else []
     columns += [Column(f"published {title_of(m)}", f"published {m}", drop=len(others) + 3) for m in published]
-    rows = [_row(board, entry, [board.metric, *others], published) for entry in board.entries]
+    rows = []
+    for entry in board.entries:
+        first, *figures = (METRICS.get(m).formatted(entry.scores.metrics[m]) for m in (board.metric, *others))
+        bounds = interval(entry.scores.ci[board.metric], METRICS.get(board.metric).digits)
+        cells = ["•" if entry.best_cluster else "", entry.name, count(entry.run.features.n), entry.figures]
+        cells += [first, bounds, *figures]
+        if board.baseline:
+            cells.append("" if entry.p is None else p_value(entry.p, LEVEL, undecided=math.isnan(entry.p)))
+        given = (entry.published.get(metric) for metric in published)
+        rows.append([*cells, *("" if value is None else number(value, 2) for value in given)])
     return Table(board.title, columns, rows, legend(board))
-
-
-def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Sequence[str]) -> list[str]:
-    kinds = {metric: METRICS.get(metric) for metric in metrics}
-    first, *others = (kind.formatted(entry.scores.metrics[metric]) for metric, kind in kinds.items())
-    cells = ["•" if entry.best_cluster else "", entry.name, count(entry.run.features.n), entry.figures]
-    cells += [first, interval(entry.scores.ci[board.metric], kinds[board.metric].digits), *others]
-    if board.baseline:
-        cells.append("" if entry.p is None else p_value(entry.p, LEVEL, undecided=math.isnan(entry.p)))
-    given = (entry.published.get(metric) for metric in published)
-    return [*cells, *("" if value is None else number(value, 2) for value in given)]
 
 
 def _published_metrics(board: Leaderboard) -> list[str]:

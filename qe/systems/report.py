@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -226,40 +227,49 @@ def _claims(comparison: SystemsComparison) -> list[str]:
     return lines
 
 
-def csv_table(comparison: SystemsComparison) -> str:
-    return csv_of([
-        _record(comparison, metric, system) for metric in comparison.metrics for system in comparison.scores
-    ])  # fmt: skip
-
-
 _OF_PAIR = (
     "difference", "difference_low", "difference_high", "p", "p_corrected", "test", "exchange", "samples",
     "tail", "p_smallest", "p_error", "undecided",
 )  # fmt: skip
 
 
-def _record(comparison: SystemsComparison, metric: str, system: str) -> dict[str, Any]:
-    score = comparison.scores[system][metric].to_json()
-    compared = comparison.against_baseline(system, metric)
-    told: dict[str, Any] = dict.fromkeys(("baseline", *_OF_PAIR))
-    if compared is not None:
-        told = pair_json(compared)
-        told["difference_low"], told["difference_high"] = told["ci"]
-    return {
-        "metric": metric, "system": system, "runs": len(score["runs"]),
-        **{key: score[key] for key in ("mean", "pooled", "s_sel", "s_test", "s_dev")},
-        "ci_low": score["ci"][0], "ci_high": score["ci"][1], "median_run": score["median_run"],
-        **{key: told[key] for key in ("baseline", *_OF_PAIR)}, "signature": comparison.signature(metric),
-    }  # fmt: skip
+def csv_table(comparison: SystemsComparison) -> str:
+    rows = []
+    for metric, system in product(comparison.metrics, comparison.scores):
+        score = comparison.scores[system][metric].to_json()
+        compared = comparison.against_baseline(system, metric)
+        told: dict[str, Any] = dict.fromkeys(("baseline", *_OF_PAIR))
+        if compared is not None:
+            told = pair_json(compared)
+            told["difference_low"], told["difference_high"] = told["ci"]
+        rows.append({
+            "metric": metric, "system": system, "runs": len(score["runs"]),
+            **{key: score[key] for key in ("mean", "pooled", "s_sel", "s_test", "s_dev")},
+            "ci_low": score["ci"][0], "ci_high": score["ci"][1], "median_run": score["median_run"],
+            **{key: told[key] for key in ("baseline", *_OF_PAIR)}, "signature": comparison.signature(metric),
+        })  # fmt: skip
+    return csv_of(rows)
 
 
 def tables(comparison: SystemsComparison) -> list[Table]:
     baseline, segments = comparison.recipe["baseline"], comparison.recipe["segments"]
     titles = ", ".join(map(title_of, comparison.metrics))
     main = _table(comparison, [*_numbers_notes(comparison), *_signatures(comparison)])
-    title = f"{titles} of {segments} segments; differences: system minus {baseline}"
-    tested = [*_ranks_tables(comparison), *_equivalence_tables(comparison)]
-    return [replace(main, title=title), *tested, *further_tables(comparison)]
+    shown = [replace(main, title=f"{titles} of {segments} segments; differences: system minus {baseline}")]
+    if comparison.ranks:
+        columns = [Column("system"), *(Column(title_of(metric)) for metric in comparison.ranks)]
+        by_metric = comparison.ranks.values()
+        rows = [[system, *(str(ranks[system]) for ranks in by_metric)] for system in comparison.scores]
+        shown.append(Table("Ranks, simultaneous (bootstrap)", columns, rows))
+    if same := [pair.equivalence for pair in comparison.comparisons if pair.equivalence is not None]:
+        names = ("metric", "system", "against", "margin", "equivalent", "p corr.", "p, not worse")
+        rows = [
+            [title_of(item.metric), item.system, item.baseline, general(item.margin), item.verdict,
+             p_value(item.p_corrected, None), p_value(item.p_noninferior, None)]
+            for item in same
+        ]  # fmt: skip
+        shown.append(Table(f"Equivalence ({same[0].test})", list(map(Column, names)), rows))
+    return [*shown, *further_tables(comparison)]
 
 
 def further_tables(comparison: SystemsComparison) -> list[Table]:
@@ -267,29 +277,6 @@ def further_tables(comparison: SystemsComparison) -> list[Table]:
     single = single_runs_tables(comparison.single_runs, comparison.settings.level)
     parted = [] if comparison.buckets is None else bucket_tables(comparison.buckets, 2, title_of)
     return [*power, *single, *parted]
-
-
-def _ranks_tables(comparison: SystemsComparison) -> list[Table]:
-    if not comparison.ranks:
-        return []
-    columns = [Column("system"), *(Column(title_of(metric)) for metric in comparison.ranks)]
-    rows = [
-        [system, *(str(ranks[system]) for ranks in comparison.ranks.values())] for system in comparison.scores
-    ]
-    return [Table("Ranks, simultaneous (bootstrap)", columns, rows)]
-
-
-def _equivalence_tables(comparison: SystemsComparison) -> list[Table]:
-    same = [pair.equivalence for pair in comparison.comparisons if pair.equivalence is not None]
-    if not same:
-        return []
-    titles = ("metric", "system", "against", "margin", "equivalent", "p corr.", "p, not worse")
-    rows = [
-        [title_of(item.metric), item.system, item.baseline, general(item.margin), item.verdict,
-         p_value(item.p_corrected, None), p_value(item.p_noninferior, None)]
-        for item in same
-    ]  # fmt: skip
-    return [Table(f"Equivalence ({same[0].test})", list(map(Column, titles)), rows)]
 
 
 def latex_tables(comparison: SystemsComparison) -> str:

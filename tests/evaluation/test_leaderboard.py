@@ -156,9 +156,9 @@ def test_runs_of_one_name_have_those_of_their_folders(batch: Any, tmp_path: Path
     [
         ([], "nothing to compare"),
         (["missing"], "two or more"),
-        (["missing", "missing", "--csv"], "no --csv"),
+        (["missing", "missing", "--csv"], "--csv is for MT systems"),
         (["missing", "--system", "a=b"], "exclude each other"),
-        (["missing", "missing", "--level", "0.05"], "--level is for MT systems"),  # given, default or not
+        (["missing", "missing", "--level", "0.01"], "--level is for MT systems"),
     ],
 )
 def test_what_is_no_run_is_told(given: list[str], said: str) -> None:
