@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from qe_human.human import CORRELATIONS, Correlation, Human, Level, Preferences, Problem, Resampled
+from qe_human.human import CORRELATIONS, Correlation, Human, Level, Problem, Resampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,10 @@ def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pa
     """All pairs of systems on each segment, ties too with `ties`; raises InputError if there are none."""
     if human.scores is not None:
         segment, a, b, sign = _of_scores(human.scores, human.pairs, defined)
-    elif human.preferences is not None:
-        segment, a, b, sign = _of_rankings(human.preferences, defined)
+    elif (judged := human.preferences) is not None:
+        both = defined[judged.segment, judged.first] & defined[judged.segment, judged.second]
+        segment, a, b = judged.segment[both], judged.first[both], judged.second[both]
+        sign = judged.outcome[both].astype(np.float64)
     else:
         raise InputError("needs human judgements of segments, but there are only system scores")
     if not ties:
@@ -69,12 +71,6 @@ def _of_scores(
         return none, none, none, np.empty(0)
     segment, first, second, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
     return segment, first, second, sign
-
-
-def _of_rankings(judged: Preferences, defined: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    both = defined[judged.segment, judged.first] & defined[judged.segment, judged.second]
-    outcome = judged.outcome[both].astype(np.float64)
-    return judged.segment[both], judged.first[both], judged.second[both], outcome
 
 
 @CORRELATIONS.register("kendall_wmt12")

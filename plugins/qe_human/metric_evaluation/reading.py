@@ -279,13 +279,22 @@ def read_metrics_eval(
     references: bool = False,
 ) -> tuple[str, ScoreTable, list[ScoreTable], list[str]]:
     """The language pair, human scores, scores of metrics, and notes; raises InputError for other folders."""
-    scores = _human_files(folder)
+    files = _score_files(folder / "human-scores")
+    scores = {(lp, name): files[f"{lp}.{name}"] for lp, _, name in (n.partition(".") for n in files) if name}
+    if not scores:
+        raise InputError(
+            "holds no human-scores/LP.NAME.seg.score or .sys.score",
+            location=folder,
+            remedy="give the folder of one test set of mt-metrics-eval, such as .../wmt22",
+        )
     pair = chosen_name(pair, sorted({lp for lp, _ in scores}), "language pair", "--pair", folder)
     kinds = sorted({name for lp, name in scores if lp == pair})
     gold = chosen_name(gold, kinds, "human score", "--gold", folder)
     lines = _segments(folder, pair)
     human = _read(gold, scores[pair, gold], lines)
-    files = _metric_files(folder, pair)
+    files = _score_files(folder / "metric-scores" / pair)
+    if not files:
+        raise InputError("holds no scores of metrics", location=folder / "metric-scores" / pair)
     names = _wanted(files, metric_names)
     metrics = [_read(name, files[name], lines) for name in names]
     notes = [f"people's scores: {gold}", *_official_scores(human, metrics)]
@@ -298,29 +307,13 @@ def read_metrics_eval(
     return pair, human, metrics, notes
 
 
-def _human_files(folder: Path) -> dict[tuple[str, str], dict[str, Path]]:
-    files: dict[tuple[str, str], dict[str, Path]] = {}
-    for path in sorted((folder / "human-scores").glob("[!.]*.score")):
-        pair, *name, level, _ = path.name.split(".")
-        if name and level in _LEVELS:
-            files.setdefault((pair, ".".join(name)), {})[level] = path
-    if not files:
-        raise InputError(
-            "holds no human-scores/LP.NAME.seg.score or .sys.score",
-            location=folder,
-            remedy="give the folder of one test set of mt-metrics-eval, such as .../wmt22",
-        )
-    return files
-
-
-def _metric_files(folder: Path, pair: str) -> dict[str, dict[str, Path]]:
+def _score_files(folder: Path) -> dict[str, dict[str, Path]]:
+    """Names of `NAME.seg.score` and `NAME.sys.score`, and the file of each level."""
     files: dict[str, dict[str, Path]] = {}
-    for path in sorted((folder / "metric-scores" / pair).glob("[!.]*.score")):
+    for path in sorted(folder.glob("[!.]*.score")):
         name, level = path.name.removesuffix(".score").rpartition(".")[::2]
         if level in _LEVELS:
             files.setdefault(name, {})[level] = path
-    if not files:
-        raise InputError("holds no scores of metrics", location=folder / "metric-scores" / pair)
     return files
 
 
