@@ -14,7 +14,7 @@ from qe.statistics.family import CORRECTIONS, correct, experimentwise_error
 from qe.statistics.intervals import heavy_tails, williams_test, zou_interval
 from qe.statistics.metric import METRICS
 from qe.statistics.ranks import clusters
-from qe.statistics.resampling import tukey_hsd, tukey_hsd_rescored
+from qe.statistics.resampling import bootstrap_scores, bootstrap_test, tukey_hsd, tukey_hsd_rescored
 from tests.factories import refuses
 from tests.statistics.test_bootstrap import mean, scored
 
@@ -235,3 +235,26 @@ def test_heavy_tails_break_williams_but_not_the_studentised_test() -> None:
         rejected += [test.p <= 0.05 for test in tests]
     williams, studentised = rejected / 300
     assert williams > 0.2 and studentised < 0.085
+
+
+SIMULATIONS, SEGMENTS, SAMPLES = 800, 100, 399
+
+
+@pytest.mark.slow
+def test_defaults_hold_the_level_and_the_published_rules_do_not() -> None:
+    """Type I error on simulated null hypotheses; the large version: studies/significance_calibration.py."""
+    rng = np.random.default_rng(11)
+    rejected = dict.fromkeys(("randomization", "centred", "win-ratio", "shifted"), 0)
+    for simulation in range(SIMULATIONS):
+        segment = rng.normal(size=SEGMENTS)
+        a, b = (scored(segment + rng.normal(size=SEGMENTS)) for _ in range(2))
+        exchanged = randomization_test(a, b, mean, samples=SAMPLES, seed=simulation)
+        rejected["randomization"] += exchanged.p <= 0.05
+        one, other = bootstrap_scores(np.stack([a, b]), mean, samples=SAMPLES, seed=simulation)
+        for method in ("centred", "win-ratio", "shifted"):
+            outcome = bootstrap_test(one, other, exchanged.difference, method=method)
+            rejected[method] += outcome.p <= 0.05
+    rates = {name: count / SIMULATIONS for name, count in rejected.items()}
+    assert 0.03 <= rates["randomization"] <= 0.07
+    assert 0.03 <= rates["centred"] <= 0.07
+    assert rates["win-ratio"] > 0.08 and rates["shifted"] > 0.08

@@ -22,17 +22,10 @@ from qe.statistics.resampling import (
 from qe.statistics.result import Measure, Tail
 from qe.systems import Bleu, Length, Texts
 from tests.factories import Find, refuses
+from tests.statistics.test_bootstrap import mean, scored
 
 Floats = NDArray[np.float64]
 Runs = dict[str, Floats]
-
-
-def mean(sums: Floats) -> Floats:
-    return np.asarray(sums[..., 0] / sums[..., 1])
-
-
-def scored(values: Floats) -> Floats:
-    return np.stack([values, np.ones_like(values)], axis=-1)
 
 
 @pytest.fixture(scope="module")
