@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
-from features.basics.array_types import BoolArray, FloatArray
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.statistics.result import GROUP, Reach
 
@@ -88,13 +88,6 @@ def bootstrap_sums(statistics: FloatArray, samples: int, seed: int) -> FloatArra
     ])  # fmt: skip
 
 
-def coin_rows(units: int, seed: int, first: int, last: int) -> BoolArray:
-    """(units, last - first): the swap mask of each unit in samples first .. last - 1."""
-    swapped = np.empty((units, last - first), np.bool_)
-    _coin_rows(seed, first, swapped)
-    return swapped
-
-
 def coin_sums(differences: FloatArray, samples: int, seed: int) -> FloatArray:
     """(samples, k): per shuffle, the sum of the rows of (n, k) differences that are swapped."""
     blocks = sample_blocks(samples, 8 * len(differences))
@@ -102,27 +95,6 @@ def coin_sums(differences: FloatArray, samples: int, seed: int) -> FloatArray:
         np.ascontiguousarray(coin_rows(len(differences), seed, first, last).T) @ differences
         for first, last in blocks
     ])  # fmt: skip
-
-
-def part_sums(pool: FloatArray, take: int, samples: int, seed: int) -> FloatArray:
-    """(samples, k): per shuffle, the sum of `take` of the h hypotheses per segment of (n, h, k)."""
-    sums = np.zeros((samples, pool.shape[2]))
-    _part_sums(np.ascontiguousarray(pool, np.float64), take, seed, sums)
-    return sums
-
-
-def permutations(units: int, systems: int, seed: int, first: int, last: int) -> NDArray[np.int64]:
-    """(last - first, units, systems): the system that each pseudo-system gets, unit by unit."""
-    permuted = np.empty((last - first, units, systems), np.int64)
-    _permutations(seed, first, permuted)
-    return permuted
-
-
-def permuted_sums(statistics: FloatArray, samples: int, seed: int) -> FloatArray:
-    """(samples, m, k): sums of m pseudo-systems, to which the rows of (n, m, k) are permuted."""
-    sums = np.zeros((samples, *statistics.shape[1:]))
-    _permuted_sums(np.ascontiguousarray(statistics, np.float64), seed, sums)
-    return sums
 
 
 def every_choice(choices: FloatArray) -> FloatArray:
@@ -183,9 +155,10 @@ def _row_of_draw(counts: Any, number: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _coin_rows(seed: int, first: int, swapped: Any) -> None:
-    units, samples = swapped.shape
-    words = np.empty(samples, np.uint64)
+def coin_rows(units: int, seed: int, first: int, last: int) -> Any:
+    """(units, last - first): the swap mask of each unit in samples first .. last - 1."""
+    samples = last - first
+    swapped, words = np.empty((units, samples), np.bool_), np.empty(samples, np.uint64)
     for i in range(units):
         if i % 64 == 0:
             for s in range(samples):
@@ -193,12 +166,15 @@ def _coin_rows(seed: int, first: int, swapped: Any) -> None:
         shift = np.uint64(i % 64)
         for s in range(samples):
             swapped[i, s] = (words[s] >> shift) & np.uint64(1) == np.uint64(1)
+    return swapped
 
 
 @numba.njit(cache=True, nogil=True)
-def _part_sums(pool: Any, take: int, seed: int, sums: Any) -> None:
+def part_sums(pool: Any, take: int, samples: int, seed: int) -> Any:
+    """(samples, k): per shuffle, the sum of `take` of the h hypotheses per segment of (n, h, k)."""
     n, hypotheses, k = pool.shape
-    for s in range(len(sums)):
+    sums = np.zeros((samples, k))
+    for s in range(samples):
         key = stream(seed, s)
         for i in range(n):
             needed = take
@@ -209,6 +185,7 @@ def _part_sums(pool: Any, take: int, seed: int, sums: Any) -> None:
                     needed -= 1
                     for c in range(k):
                         sums[s, c] += pool[i, j, c]
+    return sums
 
 
 @numba.njit(cache=True, nogil=True)
@@ -222,24 +199,29 @@ def _permute(key: Any, unit: int, order: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _permutations(seed: int, first: int, permuted: Any) -> None:
-    for s in range(len(permuted)):
+def permutations(units: int, systems: int, seed: int, first: int, last: int) -> Any:
+    """(last - first, units, systems): the system that each pseudo-system gets, unit by unit."""
+    permuted = np.empty((last - first, units, systems), np.int64)
+    for s in range(last - first):
         key = stream(seed, first + s)
-        for i in range(permuted.shape[1]):
+        for i in range(units):
             _permute(key, i, permuted[s, i])
+    return permuted
 
 
 @numba.njit(cache=True, nogil=True)
-def _permuted_sums(statistics: Any, seed: int, sums: Any) -> None:
+def permuted_sums(statistics: Any, samples: int, seed: int) -> Any:
+    """(samples, m, k): sums of m pseudo-systems, to which the rows of (n, m, k) are permuted."""
     n, systems, k = statistics.shape
-    order = np.empty(systems, np.int64)
-    for s in range(len(sums)):
+    sums, order = np.zeros((samples, systems, k)), np.empty(systems, np.int64)
+    for s in range(samples):
         key = stream(seed, s)
         for i in range(n):
             _permute(key, i, order)
             for j in range(systems):
                 for c in range(k):
                     sums[s, j, c] += statistics[i, order[j], c]
+    return sums
 
 
 Groups = Sequence[Any] | NDArray[Any]

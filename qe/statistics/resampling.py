@@ -298,7 +298,7 @@ class _Pool:
                 ways = [list(way) for way in combinations(range(self.parts.shape[1]), self.take)]
                 all_parts = np.stack([self.parts[:, way].sum(axis=1) for way in ways], axis=1)
                 return every_choice(all_parts), True
-            return part_sums(self.parts, self.take, samples, seed), False
+            return part_sums(np.ascontiguousarray(self.parts), self.take, samples, seed), False
         differing = self.differences[(self.differences != 0).any(axis=1)]
         if _fits(2, len(differing), most):
             return self.system_sums + every_choice(np.stack([0 * differing, differing], axis=1)), True
