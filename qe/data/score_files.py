@@ -1,6 +1,5 @@
 """Score files: one number per segment, as lines, a table's column, a submission or a program's output."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -368,10 +367,7 @@ def _is_number(value: object) -> bool:
 
 
 def _json_scores(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    try:
-        content = json.loads("\n".join(read_lines(path)))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON ({error})", location=path) from None
+    content = Reading(path.parent).json(path)
     systems = content if isinstance(content, dict) else {path.stem: content}
     if not systems or not all(isinstance(rows, list) and rows for rows in systems.values()):
         raise InputError(
