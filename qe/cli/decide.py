@@ -14,7 +14,15 @@ from annotated_types import Interval
 from features.basics.errors import InputError
 from features.basics.progress import Progress
 from qe.cli._log import TextLog
-from qe.cli.shared.options import MAX_SAMPLES, ExperimentOptions, Positive, Samples, Seed, TableOptions
+from qe.cli.shared.options import (
+    MAX_SAMPLES,
+    ExperimentOptions,
+    HeaderOptions,
+    Positive,
+    Samples,
+    Seed,
+    TableOptions,
+)
 from qe.cli.shared.printing import Result, tell_refused
 from qe.display.numbers import number
 
@@ -201,10 +209,10 @@ def _scale(
 
 def promote(
     name: str,
+    headers: HeaderOptions,
     data: Path | None = None,
     split: str | None = None,
     label: str = "score",
-    columns: list[str] | None = None,
     data_root: Path | None = None,
     metric: str = "mae",
     margin: float = 0.0,
@@ -248,7 +256,6 @@ def promote(
     """
     from qe.config.experiment import load
     from qe.production import promotion
-    from qe.scoring.row_formats import name_pairs
 
     if rollback:
         demoted, champion = promotion.rollback(name)
@@ -263,7 +270,7 @@ def promote(
         labelled = promotion.from_table(data, label)
     decision = promotion.promote(
         name, labelled, metric=metric, margin=margin, level=level, samples=samples, seed=seed,
-        challenger=challenger, columns=name_pairs(columns or (), "--columns"),
+        challenger=challenger, columns=headers.headers,
     )  # fmt: skip
     return Result("promote", decision, decision_lines(decision), code=0 if decision.promoted else 1)
 
@@ -292,7 +299,6 @@ def suggest(
     progress: Progress,
     count: Positive = 100,
     seed: Seed = 0,
-    quiet: bool = False,
 ) -> Result:
     """Choose segments of a pool to annotate next: uncertain ones that differ from each other.
 
@@ -333,7 +339,7 @@ def suggest(
         "refused": dict(pool.refused), "output": output,
     }  # fmt: skip
     shown = f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}"
-    return Result("suggest", content, [] if quiet else [shown])
+    return Result("suggest", content, [shown], brief=True)
 
 
 def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -347,8 +353,8 @@ def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
 def robustness(
     model: str,
     input_: Path,
+    headers: HeaderOptions,
     progress: Progress,
-    columns: list[str] | None = None,
     rows: Annotated[int | None, Interval(ge=1)] = None,
     kinds: list[str] | None = None,
     seed: Seed = 0,
@@ -381,10 +387,9 @@ def robustness(
     from qe.models.robustness_table import robustness_table
     from qe.scoring.checks import Flags
     from qe.scoring.input import segments_of
-    from qe.scoring.row_formats import name_pairs
 
     loaded = Model.load(*model_folder(model))
-    segments = segments_of(loaded, input_, name_pairs(columns or (), "--columns"))
+    segments = segments_of(loaded, input_, headers.headers)
     found = robustness_of(
         judge_of(loaded), segments, loaded.scale,
         seed=seed, rows=rows, kinds=kinds or (), checked=Flags.from_model(loaded).text, progress=progress,

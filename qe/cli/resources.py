@@ -153,8 +153,8 @@ def build(
         bundle = _built(all_, parts, progress, inputs.requested, build_with({}))
     if before == manifest.read_bytes():
         tell_made("resources build", output)
-    tables = [] if quiet else [bundle_table(str(output), bundle.manifest)]
-    return Result("resources-build", bundle.manifest, tables)
+    table = bundle_table(str(output), bundle.manifest)
+    return Result("resources-build", bundle.manifest, [table], brief=True)
 
 
 @resources.command("list")

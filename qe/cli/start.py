@@ -113,7 +113,7 @@ def init(
         overwrite=overwrite,
     )  # fmt: skip
     content = made.to_json()
-    return Result("init", content, [] if quiet else _lines(made.path, content))
+    return Result("init", content, _lines(made.path, content), brief=True)
 
 
 def _lines(path: Path, content: "Mapping[str, Any]") -> list[str]:

@@ -225,6 +225,9 @@ class Run:
         self.client.set_terminated(run.info.run_id, "FINISHED", end)
 
 
+def _no_record(*_: Any, **__: Any) -> None: ...
+
+
 class Untracked(Run):
     """A run that keeps nothing (`tracking: off`), without a client, because making one makes a store."""
 
@@ -232,18 +235,10 @@ class Untracked(Run):
         for name in ("id", "experiment_id"):
             object.__setattr__(self, name, "")
 
-    def params(self, values: Mapping[str, Any]) -> None: ...
-
-    def metrics(self, values: Mapping[str, float], step: int = 0, **_: Any) -> None: ...
-
-    def tags(self, values: Mapping[str, str]) -> None: ...
+    params = metrics = tags = artifact = table = values = text = child = _no_record
 
     def stays_here(self) -> bool:
         return True
-
-    def artifact(self, path: Path, folder: str | None = None) -> None: ...
-
-    def table(self, rows: pd.DataFrame, path: str) -> None: ...
 
     def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
         return Data(name, "")
@@ -251,15 +246,9 @@ class Untracked(Run):
     def children(self) -> dict[str, str]:
         return {}
 
-    def values(self, content: Mapping[str, Any], path: str) -> None: ...
-
-    def text(self, content: str, path: str) -> None: ...
-
     @contextmanager
     def nested(self, name: str) -> Iterator[Run]:
         yield self
-
-    def child(self, *_: Any, **__: Any) -> None: ...
 
 
 @contextmanager

@@ -2,10 +2,9 @@
 
 import pytest
 
-from qe.cli._summary import print_comparisons
+from qe.cli._summary import comparisons
 from qe.statistics.metric import title_of
 from qe.training.summary import scores_table
-from tests.factories import Capsys
 
 SECTION = {
     "systems": {
@@ -40,8 +39,6 @@ def test_the_metric_of_the_experiment_stands_first_with_its_interval(metric: str
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(capsys: Capsys) -> None:
+def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task() -> None:
     report = {"test": SECTION, "nested": None, "experiment": {"evaluation": {"metric": "kendall"}}}
-    print_comparisons(report)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[3] for line in lines] == ["DeltaAvg", "MAE", "Kendall"]
+    assert [line.split()[3] for line in comparisons(report)] == ["DeltaAvg", "MAE", "Kendall"]

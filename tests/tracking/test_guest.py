@@ -138,13 +138,18 @@ def test_the_experiment_is_the_users(folder: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_run_goes_on_though_the_user_has_another_experiment(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt), runs.run("ours") as run:
+        run.metrics({"rmse": 2.0})
         raise KeyboardInterrupt
     mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
     mlflow.set_experiment("another")
     with mlflow.start_run(), runs.run("ours", resume=run.id) as again:
         again.metrics({"mae": 1.0})
     entry = mlflow.get_run(run.id)
-    assert again.id == run.id and entry.info.status == "FINISHED" and entry.data.metrics == {"mae": 1.0}
+    assert (
+        again.id == run.id
+        and entry.info.status == "FINISHED"
+        and entry.data.metrics == {"mae": 1.0, "rmse": 2.0}
+    )
 
 
 def test_autologging_of_the_user_logs_nothing_of_ours(folder: Path) -> None:

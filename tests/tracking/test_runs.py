@@ -48,13 +48,3 @@ def test_a_run_holds_parameters_metrics_children_and_artifacts(store: Path) -> N
     children = client.search_runs([run.experiment_id], f"tags.mlflow.parentRunId = '{run.id}'")
     assert [c.data.metrics for c in children] == [{"mae": 0.6}]
     assert (store.parent / "files").is_dir()
-
-
-def test_a_run_goes_on_under_its_id(store: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), runs.run("first") as run:
-        run.metrics({"a": 1.0})
-        raise KeyboardInterrupt
-    with runs.run("first", resume=run.id) as again:
-        again.metrics({"b": 2.0})
-    assert again.id == run.id
-    assert run.client.get_run(run.id).data.metrics == {"a": 1.0, "b": 2.0}

@@ -1,5 +1,6 @@
 """`qe terrorcat`: train, apply and check a metric of error classes, from rankings."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,23 +19,68 @@ if TYPE_CHECKING:
 app = Application()
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """The translations whose errors are counted.
+
+    options:
+      --outputs SYSTEM=FILE...  Translations of each system, one per line.
+      --reference FILE  Reference translations, line by line.
+      --segments FILE  Names of the segments. (default: line numbers from 1)
+    """
+
+    outputs: list[str]
+    reference: Path
+    segments: Path | None = None
+
+    def frequencies(self, language: str, annotator: "Tagger | None", progress: Progress) -> "Frequencies":
+        from features.basics.assignments import assignments
+        from features.storage.files import read_lines
+        from qe_human.terrorcat import error_frequencies, read_texts
+
+        paths = assignments(self.outputs, "SYSTEM=FILE", "--outputs")
+        texts, lines = read_texts({name: Path(path) for name, path in paths.items()}, self.reference)
+        names = None if self.segments is None else list(read_lines(self.segments))
+        return error_frequencies(texts, lines, language, names, progress, annotator)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions:
+    """Human rankings of them.
+
+    options:
+      --rankings FILE...  Human rankings, as `qe rank` reads them.
+      --pair PAIR  Language pair of the rankings: Czech-English.
+      --human-reference NAME  Name of the reference in the rankings.
+    """
+
+    rankings: list[Path]
+    pair: str | None = None
+    human_reference: str = "_ref"
+
+    def read(self) -> "tuple[Collection, JudgedPair]":
+        from qe_human.judgements.reading import chosen_pairs, collected
+
+        collection = collected(self.rankings)
+        judged = collection.judged_pairs()
+        if self.pair is None and len(judged) > 1:
+            raise InputError("which language pair?", remedy=f"choose one with --pair: {', '.join(judged)}")
+        (chosen,) = chosen_pairs(judged, [] if self.pair is None else [self.pair]).values()
+        return collection, chosen
+
+
 @app.command()
 def train(
-    rankings: list[Path],
-    outputs: list[str],
-    reference: Path,
+    judged: RankingOptions,
+    texts: OutputOptions,
     target_language: str,
     output: Path,
     progress: Progress,
-    pair: str | None = None,
-    segments: Path | None = None,
     learner: str = "ridge",
     overrides: list[str] | None = None,
     tagger: str | None = None,
-    human_reference: str = "_ref",
     with_reference: bool = False,
     seed: Seed = 0,
-    quiet: bool = False,
 ) -> Result:
     """Trains the classifier from rankings and the translations that were ranked.
 
@@ -44,16 +90,10 @@ def train(
         online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
 
     options:
-      --rankings FILE...  Human rankings, as `qe rank` reads them.
-      --outputs SYSTEM=FILE...  Translations of each system, one per line.
-      --reference  Reference translations, line by line.
       --target-language  ISO 639 code of the translations, such as en.
-      --pair  Language pair of the rankings: Czech-English.
-      --segments  Names of the segments. (default: line numbers from 1)
       --learner  A learner of the project, such as ridge, svr_linear.
       --set NAME=VALUE...  Parameters of the learner, such as alpha=10.
       --tagger NAME  Count errors by general part of speech, too: apertium, a folder of annotators, ...
-      --human-reference  Name of the reference in the rankings.
       --with-reference  Learn from pairs with the reference, too: no errors.
       --seed N  Seed of the learner.
 
@@ -64,16 +104,16 @@ def train(
     from qe_human.terrorcat import ranked_pairs
     from qe_human.terrorcat import train as train_model
 
-    files, annotator = _systems(outputs), _tagger(tagger, target_language)
+    annotator = _tagger(tagger, target_language)
     parameters: dict[str, Any] = {}
     for text in overrides or ():
         override(parameters, text)
-    collection, chosen = _judged(rankings, pair)
-    pairs = ranked_pairs(chosen, None if with_reference else human_reference)
-    frequencies = _frequencies(files, reference, segments, target_language, annotator, progress)
+    collection, chosen = judged.read()
+    pairs = ranked_pairs(chosen, None if with_reference else judged.human_reference)
+    frequencies = texts.frequencies(target_language, annotator, progress)
     model = train_model(
         pairs, collection.segments.texts, frequencies, target_language, learner=learner,
-        learner_params=parameters, reference=human_reference, seed=seed, progress=progress,
+        learner_params=parameters, reference=judged.human_reference, seed=seed, progress=progress,
     )  # fmt: skip
     if annotator is not None:
         model.about.update(tagger=tagger, tagger_fingerprint=annotator.fingerprint)
@@ -89,17 +129,15 @@ def train(
         f"model: {output}",
     ]
     content = {"output": str(output), "slope": model.slope, **about}
-    return Result("terrorcat-train", content, [] if quiet else map(Verbatim, lines))
+    return Result("terrorcat-train", content, map(Verbatim, lines), brief=True)
 
 
 @app.command()
 def score(
     model: Path,
-    outputs: list[str],
-    reference: Path,
+    texts: OutputOptions,
     output: Path,
     progress: Progress,
-    segments: Path | None = None,
     tagger: str | None = None,
     unweighted: bool = False,
 ) -> Result:
@@ -114,9 +152,6 @@ def score(
 
     options:
       --model  Folder that `qe terrorcat train` made.
-      --outputs SYSTEM=FILE...  Translations of each system, one per line.
-      --reference  Reference translations, line by line.
-      --segments  Names of the segments. (default: line numbers from 1)
       --tagger NAME  The model's tagger. (default: where it was in training)
       --unweighted  A win counts 1, however sure the classifier is.
 
@@ -130,10 +165,9 @@ def score(
     from qe_human.terrorcat import TerrorCat
 
     check_output(output)
-    files = _systems(outputs)
     trained = TerrorCat.load(model)
     annotator = _same_tagger(trained.about, tagger, trained.language)
-    frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
+    frequencies = texts.frequencies(trained.language, annotator, progress)
     scores = trained.scores(frequencies, weighted=not unweighted)
     n, k = scores.shape
     save_table(
@@ -154,14 +188,10 @@ def score(
 @app.command()
 def confusion(
     model: Path,
-    rankings: list[Path],
-    outputs: list[str],
-    reference: Path,
+    judged: RankingOptions,
+    texts: OutputOptions,
     progress: Progress,
-    pair: str | None = None,
-    segments: Path | None = None,
     tagger: str | None = None,
-    human_reference: str = "_ref",
 ) -> Result:
     """Show how often a model agrees with human judgements, by its confidence.
 
@@ -176,52 +206,18 @@ def confusion(
 
     options:
       --model  Folder that `qe terrorcat train` made.
-      --rankings FILE...  Human rankings, as `qe rank` reads them.
-      --outputs SYSTEM=FILE...  Translations of each system, one per line.
-      --reference  Reference translations, line by line.
-      --pair  Language pair of the rankings: Czech-English.
-      --segments  Names of the segments. (default: line numbers from 1)
       --tagger NAME  The model's tagger. (default: where it was in training)
-      --human-reference  Name of the reference in the rankings.
     """
     from qe_human.terrorcat import TerrorCat, ranked_pairs
     from qe_human.terrorcat import confusion as confusion_of
 
-    trained, files = TerrorCat.load(model), _systems(outputs)
+    trained = TerrorCat.load(model)
     annotator = _same_tagger(trained.about, tagger, trained.language)
-    collection, chosen = _judged(rankings, pair)
-    frequencies = _frequencies(files, reference, segments, trained.language, annotator, progress)
-    pairs = ranked_pairs(chosen, human_reference)
-    told = confusion_of(trained, pairs, collection.segments.texts, frequencies, human_reference)
+    collection, chosen = judged.read()
+    frequencies = texts.frequencies(trained.language, annotator, progress)
+    pairs, reference = ranked_pairs(chosen, judged.human_reference), judged.human_reference
+    told = confusion_of(trained, pairs, collection.segments.texts, frequencies, reference)
     return Result("terrorcat-confusion", told.to_json(), told.tables())
-
-
-def _judged(rankings: list[Path], pair: str | None) -> "tuple[Collection, JudgedPair]":
-    from features.basics.errors import InputError
-    from qe_human.judgements.reading import chosen_pairs, collected
-
-    collection = collected(rankings)
-    judged = collection.judged_pairs()
-    if pair is None and len(judged) > 1:
-        raise InputError("which language pair?", remedy=f"choose one with --pair: {', '.join(judged)}")
-    (chosen,) = chosen_pairs(judged, [] if pair is None else [pair]).values()
-    return collection, chosen
-
-
-def _frequencies(
-    files: dict[str, Path],
-    reference: Path,
-    segments: Path | None,
-    language: str,
-    annotator: "Tagger | None",
-    progress: Any,
-) -> "Frequencies":
-    from features.storage.files import read_lines
-    from qe_human.terrorcat import error_frequencies, read_texts
-
-    texts, lines = read_texts(files, reference)
-    names = None if segments is None else list(read_lines(segments))
-    return error_frequencies(texts, lines, language, names, progress, annotator)
 
 
 def _tagger(name: str | None, language: str) -> "Tagger | None":
@@ -244,10 +240,3 @@ def _same_tagger(about: dict[str, Any], tagger_name: str | None, language: str) 
             remedy="name that one, or train the model again",
         )
     return annotator
-
-
-def _systems(outputs: list[str]) -> dict[str, Path]:
-    from features.basics.assignments import assignments
-
-    tagger_name = assignments(outputs, "SYSTEM=FILE", "--outputs")
-    return {system: Path(path) for system, path in tagger_name.items()}

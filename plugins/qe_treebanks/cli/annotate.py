@@ -23,7 +23,6 @@ def train(
     output: Path,
     progress: Progress,
     overrides: list[str] | None = None,
-    quiet: bool = False,
 ) -> Result:
     """Train the annotator of one task into a folder that may hold other tasks.
 
@@ -57,7 +56,7 @@ def train(
     if skipped := made.settings.get("skipped"):
         lines.append(f"{skipped} trees passed over: their brackets do not match, or no word is left in them")
     content = {"task": task, "output": str(output), "settings": dict(made.settings)}
-    return Result("annotate-train", content, [] if quiet else map(Verbatim, lines))
+    return Result("annotate-train", content, map(Verbatim, lines), brief=True)
 
 
 @app.command()
@@ -69,7 +68,6 @@ def run(
     language: str | None = None,
     other_language: str = "en",
     tokenized: bool = False,
-    quiet: bool = False,
 ) -> Result:
     """Annotates a file on all cores; an interrupted run resumes.
 
@@ -99,7 +97,7 @@ def run(
     tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
     done = annotate_file(input_, output, by, tokenizer, progress=progress)
     line = Verbatim(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
-    return Result("annotate-run", {"output": str(output), **vars(done)}, [] if quiet else [line])
+    return Result("annotate-run", {"output": str(output), **vars(done)}, [line], brief=True)
 
 
 @app.command()
@@ -111,7 +109,6 @@ def project(
     pairs: Positive = 100000,
     test_sentences: Path | None = None,
     language: str | None = None,
-    quiet: bool = False,
 ) -> Result:
     """Creates an entity treebank for a language, from an annotator of another language.
 
@@ -155,7 +152,7 @@ def project(
         f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
         f"{done.skipped:,} sentences skipped"
     )
-    return Result("annotate-project", {"output": str(output), **vars(done)}, [] if quiet else [line])
+    return Result("annotate-project", {"output": str(output), **vars(done)}, [line], brief=True)
 
 
 @app.command()

@@ -124,8 +124,8 @@ class Option:
             value = None
         if value is None or not (low is None or value >= low) or not (high is None or value <= high):
             noun += "" if low is None else f" from {low}"
-            noun += "" if high is None else f" to {high}"
-            raise argparse.ArgumentTypeError(f"must be {noun}, but got {text!r}")
+            noun += "" if high is None else f" up to {high}" if low is None else f" to {high}"
+            raise argparse.ArgumentTypeError(f"must be {noun}, but got {text}")
         return value
 
 
@@ -232,7 +232,7 @@ class Command:
                 raise
             if isinstance(result, Result) and result.write is not None and output is not None:
                 result.write(output)
-        return emit(result, form, self.verb, bool(values.get("track"))) if isinstance(result, Result) else 0
+        return emit(result, self.verb, values) if isinstance(result, Result) else 0
 
     def _check_paths(self, values: dict[str, Any], stack: ExitStack) -> None:
         from features.storage.outputs import check_no_overlap, check_output, locked_folder
@@ -262,7 +262,8 @@ class _Parser(argparse.ArgumentParser):
         remedy = f"see `{self.prog} --help`"
         if message.startswith("the following arguments are required") and "--model" in message:
             remedy = f"{NO_MODEL}; {remedy}"
-        raise InputError(message.removeprefix("argument "), remedy=remedy)
+        message = message.removeprefix("argument ").replace(": must be ", " must be ", 1)
+        raise InputError(message, remedy=remedy)
 
 
 def _current_name(argument: str, names: Collection[str], command: str) -> str:

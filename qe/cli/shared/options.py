@@ -86,20 +86,26 @@ Workers = Annotated[int, Interval(ge=1, le=1024)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextOptions:
-    """How a table of text is read: headers and quoting are detected unless they are given."""
+class HeaderOptions:
+    """Headers of a table that are not the usual ones."""
 
     columns: list[str] | None = None
-    delimiter: str | None = None
-    quoting: bool | None = None
-    encoding: str | None = None
-    escape: str | None = None
 
     @property
     def headers(self) -> dict[str, str]:
         from qe.scoring.row_formats import name_pairs
 
         return name_pairs(self.columns or (), "--columns")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions(HeaderOptions):
+    """How a table of text is read: headers and quoting are detected unless they are given."""
+
+    delimiter: str | None = None
+    quoting: bool | None = None
+    encoding: str | None = None
+    escape: str | None = None
 
     def layout(
         self, *, kind: str | None = None, languages: list[str] | None = None, locked: str = "skip"

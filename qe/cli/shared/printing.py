@@ -28,6 +28,7 @@ class Result:
     content  a mapping or a dataclass
     parts    tables and sentences
     code     the exit code
+    brief    whether --quiet leaves the parts out
     file     also gets the JSON
     write    writes the files of a report to a folder: the output, and what --track logs
     recipe   parameters of the tracked run; figures: its metrics; under: the folder of its files
@@ -38,6 +39,7 @@ class Result:
     content: Any
     parts: Iterable[Any] = ()
     code: int = 0
+    brief: bool = False
     file: Path | None = None
     write: Callable[[Path], object] | None = None
     recipe: Mapping[str, Any] = field(default_factory=dict)
@@ -56,9 +58,10 @@ def chosen_form(values: Mapping[str, Any]) -> str:
     return chosen[0] if chosen else ""
 
 
-def emit(result: Result, form: str, verb: str, track: bool) -> int:
-    """Track and print a result in a format; its exit code."""
-    if track and result.write is not None:
+def emit(result: Result, verb: str, options: Mapping[str, Any]) -> int:
+    """Track and print a result as options say; its exit code."""
+    form = chosen_form(options)
+    if options.get("track") and result.write is not None:
         _track(result, result.write, verb)
     if form == "json" or result.file is not None:
         from features.storage.files import atomic_file
@@ -73,7 +76,7 @@ def emit(result: Result, form: str, verb: str, track: bool) -> int:
         print(result.forms[form](), end="")
     elif form == "json":
         print(text, end="")
-    else:
+    elif not (result.brief and options.get("quiet")):
         show_parts(result.parts)
     return result.code
 

@@ -63,24 +63,25 @@ BASE = {
 }
 
 
-@pytest.mark.slow
-def test_it_accepts_a_right_one(validator: Any) -> None:
-    assert mistakes(validator, BASE) == []
+FIRST = {"format": "wmt12", "path": "x", "rows": 5}
+OTHER = {**FIRST, "weight": 0.5, "scaling": "ranks", "align": True, "train": "train", "label": "hter"}
+OWN_RESOURCES = {**FIRST, "resources": {"bundle": "b"}, "train": ["train"]}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tracking", [False, "off", {"register": False, "tags": {"team": "a"}}])
-def test_it_accepts_what_is_tracked(validator: Any, tracking: Any) -> None:
-    assert mistakes(validator, {**BASE, "tracking": tracking}) == []
-    assert mistakes(validator, {**BASE, "tracking": "of"})
-
-
-@pytest.mark.slow
-def test_it_accepts_several_datasets(validator: Any) -> None:
-    first = {"format": "wmt12", "path": "x", "rows": 5}
-    other = {**first, "weight": 0.5, "scaling": "ranks", "align": True, "train": "train", "label": "hter"}
-    resources = {"resources": {"bundle": "b"}, "train": ["train"]}
-    assert mistakes(validator, {**BASE, "dataset": [first, other, {**first, **resources}]}) == []
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"tracking": False},
+        {"tracking": "off"},
+        {"tracking": {"register": False, "tags": {"team": "a"}}},
+        {"dataset": [FIRST, OTHER, OWN_RESOURCES]},
+    ],
+    ids=str,
+)
+def test_it_accepts_right_ones(validator: Any, changes: dict[str, Any]) -> None:
+    assert mistakes(validator, {**BASE, **changes}) == []
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,7 @@ def test_it_refuses_what_is_wrong_in_a_file_that_extends(validator: Any, changes
     "wrong",
     [
         {"sed": 1},
+        {"tracking": "of"},
         {"seed": -1},
         {"dataset": {"format": "wmt21", "path": "x"}},
         {"dataset": {"format": "wmt12", "path": "x", "pair": "en-es"}},

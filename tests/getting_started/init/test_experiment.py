@@ -149,16 +149,19 @@ def test_post_edits_alone_give_hter(tmp_path: Path, table: pd.DataFrame, data: D
     assert not made.table.dataset.scale.higher_is_better
 
 
-def test_labels_that_are_all_the_same(tmp_path: Path, table: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="all labels are 3: there is nothing to learn"):
-        begun(tmp_path, table.assign(score=3))
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ((3, 3), "all labels are 3: there is nothing to learn"),
+        (("sí", "no"), "of two words, 'no' and 'sí', and neither is known; write OK for"),
+    ],
+)
+def test_labels_that_teach_nothing(
+    labels: tuple[object, object], message: str, tmp_path: Path, table: pd.DataFrame
+) -> None:
+    column = [labels[score <= 3] for score in table.score]
+    refuses(message, begun, tmp_path, table.assign(score=column))
     assert not (tmp_path / "mine.yaml").exists()
-
-
-def test_labels_of_two_words_that_nobody_knows_are_asked_for(tmp_path: Path, table: pd.DataFrame) -> None:
-    words = ["sí" if score > 3 else "no" for score in table.score]
-    with pytest.raises(InputError, match="of two words, 'no' and 'sí', and neither is known; write OK for"):
-        begun(tmp_path, table.assign(score=words))
 
 
 def test_paths_lead_through_links(tmp_path: Path, table: pd.DataFrame) -> None:
