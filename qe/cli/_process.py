@@ -93,7 +93,8 @@ def standard_streams() -> Iterator[None]:
     with _open_streams():
         codecs.register_error("qe-escape", _escaped)
         stream = sys.stdout
-        if hasattr(stream, "reconfigure") and not _is_unicode(stream):
+        is_unicode = codecs.lookup(stream.encoding or "ascii").name.startswith("utf")
+        if hasattr(stream, "reconfigure") and not is_unicode:
             stream.reconfigure(errors="qe-escape")
         watched, messages = _Watched(stream), sys.stderr
         sys.stdout, sys.stderr = cast(TextIO, watched), cast(TextIO, VisibleStream(messages))
@@ -176,10 +177,6 @@ def _open_streams() -> Iterator[None]:
             setattr(sys, name, None)
             with suppress(OSError):
                 stream.close()
-
-
-def _is_unicode(stream: TextIO) -> bool:
-    return codecs.lookup(stream.encoding or "ascii").name.startswith("utf")
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from qe.api.models import model_folder
 from qe.cli._log import JsonLog, Log, log_of
 from qe.cli.shared.commands import check_existence
 from qe.cli.shared.options import ScoreOptions
-from qe.cli.shared.printing import chosen_routes, on_spark, registered
+from qe.cli.shared.printing import chosen_routes, registered
 from qe.data.translation_files.segments import translation_kind
 from qe.display import output_schemas
 from qe.display.files import write_json
@@ -69,7 +69,7 @@ class ScoreJob:
         self.log: Log = log_of("score", options.log)
         self.silent = options.quiet or (options.output == "-" and isinstance(self.log, JsonLog))
         self.no_progress = options.quiet or options.json
-        self.on_spark = on_spark(options.engine, options.master)
+        self.on_spark = options.is_spark
         self._open_paths()
         self.routes = chosen_routes(options.model, options.models)
         self.models = [self._scoring_model(route.model) for route in self.routes]
@@ -177,7 +177,6 @@ class ScoreJob:
 
     def _run_on_spark(self) -> None:
         from qe.scoring.spark.scoring import check_inputs, score_table
-        from qe.scoring.spark.session import spark_session
 
         options = self.options
         names = (
@@ -189,7 +188,7 @@ class ScoreJob:
         source = check_inputs(options.input_)
         files = [file for file in (options.triage, options.drift) if file is not None]
         check_no_overlap(self.destination, [Path(source), model.folder, *files])
-        with spark_session(options.master, quiet=self.no_progress) as session:
+        with options.session(self.no_progress) as session:
             result = score_table(
                 session, model.folder, source, options.output, identity=model.identity,
                 options=self.scorers[0], columns=self.headers, keep=options.keep, suffix=options.suffix,

@@ -4,14 +4,15 @@
 """
 
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.progress import Progress, silent
 from qe.cli.shared.application import Application
-from qe.cli.shared.options import ExperimentOptions
-from qe.cli.shared.printing import Result, Verbatim, on_spark
+from qe.cli.shared.options import EngineOptions, ExperimentOptions
+from qe.cli.shared.printing import Result, Verbatim
 from qe.display.numbers import count
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ def _text(subject: "Family | Set") -> str:
 
 @features.command()
 def extract(
-    experiment: Path, output: Path, settings: ExperimentOptions, progress: Progress, engine: str = "local",
-    master: str | None = None, quiet: bool = False,
+    experiment: Path, output: Path, settings: ExperimentOptions, engine: EngineOptions, progress: Progress,
+    quiet: bool = False,
 ) -> None:  # fmt: skip
     """Extract the feature table of an experiment's dataset: split, id, gold label, features.
 
@@ -108,15 +109,13 @@ def extract(
     """
     from qe.getting_started.catalogue.feature_tables import extract as run
 
-    loaded, cache = settings.load(experiment), settings.cache
-    if on_spark(engine, master):
-        from qe.scoring.spark.resources import Executors
-        from qe.scoring.spark.session import spark_session
+    with engine.session(quiet) as session:
+        executors: Any = None
+        if session is not None:
+            from qe.scoring.spark.resources import Executors
 
-        with spark_session(master, quiet=quiet) as session:
-            table = run(loaded, output, cache, silent, lambda bundle: Executors(session, bundle))
-    else:
-        table = run(loaded, output, cache, progress)
+            executors, progress = partial(Executors, session), silent
+        table = run(settings.load(experiment), output, settings.cache, progress, executors)
     if not quiet:
         print(f"{len(table):,} segments, {len(table.columns) - 3} features: {output}")
 

@@ -337,10 +337,9 @@ def _systems(
     outputs: dict[str, tuple[Texts, ...]] = {}
     for name, values in dict(named_files(text, "--dev") for text in dev).items():
         system, _, metric = name.partition(":")
-        numbers = _numbers(values)
-        if numbers is not None:
-            scores.setdefault(system, {})[metric or metrics[0]] = numbers
-        else:
+        try:
+            scores.setdefault(system, {})[metric or metrics[0]] = tuple(map(float, values))
+        except ValueError:  # names of files
             outputs[system] = tuple(_texts(Path(value)) for value in values)
     systems = [
         System(name, texts, outputs.get(name, ()), scores.get(name, {}), scored.files[name])
@@ -350,13 +349,6 @@ def _systems(
     dev_metrics = [metric for by_metric in scores.values() for metric in by_metric]
     _check_known(dev_metrics, metrics, "--dev names no metric of --metrics")
     return systems
-
-
-def _numbers(values: list[str]) -> tuple[float, ...] | None:
-    try:
-        return tuple(float(value) for value in values)
-    except ValueError:
-        return None
 
 
 def _texts(path: Path) -> "Texts":

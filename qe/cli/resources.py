@@ -13,12 +13,12 @@ from annotated_types import Interval
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from qe.cli.shared.application import Application
-from qe.cli.shared.printing import Result, on_spark, tell_made
+from qe.cli.shared.options import EngineOptions
+from qe.cli.shared.printing import Result, tell_made
 from qe.display.numbers import number
 
 if TYPE_CHECKING:
     from features.core.bundle import Builders, Bundle
-    from qe.resources.bundle_source import Build
 
 
 resources = Application()
@@ -29,6 +29,7 @@ def build(
     source: Path,
     target: Path,
     output: Path,
+    engine: EngineOptions,
     progress: Progress,
     source_language: str = "en",
     target_language: str = "es",
@@ -42,8 +43,6 @@ def build(
     overrides: list[str] | None = None,
     selection: list[str] | None = None,
     all_: bool = False,
-    engine: str = "local",
-    master: str | None = None,
     quiet: bool = False,
     json: bool = False,
 ) -> Result:
@@ -100,14 +99,14 @@ def build(
     output:
       -o, --output DIR  Folder of the bundle.
     """
-    from features.core.bundle import MANIFEST, known_parts, unexpected_file
+    from features.core.bundle import MANIFEST, known_parts, unexpected_file, with_needs
     from features.core.feature_set import parts_needed
     from features.storage.outputs import check_no_overlap
     from features.text.tokenizer import Tokenizer
     from qe.resources import files, settings
     from qe.resources.alignments import Alignments
     from qe.resources.annotations import annotated_sides, annotations_for
-    from qe.resources.bundle_source import BundleSource, Inputs
+    from qe.resources.bundle_source import BundleSource, Inputs, build_possible
     from qe.resources.corpora import CorpusFiles, Monolingual
     from qe.resources.settings import bundle_table
 
@@ -134,23 +133,23 @@ def build(
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
     corpus = CorpusFiles(source, target)
 
-    def build_with(engine: "Builders") -> "Build":
-        def build(parts: Sequence[str], progress: Progress) -> "Bundle":
-            tagged = annotations_for(parts, annotations, tokenizers)
-            source = BundleSource(corpus, tokenizers, tagged, inputs, engine)
-            source.check_used(parts)
-            return source.build(output, parts, progress)
+    builders: Builders = {}
 
-        return build
+    def build(parts: Sequence[str], progress: Progress) -> "Bundle":
+        tagged = annotations_for(parts, annotations, tokenizers)
+        source = BundleSource(corpus, tokenizers, tagged, inputs, builders)
+        source.check_used(parts)
+        return source.build(output, parts, progress)
 
-    if on_spark(engine, master):
-        from qe.scoring.spark.resources import builders
-        from qe.scoring.spark.session import spark_session
+    required = inputs.requested if all_ else with_needs(parts)
+    with engine.session(quiet or json) as session:
+        if session is not None:
+            from qe.scoring.spark.resources import builders as spark_builders
 
-        with spark_session(master, quiet=quiet or json) as session:
-            bundle = _built(all_, parts, silent, inputs.requested, build_with(builders(session)))
-    else:
-        bundle = _built(all_, parts, progress, inputs.requested, build_with({}))
+            builders = spark_builders(session)
+        bundle, skipped = build_possible(build, parts, silent if session else progress, required)
+    for name, reason in skipped.items():
+        print(f"qe resources: skipped: {name} ({reason.problem})", file=sys.stderr)
     if before == manifest.read_bytes():
         tell_made("resources build", output)
     table = bundle_table(str(output), bundle.manifest)
@@ -172,19 +171,6 @@ def list_parts() -> Result:
 
     parts = catalogue()
     return Result("resources-list", {"parts": parts}, [catalogue_table(parts)])
-
-
-def _built(
-    possible: bool, parts: Sequence[str], progress: Progress, requested: Sequence[str], build: "Build"
-) -> "Bundle":
-    from features.core.bundle import with_needs
-    from qe.resources.bundle_source import build_possible
-
-    required = requested if possible else with_needs(parts)
-    bundle, skipped = build_possible(build, parts, progress, required)
-    for name, reason in skipped.items():
-        print(f"qe resources: skipped: {name} ({reason.problem})", file=sys.stderr)
-    return bundle
 
 
 encoders = Application()

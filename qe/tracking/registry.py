@@ -71,7 +71,8 @@ def model_versions(name: str) -> list[Version]:
 @connected(reading=True)
 def entries(name: str) -> dict[str, Any]:
     """Number -> entry, oldest first; none for a name that is not registered."""
-    query = f"name = {_quoted(check_text(name))}"
+    quote = '"' if "'" in check_text(name) else "'"
+    query = f"name = {quote}{name}{quote}"
     versions = mlflow.MlflowClient().search_model_versions(query, max_results=10_000)
     return {str(entry.version): entry for entry in sorted(versions, key=lambda entry: int(entry.version))}
 
@@ -124,10 +125,6 @@ def aliased(name: str, alias: str) -> str | None:
         return str(mlflow.MlflowClient().get_model_version_by_alias(name, alias).version)
     except MlflowException:
         return None
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if "'" in text else f"'{text}'"
 
 
 def to_delete(name: str, keep: int) -> list[Version]:

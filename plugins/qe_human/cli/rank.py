@@ -1,19 +1,17 @@
 """`qe rank`: rank MT systems by human judgements: rank ranges, significance."""
 
-from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Interval
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress
 from qe.cli.shared.options import MAX_SAMPLES, Seed
 from qe.cli.shared.printing import Result
 
 if TYPE_CHECKING:
-    from qe_human.judgements.collection import JudgedPair
     from qe_human.ranking_method import RankingMethod
 
 
@@ -82,7 +80,9 @@ def rank(
         None if correct == "none" else correct, tuple(constrained or ()), draw,  # type: ignore[arg-type]
     )  # fmt: skip
     judged = chosen_pairs(read_judgements(files, progress), pair or [])
-    _check_systems(settings.constrained, judged)
+    systems = sorted({system for one in judged.values() for system in one.counts.systems})
+    for name in settings.constrained:
+        known_name("constrained system", name, systems)
     reports = []
     for done, entry in enumerate(judged.values()):
         progress("ranking", done, len(judged))
@@ -125,12 +125,3 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
             remedy=f"known: {', '.join(methods)}, all, none",
         )
     return tuple(names)
-
-
-def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> None:
-    from features.basics.errors import unknown_name
-
-    known = sorted({system for pair in judged.values() for system in pair.counts.systems})
-    for name in names:
-        if name not in known:
-            raise unknown_name("constrained system", name, known)

@@ -1,10 +1,14 @@
 """Options of several verbs: their help, their types, and groups of them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Interval
+
+from features.basics.errors import InputError, known_name
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
@@ -162,7 +166,34 @@ class ExperimentOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(RowOptions):
+class EngineOptions:
+    """Where the work is done."""
+
+    engine: str = "local"
+    master: str | None = None
+
+    @property
+    def is_spark(self) -> bool:
+        """Raises InputError for an unknown engine, and for --master without Spark."""
+        known_name("engine", self.engine, ("local", "spark"), location="--engine")
+        if self.master is not None and self.engine != "spark":
+            raise InputError("--master is Spark's", remedy="add --engine spark")
+        return self.engine == "spark"
+
+    @contextmanager
+    def session(self, quiet: bool) -> Iterator[Any]:
+        """A session of Spark, or None for the local engine."""
+        if not self.is_spark:
+            yield None
+            return
+        from qe.scoring.spark.session import spark_session
+
+        with spark_session(self.master, quiet=quiet) as session:
+            yield session
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(RowOptions, EngineOptions):
     """The options of `qe score`.
 
     input:
@@ -236,8 +267,6 @@ class ScoreOptions(RowOptions):
     fail_if: list[str] | None = None
     documents: Path | None = None
     doc_ids: str | None = None
-    engine: str = "local"
-    master: str | None = None
     drift: Path | None = None
     summary: Path | None = None
     no_summary: bool = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from features.basics.errors import NO_MODEL, InputError, unknown_name
+from features.basics.errors import NO_MODEL, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,15 +104,6 @@ def _track(result: Result, write: Callable[[Path], object], verb: str) -> None:
             verb, params=result.recipe, metrics=result.figures(), folder=folder, under=result.under
         )
     print(f"MLflow run {run}", file=sys.stderr)
-
-
-def on_spark(engine: str, master: str | None) -> bool:
-    """Whether --engine is Spark; raises InputError for an unknown one, and for --master without it."""
-    if engine not in ("local", "spark"):
-        raise unknown_name("engine", engine, ("local", "spark"), location="--engine")
-    if master is not None and engine != "spark":
-        raise InputError("--master is Spark's", remedy="add --engine spark")
-    return engine == "spark"
 
 
 def tell_made(command: str, output: object) -> None:

@@ -34,7 +34,8 @@ class Measured:
 
 def measured(noun: str) -> Mapping[str, Measured]:
     """The learners or selectors that were measured, by name. Others read something else than features."""
-    return {name: Measured(*map(_pair, figures)) for name, figures in _content()[f"{noun}s"].items()}
+    rows = _content()[f"{noun}s"].items()
+    return {name: Measured(*(pair and tuple(pair) for pair in figures)) for name, figures in rows}
 
 
 def first(noun: str) -> Sequence[str]:
@@ -43,10 +44,6 @@ def first(noun: str) -> Sequence[str]:
 
 def _content() -> Mapping[str, Any]:
     return strict_yaml.read_mapping(FIGURES, "table of measurements")
-
-
-def _pair(values: Any) -> Any:
-    return tuple(values) if values else None
 
 
 @dataclass(frozen=True)

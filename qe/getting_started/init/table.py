@@ -22,7 +22,6 @@ from qe.data.headers import (
     HEADERS,
     HIGHER,
     LOWER,
-    Pair,
     classes_of,
     header_of,
     higher_is_better,
@@ -213,7 +212,13 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
             )
             del roles["id"]
     with mistakes:
-        options = _options(roles, wishes, columns)
+        header = roles.get("scores")
+        label = "hter" if header is None else _label(header, columns[header], wishes)
+        source, target = wishes.languages
+        options = {
+            "source_language": source, "target_language": target, **wishes.layout.settings,
+            "label": label, "columns": dict(roles),
+        }  # fmt: skip
     mistakes.raise_all(path)
     if "classes" in options["label"]:
         notes.append(f"the label is of two classes: {' and '.join(options['label']['classes'])}")
@@ -232,17 +237,13 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     return LabelledTable(path, options, replace(dataset, splits={"train": split}), (*notes, *dataset.notes))
 
 
-def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Column]) -> dict[str, Any]:
-    source, target = wishes.languages
-    label = _label(roles["scores"], columns[roles["scores"]], wishes) if "scores" in roles else "hter"
-    languages = {"source_language": source, "target_language": target}
-    return {**languages, **wishes.layout.settings, "label": label, "columns": dict(roles)}
-
-
 def _label(header: str, column: Column, wishes: Wishes) -> dict[str, Any]:
-    classes = classes_of(column.texts)
-    if classes is not None:
-        return _of_classes(header, *classes, wishes)
+    if (found := classes_of(column.texts)) is not None:
+        classes, upwards = found
+        given = wishes.higher_is_better if upwards is None else upwards
+        remedy = f"say --higher-is-better if {classes[1]!r} is good, --lower-is-better if {classes[0]!r} is"
+        up = higher_is_better(header, given, remedy)
+        return {"name": header, "classes": list(classes), "higher_is_better": up}
     pair = unknown_pair(column.texts)
     if pair is not None:
         problem = f"the label '{header}' is of two words, {pair[0]!r} and {pair[1]!r}, and neither is known"
@@ -250,10 +251,3 @@ def _label(header: str, column: Column, wishes: Wishes) -> dict[str, Any]:
         raise InputError(problem, location=column.location(0), remedy=remedy)
     up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
     return {"name": header, "low": 0 if is_rate(header) else None, "high": None, "higher_is_better": up}
-
-
-def _of_classes(header: str, classes: Pair, upwards: bool | None, wishes: Wishes) -> dict[str, Any]:
-    given = wishes.higher_is_better if upwards is None else upwards
-    remedy = f"say --higher-is-better if {classes[1]!r} is good, --lower-is-better if {classes[0]!r} is"
-    up = higher_is_better(header, given, remedy)
-    return {"name": header, "classes": list(classes), "higher_is_better": up}
