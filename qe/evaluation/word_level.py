@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -255,30 +256,21 @@ def evaluate_words(
     for name, bad in probabilities.items():
         by_bin = calibration_sums(gold, bad, offsets)
         scores[name] |= {"ece": float(ece(by_bin.sum(axis=0))), "ece_by_chance": ece_by_chance(by_bin)}
-    samples = result.engine.samples
+    ci: dict[str, dict[str, tuple[float, float]]] = {}
+    for name, metric in product(counts, METRICS) if result.engine.samples else ():
+        bounds = jackknife_interval(scores[name][metric], result.engine.jackknife(name, metric), CONFIDENCE)
+        low = -1.0 if metric == "mcc" else 0.0
+        ci.setdefault(name, {})[metric] = max(bounds[0], low), min(bounds[1], 1.0)
+    recipe = {
+        "samples": result.engine.samples, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
+        "units": "segments", "correction": correction, "family": result.table.to_json(),
+    }  # fmt: skip
     return WordReport(
-        scores,
-        {
-            name: {m: _interval(m, scores[name][m], result.engine.jackknife(name, m)) for m in METRICS}
-            for name in counts
-            if samples
-        },
-        result.pairs(),
-        {} if baselines else result.clusters(),
-        len(offsets) - 1,
-        (len(gold), int(gold.sum())),
-        {
-            "samples": samples, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
-            "units": "segments", "correction": correction, "family": result.table.to_json(),
-        },
+        scores, ci, result.pairs(), {} if baselines else result.clusters(), len(offsets) - 1,
+        (len(gold), int(gold.sum())), recipe,
         cautions(result.table, result.tested, levels) if result.tested else (),
         {name: reliability(gold, bad) for name, bad in probabilities.items()},
     )  # fmt: skip
-
-
-def _interval(metric: str, score: float, jackknife: Sequence[FloatArray]) -> tuple[float, float]:
-    low, high = jackknife_interval(score, jackknife, CONFIDENCE)
-    return max(low, -1.0 if metric == "mcc" else 0.0), min(high, 1.0)
 
 
 def _check(

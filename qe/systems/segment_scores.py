@@ -50,7 +50,12 @@ def read_segment_scores(
     if not systems:
         systems = {name: [] for table in tables for name in table.system_names()}
     result.files = {name: {} for name in systems}
-    for metric, system, runs in map(_scored, (text for text in scores if not _is_table(text))):
+    for text in (text for text in scores if not _is_table(text)):
+        name, runs = named_files(text, "--scores", _FORM)
+        metric, _, system = name.partition(":")
+        if not metric or not system:
+            remedy = "or the name of a table"
+            raise InputError(f"expected {_FORM}, but got '{text}'", location="--scores", remedy=remedy)
         if system not in systems:
             raise InputError(f"--scores names no system: {system}")
         if metric in result.files[system]:
@@ -78,15 +83,6 @@ def table_direction(table: ScoreTable) -> bool | None:
 
 def _is_table(text: str) -> bool:
     return "=" not in text or Path(text).is_file()
-
-
-def _scored(text: str) -> tuple[str, str, list[str]]:
-    name, runs = named_files(text, "--scores", _FORM)
-    metric, _, system = name.partition(":")
-    if not metric or not system:
-        remedy = "or the name of a table"
-        raise InputError(f"expected {_FORM}, but got '{text}'", location="--scores", remedy=remedy)
-    return metric, system, runs
 
 
 def _lines(path: Path) -> Texts:
