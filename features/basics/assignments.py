@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
+from features.basics.hints import described, parsed
 from features.basics.numerals import real
 
 T = TypeVar("T")
@@ -68,9 +69,6 @@ def once(pairs: Iterable[tuple[str, T]], location: object, form: str = "") -> di
     return named
 
 
-_TRUTH = {"true": True, "false": False, "1": True, "0": False}
-
-
 def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
     """The strategy that `text` names; `defaults` are for the options that `text` leaves open.
 
@@ -78,25 +76,20 @@ def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] |
     """
     name, _, tail = text.partition(":")
     kind: Any = catalogue.get(name)
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     known = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
     options = {key: value for key, value in (defaults or {}).items() if key in known}
     for part in filter(None, tail.split(",")):
         key, value = assigned(part, "option=value", f"{catalogue.noun} '{name}'")
         if key not in known:
             raise unknown_name("option", key, known, location=f"{catalogue.noun} '{name}'")
-        options[key] = _value(value, hints[key], f"option '{key}' of {catalogue.noun} '{name}'")
+        try:
+            options[key] = parsed(value, hints[key])
+        except ValueError:
+            location = f"option '{key}' of {catalogue.noun} '{name}'"
+            if get_origin(hints[key]) is Literal:
+                raise unknown_name("value", value, get_args(hints[key]), location=location) from None
+            problem = f"expected {described(hints[key])}, but got '{value}'"
+            raise InputError(problem, location=location) from None
     made: T = kind(**options)
     return made
-
-
-def _value(text: str, hint: Any, location: str) -> Any:
-    if get_origin(hint) is Literal:
-        if text in get_args(hint):
-            return text
-        raise unknown_name("value", text, get_args(hint), location=location)
-    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]  # float | None
-    try:
-        return _TRUTH[text.lower()] if kinds[0] is bool else kinds[0](text)
-    except (KeyError, ValueError):
-        raise InputError(f"expected {kinds[0].__name__}, but got '{text}'", location=location) from None

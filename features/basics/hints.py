@@ -1,30 +1,31 @@
-"""Checks settings against type hints and their ranges, as far as YAML can get them wrong."""
+"""Checks settings against type hints and their ranges by pydantic, with messages in plain words."""
 
 import functools
 import inspect
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import EllipsisType, NoneType, SimpleNamespace, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Final,
     Literal,
     ParamSpec,
-    Protocol,
     TypeVar,
     Union,
     get_args,
     get_origin,
     get_type_hints,
-    runtime_checkable,
 )
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from features.basics.errors import InputError, keep_known_options, name_parameters, quoted, unknown_name
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 PLAIN: Final[Mapping[Any, str]] = {
     bool: "true or false",
@@ -34,8 +35,19 @@ PLAIN: Final[Mapping[Any, str]] = {
     Path: "a path",
     NoneType: "null",
 }
+_WORDS: Final[Mapping[str, str]] = {  # of pydantic's types of errors
+    "bool_type": PLAIN[bool],
+    "int_type": PLAIN[int],
+    "float_type": PLAIN[float],
+    "finite_number": PLAIN[float],
+    "string_type": PLAIN[str],
+    "none_required": PLAIN[NoneType],
+    "dict_type": "a mapping",
+    "is_instance_of": "a list",
+    "sequence_str": "a list",
+}
 _ONE_OF: Final = (Union, UnionType)
-_SEQUENCES: Final = (Sequence, list, tuple)
+_SEQUENCES: Final = (Sequence, list, tuple, Collection)
 _MAPPINGS: Final = (Mapping, dict)
 
 Seed = Annotated[int, Ge(0), Le(2**32 - 1)]  # what NumPy's and scikit-learn's generators take
@@ -47,12 +59,29 @@ Count = Annotated[int, Ge(1)]  # of what there must be one of
 Mistake = tuple[str, str]  # where it stands (`params.members.0.alpha`), and what it is
 
 
-@runtime_checkable
-class Check(Protocol):
+class Check:
     """A note in `Annotated[...]` that looks at values of the right type more closely."""
 
     def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
         """Mistakes in a value at `place`."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic_core import PydanticCustomError, ValidationError, core_schema
+
+        def checked_value(value: Any) -> Any:
+            errors: list[Any] = [
+                {
+                    "type": PydanticCustomError("mistake", "{text}", {"text": text}),
+                    "loc": tuple(filter(None, [place.lstrip(".")])),
+                }
+                for place, text in self.mistakes(value, "")
+            ]
+            if errors:
+                raise ValidationError.from_exception_data("", errors)
+            return value
+
+        return core_schema.no_info_after_validator_function(checked_value, handler(source))
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -68,27 +97,80 @@ def mistakes(value: Any, hint: Any, place: str = "") -> Iterator[Mistake]:
     """All mistakes in a value at `place`; in a list or mapping, in each entry.
 
     >>> list(mistakes([1, 0], Sequence[Count], "orders"))
-    [('orders.1', 'must be a whole number from 1, but got 0')]
+    [('orders.1', 'must be greater than or equal to 1, but got 0')]
     """
+    from pydantic import ValidationError
+
+    try:
+        _adapter(hint).validate_python(value)
+    except ValidationError as error:
+        yield from _located(error, value, hint, place)
+
+
+def _located(error: "ValidationError", value: Any, hint: Any, place: str) -> Iterator[Mistake]:
+    """One mistake for each wrong place; none for a list whose entries are wrong themselves."""
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for each in error.errors(include_url=False):
+        own = each["type"] == "mistake"
+        path = each["loc"] if own else tuple(steps(value, each["loc"]))
+        found.setdefault(path, []).append(each)
+    for path, errors in found.items():
+        if any(len(other) > len(path) and other[: len(path)] == path for other in found):
+            continue
+        words = [_WORDS.get(e["type"], e["msg"].removeprefix("Input should be ")) for e in errors]
+        text = " or ".join(dict.fromkeys(words)) if path else described(hint)
+        message = f"must be {text}, but got {quoted(errors[0]['input'])}"
+        yield ".".join([place, *map(str, path)]), words[0] if errors[0]["type"] == "mistake" else message
+
+
+def steps(value: Any, location: Sequence[Any]) -> Iterator[Any]:
+    """The parts of a location that lead into the value; others name alternatives of a type."""
+    for part in location:
+        inside = part in value if isinstance(value, Mapping) else isinstance(value, list | tuple)
+        if inside and not (isinstance(part, str) and isinstance(value, list | tuple)):
+            value = value[part]
+            yield part
+
+
+def parsed(value: Any, hint: Any) -> Any:
+    """The value of a text or of YAML in the hinted type; raises ValueError if it has none.
+
+    >>> parsed("5", Count), parsed("1e-4", float), parsed("false", bool)
+    (5, 0.0001, False)
+    """
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(value)
+
+
+@functools.cache
+def _adapter(hint: Any, classes: bool = False) -> "TypeAdapter[Any]":
+    from pydantic import ConfigDict, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    strict = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True)
+    try:
+        return TypeAdapter(_known(hint, classes), config=strict)
+    except PydanticUserError:  # a type that YAML does not know
+        return TypeAdapter(Any)
+
+
+def _known(hint: Any, classes: bool) -> Any:
+    """The hint with sequences for lists and tuples, and anything for protocols and unwanted classes."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        yield from _annotated(value, hint, place)
-    elif origin in _ONE_OF:
-        if not any(fits(value, argument) for argument in arguments):
-            alike = [argument for argument in arguments if _of_shape(value, argument)]
-            yield from mistakes(value, alike[0], place) if len(alike) == 1 else _wrong(value, hint, place)
-    elif origin in _SEQUENCES and isinstance(value, list | tuple):
-        inner = [argument for argument in arguments if not isinstance(argument, EllipsisType)]
-        entry = Union[tuple(inner)] if inner else Any  # noqa: UP007 (of types that are only known here)
-        for number, each in enumerate(value):
-            yield from mistakes(each, entry, f"{place}.{number}")
-    elif origin in _MAPPINGS and isinstance(value, Mapping):
-        key, inside = arguments
-        for name, each in value.items():
-            yield from _wrong(name, key, f"{place}, its key") if not fits(name, key) else ()
-            yield from mistakes(each, inside, f"{place}.{name}")
-    elif not _plainly(value, hint, origin, arguments):
-        yield from _wrong(value, hint, place)
+        return Annotated[(_known(arguments[0], classes), *arguments[1:])]
+    inner = tuple(_known(argument, classes) for argument in arguments if argument is not ...)
+    if origin in _SEQUENCES:
+        return Sequence[Union[inner]]  # type: ignore[valid-type]  # noqa: UP007
+    if origin in _ONE_OF:
+        return Union[inner]  # noqa: UP007
+    if origin in _MAPPINGS:
+        return Mapping[inner]  # type: ignore[misc, valid-type]
+    kind = origin or hint
+    if inspect.isclass(kind) and kind not in PLAIN:
+        return kind if classes and not getattr(kind, "_is_protocol", False) else Any
+    return hint
 
 
 def described(hint: Any) -> str:
@@ -105,63 +187,14 @@ def described(hint: Any) -> str:
     if origin is Literal:
         return " or ".join(map(repr, arguments))
     if origin in _ONE_OF:
-        return " or ".join(map(described, arguments))
+        return " or ".join(dict.fromkeys(map(described, arguments)))
     if origin in _SEQUENCES:
         return f"a list (each {described(arguments[0])})"
-    return "a mapping" if origin in _MAPPINGS else PLAIN.get(hint, str(hint))
-
-
-def _wrong(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
-    yield place, f"must be {described(hint)}, but got {quoted(value)}"
-
-
-def _plainly(value: Any, hint: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
-    if origin is Literal:  # 1 equals true, but is no truth value
-        return any(
-            value == known and isinstance(value, bool) == isinstance(known, bool) for known in arguments
-        )
-    if origin in (*_SEQUENCES, *_MAPPINGS):
-        return False
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return hint not in PLAIN or isinstance(value, hint)
-
-
-def _of_shape(value: Any, hint: Any) -> bool:
-    origin = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
-    if origin in _SEQUENCES:
-        return isinstance(value, list | tuple)
-    return origin in _MAPPINGS and isinstance(value, Mapping)
-
-
-def _annotated(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
-    base, *notes = get_args(hint)
-    if not fits(value, base):
-        shape = _of_shape(value, base)
-        yield from mistakes(value, base, place) if shape else _wrong(value, hint, place)
-    elif not all(_within(value, note) for note in notes):
-        yield from _wrong(value, hint, place)
-    else:
-        for note in notes:
-            if isinstance(note, Check):
-                yield from note.mistakes(value, place)
-
-
-def _within(value: Any, note: Any) -> bool:
-    match note:
-        case Ge(least):
-            return bool(value >= least)
-        case Gt(below):
-            return bool(value > below)
-        case Le(most):
-            return bool(value <= most)
-        case Lt(above):
-            return bool(value < above)
-        case MinLen(least):
-            return len(value) >= least
-    return True
+    if origin in _MAPPINGS:
+        return "a mapping"
+    if hint in PLAIN or not inspect.isclass(hint):
+        return PLAIN.get(hint, str(hint))
+    return f"{'an' if hint.__name__[0] in 'AEIOU' else 'a'} {hint.__name__}"
 
 
 def _bounds(notes: Sequence[Any]) -> str:
@@ -218,7 +251,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def _refused(key: str, value: Any, hint: Any, location: str) -> InputError:
     if get_origin(hint) is Literal and isinstance(value, str):
         return unknown_name(key, value, get_args(hint), location=location)
-    return InputError(f"`{key}` must be {worded(hint)}, but got {quoted(value)}", location=location)
+    return InputError(
+        f"`{key}` must be {described(hint).replace('null', 'None')}, but got {quoted(value)}",
+        location=location,
+    )
 
 
 @functools.cache
@@ -238,42 +274,13 @@ def accepts(hint: Any, value: Any) -> bool:
     >>> accepts(int, np.int64(3)), accepts(Sequence[str], "mae"), accepts(str | None, 3)
     (True, False, False)
     """
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if origin is Annotated:
-        return accepts(arguments[0], value) and fits(_plain(value), hint)
-    if origin in (Union, UnionType):
-        return any(accepts(one, value) for one in arguments)
-    if origin is not None and inspect.isclass(origin) and issubclass(origin, Sequence):
-        is_list = (
-            isinstance(value, Iterable)
-            and hasattr(value, "__len__")
-            and not isinstance(value, str | bytes | Mapping)
-        )
-        return is_list and all(accepts(arguments[0], one) for one in value)
-    if origin is not None and inspect.isclass(origin) and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(accepts(arguments[1], one) for one in value.values())
-    if inspect.isclass(hint) and origin is None and hint not in PLAIN and hint is not object:
-        return bool(getattr(hint, "_is_protocol", False)) or isinstance(value, hint)
-    return fits(_plain(value), hint)
+    from pydantic import ValidationError
 
-
-def worded(hint: Any) -> str:
-    """A hinted type in words; classes by their names.
-
-    >>> worded(Sequence[str]), worded(Mapping[str, int] | None)
-    ('a list (each text)', 'a mapping or None')
-    """
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join(dict.fromkeys(map(worded, get_args(hint))))
-    if hint is type(None):
-        return "None"
-    if not inspect.isclass(hint) or hint in PLAIN or get_origin(hint) is not None:
-        return described(hint)
-    return f"{'an' if hint.__name__[0] in 'AEIOU' else 'a'} {hint.__name__}"
-
-
-def _plain(value: Any) -> Any:
-    item = getattr(value, "item", None)
-    return item() if callable(item) and getattr(value, "ndim", None) == 0 else value
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, Collection) and not isinstance(plain, str | bytes | Mapping | Sequence):
+        plain = list(plain)
+    for each in (value, plain):
+        with suppress(ValidationError):
+            _adapter(hint, True).validate_python(each)
+            return True
+    return False

@@ -1,14 +1,15 @@
 """Schema: settings files checked strictly, with errors that name the key and the known ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from features.basics.errors import combined_error, did_you_mean, quoted
+from features.basics.hints import steps
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -36,66 +37,52 @@ def drafted(
     model: type[Checked], content: Mapping[str, Any], needed: Mapping[str, Any]
 ) -> tuple[Checked, list[str]]:
     """The settings without the keys that are wrong, and the mistakes; `needed` replaces required keys."""
-    mistakes: list[str] = []
+    mistakes, replaced = list[str](), set[str]()
     left: dict[str, Any] = deepcopy(dict(content))
-    replaced: set[str] = set()
     while True:
         try:
             return model.model_validate(left), mistakes
         except ValidationError as error:
             wrong = mistakes_of(error, model, left)
             # What is missing after the first time is what was taken out.
-            new = [mistake for mistake in wrong if not (mistakes and mistake.missing)]
-            mistakes += [mistake.text for mistake in new]
+            mistakes += [mistake.text for mistake in wrong if not (mistakes and mistake.missing)]
             # The last first: an entry that is taken out of a list moves those behind it.
             before = deepcopy(left)
             settled: list[Location] = [(key,) for key in replaced]
-            for location in (mistake.location for mistake in reversed(wrong)):
-                if any(location[: len(place)] == place for place in settled):
+            for mistake in reversed(wrong):
+                if any(mistake.location[: len(place)] == place for place in settled):
                     continue
-                place = _remove(left, location)
-                if place is None and location and str(location[0]) in needed:
-                    key, place = str(location[0]), location[:1]
-                    left[key] = deepcopy(needed[key])
-                    replaced.add(key)
-                settled += [] if place is None else [place]
+                key = mistake.location[0] if mistake.location else ""
+                if mistake.path:
+                    settled.append(_remove(left, mistake.path))
+                elif key in needed:
+                    left[str(key)] = deepcopy(needed[str(key)])
+                    replaced.add(str(key))
+                    settled.append((key,))
             if before == needed:
                 raise
             if left == before:  # what is wrong concerns several keys
                 left = deepcopy(dict(needed))
 
 
-def _remove(content: Any, location: Location) -> Location | None:
-    there = [step for step in _steps(content, location) if step.holder is not None]
-    while len(there) > 1 and isinstance(there[-1].holder, list) and len(there[-1].holder) == 1:
-        there.pop()
-    if not there:
-        return None
-    del there[-1].holder[there[-1].part]
-    return location[: there[-1].depth]
-
-
-class _Step(NamedTuple):
-    depth: int
-    part: int | str
-    holder: Any
-
-
-def _steps(content: Any, location: Location) -> Iterator[_Step]:
-    here = content
-    for depth, part in enumerate(location, start=1):
-        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
-        if listed or (isinstance(here, dict) and part in here):
-            yield _Step(depth, part, here)
-            here = here[part]
-        elif not (isinstance(here, dict) and isinstance(part, int)):
-            yield _Step(depth, part, None)
-            here = None if isinstance(here, dict) else here  # absent, and so is what follows
+def _remove(content: Any, path: Location) -> Location:
+    """Takes out what is at `path`, with the lists that held nothing else; the path of what is gone."""
+    holders = [content]
+    for part in path[:-1]:
+        holders.append(holders[-1][part])
+    while len(holders) > 1 and isinstance(holders[-1], list) and len(holders[-1]) == 1:
+        holders.pop()
+    last = len(holders) - 1
+    del holders[last][path[last]]
+    return path[: last + 1]
 
 
 @dataclass(frozen=True)
 class Mistake:
+    """`location` as the file has it, with a key that is missing; `path`: as far as the content goes."""
+
     location: Location
+    path: Location
     text: str
     missing: bool
 
@@ -104,20 +91,20 @@ def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) ->
     """Pydantic's errors, without short lists whose entries are wrong themselves."""
     errors = error.errors(include_url=False)
     within = {each["loc"][:end] for each in errors for end in range(len(each["loc"]))}
-    return [
-        Mistake(each["loc"], _described(each, model, content), each["type"] == "missing")
-        for each in errors
-        if not (each["type"] == "too_short" and each["loc"] in within)
-    ]
+    mistakes = []
+    for each in errors:
+        if not (each["type"] == "too_short" and each["loc"] in within):
+            path, missing = tuple(steps(content, each["loc"])), each["type"] == "missing"
+            location = (*path, each["loc"][-1]) if missing else path
+            mistakes.append(Mistake(location, path, _described(each, model, location), missing))
+    return mistakes
 
 
-def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> str:
-    parts = [str(step.part) for step in _steps(content, error["loc"])]
-    parts = [part for part in parts if not part.startswith("[")]  # what pydantic names, and no file has
-    key = ".".join(parts) or "the file"
+def _described(error: "ErrorDetails", model: type[BaseModel], location: Location) -> str:
+    key = ".".join(map(str, location)) or "the file"
     if error["type"] == "extra_forbidden":
         known = _known_keys(model, error["loc"])
-        return f"unknown key '{key}'; known: {', '.join(known)}{did_you_mean(parts[-1], known)}"
+        return f"unknown key '{key}'; known: {', '.join(known)}{did_you_mean(str(location[-1]), known)}"
     seen = "" if error["type"] == "missing" else f", but got {quoted(error['input'])}"
     return f"{key}: {error['msg']}{seen}"
 

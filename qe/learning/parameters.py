@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
-from features.basics.hints import Mistake, mistakes
+from features.basics.hints import Check, Mistake, mistakes
 from features.basics.plugins import missing
 from qe.config.distributions import Distribution, parse_space
 
@@ -18,7 +18,7 @@ _NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # types that sc
 
 
 @dataclass(frozen=True)
-class NameIn:
+class NameIn(Check):
     """Annotation `Annotated[str, ...]` of a name in a catalogue."""
 
     catalogue: Catalogue[Any]
@@ -29,7 +29,7 @@ class NameIn:
 
 
 @dataclass(frozen=True)
-class StrategyIn:
+class StrategyIn(Check):
     """Annotation `Annotated[Mapping[str, Any], ...]` of a strategy, `{kind: NAME, parameter: value}`.
 
     fixed  parameters that must not be set, because the owner sets them

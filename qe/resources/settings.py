@@ -1,15 +1,17 @@
 """Parts of bundles: what a user may set of each, checked before anything is built, and tables of them."""
 
 import inspect
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_origin, get_type_hints
+
+from annotated_types import Ge
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
-from features.basics.hints import described, fits
+from features.basics.hints import described
+from features.basics.hints import parsed as parsed_value
 from features.core.bundle import Builders, Part, builder_of, known_parts, unknown_part
 from features.core.resource import OnlyForParts, declaration
 from qe.config.experiment import ResourcesSection
@@ -21,56 +23,41 @@ PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
 # What the name of a part says: another value would make it another part.
 _RENAMED = {"most": "max_words"}  # settings of 0.2
 _IN_THE_NAME = ("side", "direction", "given", "other", "quarter", "units", "holds")
-_TAKES = {bool: "true or false", int: "a whole number from 0", float: "a number from 0", str: "a text"}
+_SIMPLE = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter of what makes a part: its type, its value where nothing is set, and its range."""
+    """A parameter of what makes a part: its type with its range, and its value where nothing is set."""
 
     hint: Any
     default: Any
-    bounded: Any = Any  # the type with its bounds
 
     @property
     def takes(self) -> str:
-        if get_origin(self.hint) is Literal:
-            return " or ".join(get_args(self.hint))
-        return described(self.bounded) if get_origin(self.bounded) is Annotated else _TAKES[self.hint]
+        return described(self.hint)
 
     def value(self, raw: Any) -> Any:
         """The value in its type, from text or YAML; raises ValueError for what it does not take.
 
-        >>> Setting(int, 3).value("5"), Setting(float, 0.1).value("1e-4"), Setting(bool, True).value("false")
-        (5, 0.0001, False)
         >>> Setting(Literal["lower", "true"], "lower").value(True)  # how YAML reads the word
         'true'
         """
-        if isinstance(raw, bool) and self.hint is not bool:
-            raw = str(raw).lower() if get_origin(self.hint) is Literal else None
-        if get_origin(self.hint) is Literal and raw in get_args(self.hint):
-            return raw
-        if self.hint is str and isinstance(raw, str):
-            return raw
-        if self.hint is bool and str(raw).lower() in ("true", "false"):
-            return str(raw).lower() == "true"
-        if self.hint in (int, float) and isinstance(raw, int | float | str):
-            number = self.hint(raw)
-            if math.isfinite(number) and number >= 0 and number == float(raw) and fits(number, self.bounded):
-                return number
-        raise ValueError(raw)
+        return parsed_value(str(raw).lower() if isinstance(raw, bool) else raw, self.hint)
 
 
 def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
-    make = declaration(builder_of(part.name, part.kind, builders))
+    builder = builder_of(part.name, part.kind, builders)
+    make, fixed = declaration(builder), getattr(builder, "keywords", {})
     hints, bounded = get_type_hints(make), get_type_hints(make, include_extras=True)
     settings = {}
     for name, parameter in inspect.signature(make).parameters.items():
         hint = hints.get(name)
-        simple = hint in _TAKES or get_origin(hint) is Literal
-        settable = simple and name not in _IN_THE_NAME and parameter.kind is parameter.KEYWORD_ONLY
+        simple = hint in _SIMPLE or get_origin(hint) is Literal
+        settable = simple and name not in (*_IN_THE_NAME, *fixed) and parameter.kind is parameter.KEYWORD_ONLY
         if settable and _counts(bounded[name], part):
-            settings[name] = Setting(hint, part.settings.get(name, parameter.default), bounded[name])
+            own = Annotated[hint, Ge(0)] if bounded[name] in (int, float) else bounded[name]
+            settings[name] = Setting(own, part.settings.get(name, parameter.default))
     return settings
 
 
@@ -106,7 +93,7 @@ def _value(part: str, key: str, raw: Any, settings: Mapping[str, Setting]) -> An
         )
     try:
         return settings[key].value(raw)
-    except (ValueError, OverflowError):
+    except ValueError:
         raise InputError(f"{part}.{key} takes {settings[key].takes}, but got {raw!r}") from None
 
 

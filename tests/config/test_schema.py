@@ -63,7 +63,7 @@ ORDER = "the file: Value error, `low` is not below `high`"
             1,
             [
                 *[f"entries.0.{each}" for each in NONE],
-                "entries.0.None: Keys should be strings",
+                "entries.0: Keys should be strings",
                 "unknown key 'entries.0.y'; known: path, format",
             ],
         ),

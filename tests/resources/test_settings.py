@@ -124,8 +124,8 @@ def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_pa
         ("target_lm_backward.direction=forward", "has no setting 'direction'"),
         ("source_truecaser.case=true", "has no setting 'case'; it takes none"),
         ("target_lm.order=-1", "target_lm.order takes a whole number from 1, but got '-1'"),
-        ("target_lm.prune=1", "target_lm.prune takes true or false, but got '1'"),
-        ("target_lm.case=upper", "target_lm.case takes lower or true, but got 'upper'"),
+        ("target_lm.prune=x", "target_lm.prune takes true or false, but got 'x'"),
+        ("target_lm.case=upper", "target_lm.case takes 'lower' or 'true', but got 'upper'"),
         ("aligner.prune=nan", "aligner.prune takes a number from 0, but got 'nan'"),
     ],
 )  # fmt: skip

@@ -96,7 +96,7 @@ def test_settings_of_extractors_and_parts_are_in_their_own_ranges() -> None:
                 assert fits(entry.default, hints[entry.name]), (name, entry.name)
     for part in known_parts().values():
         for key, setting in settings_of(part, {}).items():
-            assert fits(setting.default, setting.bounded), (part.name, key)
+            assert fits(setting.default, setting.hint), (part.name, key)
 
 
 @pytest.mark.slow

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from features.basics.errors import InputError
+from features.basics.hints import parsed
 from features.encoding.folder import EncoderFolder
-from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.damage import damage_reported, read_json
 
 FILE: Final = "origin.json"
-_TEXTS: Final = ("name", "source", "revision", "licence", "command")
 _REMEDY: Final = "make or fetch the encoder again, with --overwrite"
 
 
@@ -42,13 +42,7 @@ def origin_of(folder: Path) -> Origin | None:
         return None
     content = read_json("the origin of the encoder", path, _REMEDY)
     with damage_reported("the origin of the encoder", path, _REMEDY):
-        files = content.get("files")
-        texts: dict[str, Any] = {key: content.get(key) for key in _TEXTS}
-        texts["command"] = content.get("command", "")
-        values = [*texts.values(), *files.values()] if isinstance(files, Mapping) else [None]
-        if not all(isinstance(value, str) for value in values):
-            raise Damaged("it must hold name, source, revision, licence, command and files, all of them text")
-        return Origin(**texts, files=dict(files or {}))
+        return parsed(content, Origin)  # type: ignore[no-any-return]
 
 
 def is_up_to_date(output: Path, command: str, overwrite: bool) -> bool:

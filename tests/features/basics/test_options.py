@@ -43,9 +43,9 @@ def test_defaults_hold_where_the_text_leaves_them_open() -> None:
     [
         ("part:sise=4", "part 'part': unknown option 'sise'; known: size, share, loud, kind; did you mean"),
         ("part:size", "part 'part': expected option=value, but got 'size'"),
-        ("part:size=x", "option 'size' of part 'part': expected int, but got 'x'"),
-        ("part:share=x", "expected float, but got 'x'"),
-        ("part:loud=perhaps", "expected bool, but got 'perhaps'"),
+        ("part:size=x", "option 'size' of part 'part': expected a whole number, but got 'x'"),
+        ("part:share=x", "expected a number or null, but got 'x'"),
+        ("part:loud=perhaps", "expected true or false, but got 'perhaps'"),
         ("part:kind=c", "unknown value 'c'; known: a, b"),
     ],
 )
