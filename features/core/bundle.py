@@ -173,8 +173,8 @@ def unknown_part(name: str) -> InputError:
 
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
-    hints = get_type_hints(declaration(function))
-    return tuple(name for name, hint in hints.items() if name != "return" and _is_resource(hint))
+    hints, fixed = get_type_hints(declaration(function)), getattr(function, "keywords", {})
+    return tuple(n for n, hint in hints.items() if n != "return" and n not in fixed and _is_resource(hint))
 
 
 def _is_resource(hint: Any) -> bool:

@@ -4,7 +4,7 @@ A field of such a dataclass that is annotated with a Resource class is filled wi
 `Annotated[Sequence[X], CATALOGUE]` with objects made from names or mappings with a `kind` and its settings.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -64,20 +64,18 @@ class Configured:
 
     def requires(self) -> tuple[str, ...]:
         """Optional columns of segments that it requires, by settings alone."""
-        return tuple(getattr(self._unmade(), "requires", tuple)())
+        return tuple(getattr(self.unmade(), "requires", tuple)())
 
-    def table_columns(self) -> Sequence[Any]:
-        """The columns of the user's table that it reads by name."""
-        return tuple(getattr(self._unmade(), "table_columns", tuple)())
-
-    def _unmade(self) -> Any:
+    def unmade(self) -> Any:
+        """The object by settings alone, without resources; a default is an attribute of the class."""
         unmade = object.__new__(self.kind)
-        for entry in self._fields:
-            default = entry.default_factory() if entry.default_factory is not MISSING else entry.default
-            value = self.settings.get(entry.name, None if default is MISSING else default)
-            listed = entry.name in self.lists and entry.name in self.settings
-            inner = tuple(each._unmade() for each in self.inner(entry.name)) if listed else value
-            object.__setattr__(unmade, entry.name, inner)
+        for entry in fields(self.kind) if is_dataclass(self.kind) else ():
+            if entry.name in self.lists and entry.name in self.settings:
+                vars(unmade)[entry.name] = tuple(each.unmade() for each in self.inner(entry.name))
+            elif entry.name in self.settings and entry.name not in self._resources:
+                vars(unmade)[entry.name] = self.settings[entry.name]
+            elif entry.default_factory is not MISSING:
+                vars(unmade)[entry.name] = entry.default_factory()
         return unmade
 
     def make(self, bundle: Bundle | None) -> Any:
@@ -90,9 +88,8 @@ class Configured:
         except TypeError as error:
             raise InputError(f"{self.label}: {error}") from None
 
-    def within(self) -> Iterator["Configured"]:
-        for name in self.lists:
-            yield from self.inner(name)
+    def within(self) -> list["Configured"]:
+        return [inner for name in self.lists for inner in self.inner(name)]
 
     @cached_property
     def _fields(self) -> list[Field[Any]]:

@@ -100,7 +100,8 @@ def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
 
 def table_columns(configs: Sequence[Mapping[str, Any]]) -> TableColumns:
     """The columns of the user's table that the configured extractors read by name."""
-    return _by_name(column for config in expand(configs) for column in _right(config).table_columns())
+    unmade = [_right(config).unmade() for config in expand(configs)]
+    return _by_name(column for extractor in unmade for column in extractor.table_columns())
 
 
 def _by_name(columns: Iterable[TableColumn]) -> TableColumns:
@@ -185,38 +186,38 @@ class FeatureSet:
                 raise InputError(f"the trees '{tree.name}' have the name of a column of '{owner[tree.name]}'")
 
     @cached_property
-    def _indices(self) -> list[list[int]]:
-        chosen = []
-        for i, config in enumerate(self.configs):
-            names, patterns = [feature.name for feature in self._features_of(i)], config.get("only")
-            if patterns is None:
-                chosen.append(list(range(len(names))))
-                continue
-            _check_type(patterns, list[str], "only", f"extractor '{config['kind']}'")
-            for pattern in patterns:
-                if not fnmatch.filter(names, pattern):
-                    near, kind = difflib.get_close_matches(pattern, names, n=3), config["kind"]
-                    remedy = f"near: {', '.join(near)}" if near else f"see qe features describe {kind}"
-                    raise InputError(f"'{kind}' has no column '{pattern}'", location="only", remedy=remedy)
-            kept = [i for i, name in enumerate(names) if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
-            chosen.append(kept)
-        return chosen
-
-    def _features_of(self, i: int) -> Sequence[Feature]:
-        kind, features = self.configs[i]["kind"], self.extractors[i].features
-        family = kind.replace(SEPARATOR, ".")
-        return [replace(f, name=f"{family}.{f.name}") for f in features] if is_foreign(kind) else features
+    def _kept(self) -> list[dict[int, Feature]]:
+        """Place of each kept column of each extractor -> its feature."""
+        kept = []
+        for config, extractor in zip(self.configs, self.extractors, strict=True):
+            kind, features, patterns = config["kind"], extractor.features, config.get("only")
+            if is_foreign(kind):
+                family = kind.replace(SEPARATOR, ".")
+                features = [replace(feature, name=f"{family}.{feature.name}") for feature in features]
+            chosen = dict(enumerate(features))
+            if patterns is not None:
+                _check_type(patterns, list[str], "only", f"extractor '{kind}'")
+                names = [feature.name for feature in features]
+                for pattern in patterns:
+                    if not fnmatch.filter(names, pattern):
+                        near = difflib.get_close_matches(pattern, names, n=3)
+                        remedy = f"near: {', '.join(near)}" if near else f"see qe features describe {kind}"
+                        problem = f"'{kind}' has no column '{pattern}'"
+                        raise InputError(problem, location="only", remedy=remedy)
+                matched = {name for pattern in patterns for name in fnmatch.filter(names, pattern)}
+                chosen = {i: feature for i, feature in chosen.items() if feature.name in matched}
+            kept.append(chosen)
+        return kept
 
     def kept_features(self, i: int) -> list[Feature]:
-        features = self._features_of(i)
-        return [features[k] for k in self._indices[i]]
+        return list(self._kept[i].values())
 
     def keep(self, i: int, block: FloatArray) -> FloatArray:
-        return block[:, self._indices[i]]
+        return block[:, list(self._kept[i])]
 
     @property
     def features(self) -> list[Feature]:
-        return [feature for i in range(len(self.extractors)) for feature in self.kept_features(i)]
+        return [feature for kept in self._kept for feature in kept.values()]
 
     @property
     def names(self) -> list[str]:
@@ -285,15 +286,14 @@ class FeatureSet:
 
         blocks = []
         for i, (config, extractor) in enumerate(zip(self.configs, self.extractors, strict=True)):
-            if not self._indices[i]:
+            if not self._kept[i]:
                 continue
             if report:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            with leaving_out(
-                {name for k, name in enumerate(extractor.feature_names) if k not in self._indices[i]}
-            ):
+            names = enumerate(extractor.feature_names)
+            with leaving_out({name for k, name in names if k not in self._kept[i]}):
                 blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)

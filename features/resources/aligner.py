@@ -200,6 +200,17 @@ class Aligner(Resource):
             progress("aligning", edges[len(pieces)], len(source))
         return Links.concatenate(pieces)
 
+    def corpus_links(
+        self, corpus: ParallelCorpus, symmetrization: Symmetrization, progress: Progress = silent
+    ) -> Links:
+        """The links of a corpus; files of links have the same methods, in place of an aligner."""
+        return self.align(corpus.source, corpus.target, symmetrization, progress=progress)
+
+    def provenance(self, symmetrization: Symmetrization | None = None) -> dict[str, str]:
+        """Settings that identify links."""
+        by = {} if symmetrization is None else {"symmetrization": symmetrization}
+        return {**by, "aligner": self.fingerprint}
+
     def _encode(self, source: Tokens, target: Tokens) -> "_Pairs":
         prefix = int(self.settings["prefix"])
         left_tokens, right = _shortened(source, prefix), _shortened(target, prefix)

@@ -55,13 +55,13 @@ class PhraseTableBuilder(Builder):
     symmetrization: Symmetrization = "grow-diag-final-and"
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PhraseTable":
-        links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
+        links = self.aligner.corpus_links(corpus, self.symmetrization, progress)
         return PhraseTable.from_links(
             corpus,
             links,
             self.longest,
             self.minimum,
-            {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint},
+            self.aligner.provenance(self.symmetrization),
             units=self.units,
             entities=entities_of(self.source_entity_annotation, self.target_entity_annotation),
             progress=progress,
@@ -276,23 +276,14 @@ def _words_of(phrases: TargetPhrases, tokens: Tokens) -> tuple[Longs, Ints]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackPhraseTableBuilder(Builder):
+class BackPhraseTableBuilder(PhraseTableBuilder):
     """Aligns the corpus as it is, and exchanges the sides of texts and links."""
 
-    aligner: Aligner
-    longest: Annotated[int, Ge(1), Le(MOST_WORDS)] = 5
-    minimum: Count = 2
-    symmetrization: Symmetrization = "grow-diag-final-and"
-
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "BackPhraseTable":
-        links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
+        links = self.aligner.corpus_links(corpus, self.symmetrization, progress).swapped()
+        origin = self.aligner.provenance(self.symmetrization)
         return BackPhraseTable.from_links(
-            corpus.swapped(),
-            links.swapped(),
-            self.longest,
-            self.minimum,
-            {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint},
-            progress=progress,
+            corpus.swapped(), links, self.longest, self.minimum, origin, progress=progress
         )
 
 

@@ -85,14 +85,14 @@ class TupleLMBuilder(Builder):
     prune: bool = False
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TupleLM":
-        links = self.aligner.align(corpus.source, corpus.target, "source-target", progress=progress)
+        links = self.aligner.corpus_links(corpus, "source-target", progress)
         return TupleLM.from_links(
             corpus,
             links,
             order=self.order,
             minimum=self.minimum,
             prune=self.prune,
-            provenance={"aligner": self.aligner.fingerprint},
+            provenance=self.aligner.provenance(),
             progress=progress,
         )
 

@@ -250,10 +250,9 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes; raises InputError for a device."""
-    file = rewindable(path)
-    refuse_device(file)
-    with file.open("rb") as stream:
+    """Hex digest of a file's bytes; raises InputError for a device, and if it cannot be read."""
+    refuse_device(rewindable(path))
+    with _opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -302,25 +301,28 @@ class _Zstd(io.RawIOBase):
         super().close()
 
 
-def open_binary(path: Path) -> IO[bytes]:
-    """Opens a plain, gzip or zstd file or a pipe; raises InputError if it cannot be read."""
-    file = rewindable(path)
+def _opened(path: Path) -> io.BufferedReader:
     try:
-        stream = file.open("rb")
+        return rewindable(path).open("rb")
     except (FileNotFoundError, NotADirectoryError):
         raise InputError("no such file", location=path, remedy="check the path") from None
     except IsADirectoryError:
         raise InputError("is a directory, not a file", location=path, remedy="give a file") from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", location=path) from None
+
+
+def open_binary(path: Path) -> IO[bytes]:
+    """Opens a plain, gzip or zstd file or a pipe; raises InputError if it cannot be read."""
+    stream = _opened(path)
     magic = stream.peek(4)[:4]
     if magic == _ZSTD:
         stream.close()
-        return io.BufferedReader(_Zstd(file), 1 << 18)
+        return io.BufferedReader(_Zstd(rewindable(path)), 1 << 18)
     if magic[:2] != b"\x1f\x8b":
         return stream
     stream.close()  # gzip.open(stream) would leave it open
-    return cast(IO[bytes], gzip.open(file))
+    return cast(IO[bytes], gzip.open(rewindable(path)))
 
 
 def line_form(path: Path) -> tuple[bytes, bytes]:

@@ -1,22 +1,20 @@
 """Word alignments of a corpus made elsewhere, for parts that are extracted from aligned text."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
-from features.core.resource import Resource
-from features.resources.annotation import Annotation
-from features.resources.phrase_table import BackPhraseTable, PhraseTable, entities_of
+from features.core.resource import Resource, kind_of
+from features.resources.phrase_table import BackPhraseTable, PhraseTable
 from features.resources.tuple_lm import TupleLM
-from features.storage.files import is_input_file, sha256
-from features.syntax.phrase_units import Units
+from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 
@@ -34,20 +32,28 @@ class Alignments:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        if self.path is None:
-            return None
-        if not is_input_file(self.path):
-            raise InputError("no such file", location=self.path, remedy="check the path of the alignments")
-        return sha256(self.path)
+        return None if self.path is None else sha256(self.path)
 
     def builders(self) -> Builders:
+        """Builders of the parts of aligned text, with these links in place of the aligner's."""
         if self.path is None:
             return {}
+        fixed: dict[str, Any] = {"aligner": self, "symmetrization": "source-target"}
+        names = {kind: {entry.name for entry in fields(kind.builder)} for kind in KINDS}
         return {
-            "phrase_table": self._phrases,
-            "back_phrase_table": self._back_phrases,
-            "tuple_lm": self._tuple_lm,
+            kind_of(kind): partial(kind.build, **{key: fixed[key] for key in fixed.keys() & names[kind]})
+            for kind in KINDS
         }
+
+    def corpus_links(self, corpus: ParallelCorpus, symmetrization: str, progress: Progress = silent) -> Links:
+        """The links of the file, as `Aligner.corpus_links`."""
+        if self.path is None:
+            raise ValueError("there is no file of alignments")
+        progress("reading alignments", 0, 1)
+        return links_of_pairs(Links.read(self.path), corpus, self.path)
+
+    def provenance(self, symmetrization: str | None = None) -> dict[str, str | None]:
+        return {"alignments": self.fingerprint}
 
     def check_used(self, parts: Iterable[str]) -> None:
         if self.path is not None and not set(with_needs(parts)) & set(self.wanted):
@@ -61,45 +67,6 @@ class Alignments:
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
         """The settings those parts must have: of other links, they are built again."""
         return {part: {"alignments": self.fingerprint} for kind in KINDS for part in kind.parts}
-
-    def _phrases(
-        self,
-        corpus: ParallelCorpus,
-        *,
-        units: Units = "word",
-        source_entity_annotation: Annotation | None = None,
-        target_entity_annotation: Annotation | None = None,
-        longest: int = 5,
-        minimum: int = 2,
-        progress: Progress = silent,
-    ) -> PhraseTable:
-        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
-        entities = entities_of(source_entity_annotation, target_entity_annotation)
-        return PhraseTable.from_links(
-            corpus, links, longest, minimum, provenance, units=units, entities=entities, progress=progress
-        )
-
-    def _back_phrases(
-        self, corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
-    ) -> BackPhraseTable:
-        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
-        return BackPhraseTable.from_links(
-            corpus.swapped(), links.swapped(), longest, minimum, provenance, progress=progress
-        )
-
-    def _tuple_lm(
-        self, corpus: ParallelCorpus, *, order: int = 3, minimum: int = 2, progress: Progress = silent
-    ) -> TupleLM:
-        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
-        return TupleLM.from_links(
-            corpus, links, order=order, minimum=minimum, provenance=provenance, progress=progress
-        )
-
-    def _links(self, corpus: ParallelCorpus, progress: Progress) -> Links:
-        if self.path is None:
-            raise ValueError("there is no file of alignments")
-        progress("reading alignments", 0, 1)
-        return links_of_pairs(Links.read(self.path), corpus, self.path)
 
 
 def links_of_pairs(links: Links, corpus: ParallelCorpus, location: object) -> Links:

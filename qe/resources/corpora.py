@@ -13,7 +13,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import RESOURCES, Builders, Bundle, builder_of, plain_parts
 from features.core.resource import Resource
 from features.core.segments import Segments
-from features.storage.files import digest, is_input_file, read_lines, sha256
+from features.storage.files import digest, read_lines, sha256
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer, batches
 from features.text.tokens import Tokens, TokensBuilder
@@ -32,19 +32,10 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """Two files, plain or gzip, one sentence per line. Raises InputError for one that is not there."""
+    """Two files, plain or gzip, one sentence per line."""
 
     source: Path
     target: Path
-
-    def __post_init__(self) -> None:
-        for path in (self.source, self.target):
-            if not is_input_file(path):
-                raise InputError(
-                    "is a directory, not a file" if path.is_dir() else "no such file",
-                    location=path,
-                    remedy="check the path of the corpus",
-                )
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -120,11 +111,6 @@ class Monolingual:
 
     files: Mapping[Side, Path]
     _longer: dict[str, ParallelCorpus] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        for side, path in self.files.items():
-            if not is_input_file(path):
-                raise InputError(f"no such file of {side} text", location=path, remedy="check the path")
 
     @classmethod
     def from_files(cls, source: Path | None, target: Path | None) -> Self:

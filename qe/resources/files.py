@@ -14,7 +14,7 @@ from features.core.resource import Resource
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.word_lexicon import KeptWords, StopWords
-from features.storage.files import is_input_file, sha256
+from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case
 from qe.language.conllu import tags_of_texts
@@ -22,7 +22,7 @@ from qe.language.conllu import tags_of_texts
 
 @dataclass(frozen=True)
 class PartFiles:
-    """Part -> the file it is read from; raises InputError for an unknown part or an absent file."""
+    """Part -> the file it is read from; raises InputError for an unknown part."""
 
     files: Mapping[str, Path]
 
@@ -40,10 +40,6 @@ class PartFiles:
                     f"({', '.join(_TAG_MODELS)}), those of GIZA++ and Moses as lexicons "
                     f"({', '.join(plain_parts(Lexicon))}), lists as stop words "
                     f"({', '.join(StopWords.parts)}), texts as words to keep ({', '.join(KeptWords.parts)})",
-                )
-            if not is_input_file(path):
-                raise InputError(
-                    f"no such file, to read '{name}' from", location=path, remedy="check the path"
                 )
 
     @cached_property

@@ -167,9 +167,9 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     for read, message in (
         ({"targt_lm": there}, r"unknown part 'targt_lm'; .*did you mean 'target_lm'"),
         ({"aligner": there}, r"s: the part 'aligner' is read from no file; ARPA .*target_lm.*lexicon_source"),
-        ({LM: none}, "none: no such file, to read 'target_lm' from"),
     ):
         refuses(message, PartFiles, read)
+    refuses("none: no such file", built, tmp_path, {LM: none})
     with pytest.raises(InputError, match=r"the part 'target_lm' is not among those to be built"):
         built(tmp_path, {LM: there}, ["source_lm"])
     with pytest.raises(InputError, match=r"/s"):  # no ARPA file

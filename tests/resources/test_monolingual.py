@@ -109,7 +109,7 @@ def test_text_that_cannot_be_used(tmp_path: Path, content: bytes, message: str) 
 
 def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
-    refuses("none: no such file of target text", further, tmp_path / "none")
+    refuses("none: no such file", build_bundle, tmp_path, ["target_lm"], further(tmp_path / "none"))
     refuses("takes target text", build_bundle, tmp_path, ["source_lm", "target_index"], further(more))
     assert not (tmp_path / "b").exists()
 

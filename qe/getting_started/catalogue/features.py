@@ -11,7 +11,6 @@ from features.basics.errors import InputError, did_you_mean
 from features.basics.plugins import own_entries
 from features.core import feature_set
 from features.core.bundle import resource_parameters
-from features.core.configured import Configured
 from features.core.extractor import Feature
 from features.core.feature_set import variants
 from features.storage import strict_yaml
@@ -121,7 +120,7 @@ def _family(name: str, costs: FeatureCosts) -> Family:
     needed = tuple(p.name for p in required if p.name not in resources)
     config = {"kind": kind} if needed else feature_set.from_variant(name)
     parts = tuple(dict.fromkeys(feature_set.configured(config).parts()))
-    columns = () if needed else _bare(feature_set.configured(config)).requires()
+    columns = () if needed else feature_set.configured(config).requires()
     others = {} if given else {one: costs.cost_of([one]) for one in variants(kind)[1:]}
     return Family(
         name, _summary(documentation), documentation, parts, columns, needed, costs.cost_of([name]), others
@@ -144,7 +143,7 @@ def columns_of(
 ) -> list[Feature]:
     """The columns that the configured extractors keep, in order; `settings` are those of resources."""
     made = [feature_set.configured(config) for config in configs]
-    extractors = list(map(_bare, made))
+    extractors = [each.unmade() for each in made]
     unnamed = [
         i for i, each in enumerate(extractors) if tuple(made[i].parts()) and not getattr(each, "features", ())
     ]
@@ -157,21 +156,6 @@ def columns_of(
         for i, extractor in zip(unnamed, data.extraction.feature_set.extractors, strict=True):
             extractors[i] = extractor
         return feature_set.FeatureSet(tuple(configs), tuple(extractors)).features
-
-
-def _bare(config: Configured) -> Any:
-    made = object.__new__(config.kind)
-    for entry in fields(config.kind) if is_dataclass(config.kind) else ():
-        if entry.name in config.lists and entry.name in config.settings:
-            vars(made)[entry.name] = tuple(map(_bare, config.inner(entry.name)))
-        elif entry.name in config.settings:
-            vars(made)[entry.name] = config.settings[entry.name]
-        elif entry.default_factory is not MISSING:
-            vars(made)[entry.name] = entry.default_factory()
-        # a default is an attribute of the class
-    for name in resource_parameters(config.kind):
-        vars(made).pop(name, None)
-    return made
 
 
 _COST = Column("µs per segment", "microseconds")
