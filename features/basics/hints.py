@@ -150,17 +150,17 @@ def _adapter(hint: Any, classes: bool = False) -> "TypeAdapter[Any]":
 
     strict = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True)
     try:
-        return TypeAdapter(_known(hint, classes), config=strict)
+        return TypeAdapter(_checked_hint(hint, classes), config=strict)
     except PydanticUserError:  # a type that YAML does not know
         return TypeAdapter(Any)
 
 
-def _known(hint: Any, classes: bool) -> Any:
+def _checked_hint(hint: Any, classes: bool) -> Any:
     """The hint with sequences for lists and tuples, and anything for protocols and unwanted classes."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return Annotated[(_known(arguments[0], classes), *arguments[1:])]
-    inner = tuple(_known(argument, classes) for argument in arguments if argument is not ...)
+        return Annotated[(_checked_hint(arguments[0], classes), *arguments[1:])]
+    inner = tuple(_checked_hint(argument, classes) for argument in arguments if argument is not ...)
     if origin in _SEQUENCES:
         return Sequence[Union[inner]]  # type: ignore[valid-type]  # noqa: UP007
     if origin in _ONE_OF:

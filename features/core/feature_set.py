@@ -186,7 +186,7 @@ class FeatureSet:
                 raise InputError(f"the trees '{tree.name}' have the name of a column of '{owner[tree.name]}'")
 
     @cached_property
-    def _kept(self) -> list[dict[int, Feature]]:
+    def _column_features(self) -> list[dict[int, Feature]]:
         """Place of each kept column of each extractor -> its feature."""
         kept = []
         for config, extractor in zip(self.configs, self.extractors, strict=True):
@@ -210,14 +210,14 @@ class FeatureSet:
         return kept
 
     def kept_features(self, i: int) -> list[Feature]:
-        return list(self._kept[i].values())
+        return list(self._column_features[i].values())
 
     def keep(self, i: int, block: FloatArray) -> FloatArray:
-        return block[:, list(self._kept[i])]
+        return block[:, list(self._column_features[i])]
 
     @property
     def features(self) -> list[Feature]:
-        return [feature for kept in self._kept for feature in kept.values()]
+        return [feature for kept in self._column_features for feature in kept.values()]
 
     @property
     def names(self) -> list[str]:
@@ -286,14 +286,14 @@ class FeatureSet:
 
         blocks = []
         for i, (config, extractor) in enumerate(zip(self.configs, self.extractors, strict=True)):
-            if not self._kept[i]:
+            if not self._column_features[i]:
                 continue
             if report:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
             names = enumerate(extractor.feature_names)
-            with leaving_out({name for k, name in names if k not in self._kept[i]}):
+            with leaving_out({name for k, name in names if k not in self._column_features[i]}):
                 blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
