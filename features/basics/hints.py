@@ -50,11 +50,16 @@ _ONE_OF: Final = (Union, UnionType)
 _SEQUENCES: Final = (Sequence, list, tuple, Collection)
 _MAPPINGS: Final = (Mapping, dict)
 
-Seed = Annotated[int, Ge(0), Le(2**32 - 1)]  # what NumPy's and scikit-learn's generators take
+MOST_SEED: Final = 2**32 - 1
+Seed = Annotated[int, Ge(0), Le(MOST_SEED)]  # what NumPy's and scikit-learn's generators take
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
 Share = Annotated[float, Ge(0), Le(1)]
+Inner = Annotated[float, Gt(0), Lt(1)]  # a share that leaves something on both sides
+Part = Annotated[float, Gt(0), Le(1)]
 Count = Annotated[int, Ge(1)]  # of what there must be one of
+Folds = Annotated[int, Ge(2)]
+Threads = Annotated[int, Ge(1), Le(1024)] | Literal[-1]  # -1: one per core
 
 Mistake = tuple[str, str]  # where it stands (`params.members.0.alpha`), and what it is
 
@@ -167,10 +172,10 @@ def _checked_hint(hint: Any, classes: bool) -> Any:
         return Union[inner]  # noqa: UP007
     if origin in _MAPPINGS:
         return Mapping[inner]  # type: ignore[misc, valid-type]
+    if origin is Literal or hint in PLAIN:
+        return hint
     kind = origin or hint
-    if inspect.isclass(kind) and kind not in PLAIN:
-        return kind if classes and not getattr(kind, "_is_protocol", False) else Any
-    return hint
+    return kind if classes and inspect.isclass(kind) and not getattr(kind, "_is_protocol", False) else Any
 
 
 def described(hint: Any) -> str:

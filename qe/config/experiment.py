@@ -21,13 +21,14 @@ from pydantic import (
 )
 
 from features.basics.errors import InputError, combined_error, quoted, without_passwords
+from features.basics.hints import Folds, Seed
 from features.basics.plugins import is_foreign
 from features.basics.short_repr import in_short
 from features.storage.files import base_of, resolved
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.overrides import override, run_name
-from qe.config.schema import Section, Seed, drafted, readable_configs
+from qe.config.schema import Section, drafted, readable_configs
 from qe.display.summary import entries, summarised
 from qe.display.table import Table
 
@@ -229,7 +230,7 @@ class SplitSection(Section):
 
     train: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("train",)
     test: str | None = None
-    folds: int = Field(5, ge=2)
+    folds: Folds = 5
     seed: Seed = 0
     fold_by: Literal["random", "block", "document", "contiguous", "language_pair"] = Field(
         "random", alias="by"

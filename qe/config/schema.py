@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from features.basics.errors import combined_error, did_you_mean, quoted
 from features.basics.hints import steps
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 Checked = TypeVar("Checked", bound=BaseModel)
 Location = tuple[int | str, ...]
-MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
-Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
 
 
 class Section(BaseModel):

@@ -13,12 +13,12 @@ from scipy.stats import rankdata
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.hints import MOST_SEED
 from features.basics.progress import Progress, silent
 from features.core.feature_set import table_columns
 from features.core.segments import Column, Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment, WeightsSection
-from qe.config.schema import MOST_SEED
 from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.folds import Fold, groups_of, make_folds

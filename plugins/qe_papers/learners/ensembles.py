@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-from features.basics.hints import Count, Positive, Seed, Share
+from features.basics.hints import Count, Folds, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
-from qe.config.ranges import Folds
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import cross_fit, rows_to_predict, training_data
 from qe.learning.learners.ensembles import TrustedByMembers, fit_member, make_members

@@ -16,9 +16,8 @@ from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.hints import NotNegative, Positive, Seed, Share
+from features.basics.hints import Folds, Inner, NotNegative, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
-from qe.config.ranges import Folds, Inner
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import contiguous_folds, relative_weights, rows_to_predict, training_data

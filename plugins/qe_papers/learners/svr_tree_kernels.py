@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.hints import Count, NotNegative, Positive
+from features.basics.hints import Count, NotNegative, Part, Positive
 from features.core.tree_columns import tree_names, without_trees
 from features.syntax.trees import Trees, gathered
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
-from qe.config.ranges import Part
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel

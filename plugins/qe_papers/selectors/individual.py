@@ -8,9 +8,8 @@ import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from features.basics.hints import Count, Share
+from features.basics.hints import Count, Folds, Inner, Share
 from qe.config.distributions import Distribution, FloatRange, IntRange
-from qe.config.ranges import Folds, Inner
 from qe.learning.learners.checks import training_data
 from qe.learning.learners.ensembles import grid_points
 from qe.learning.selector import SELECTORS, Selector

@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
-from features.basics.hints import Count, NotNegative
+from features.basics.hints import Count, Folds, Inner, NotNegative, Threads
 from features.basics.threads import cores
 from qe.config.distributions import Choice, Distribution
-from qe.config.ranges import Folds, Inner, Threads
 from qe.learning.learners.checks import training_data
 from qe.learning.selector import Selector
 from qe.learning.selectors.columns import LearnerConfig, column_names, matching

@@ -14,8 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-from features.basics.hints import Count, NotNegative, Seed
-from qe.config.ranges import Folds, Inner
+from features.basics.hints import Count, Folds, Inner, NotNegative, Seed
 from qe.learning.learner import LEARNERS, Regressor
 from qe.learning.learners.checks import contiguous_folds, rows_to_predict, training_data
 from qe.learning.learners.similarity import predicted

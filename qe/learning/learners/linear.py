@@ -16,9 +16,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
-from features.basics.hints import Count, NotNegative, Positive, Seed
+from features.basics.hints import Count, Folds, NotNegative, Positive, Seed
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
-from qe.config.ranges import Folds
 from qe.learning.learner import LEARNERS, Learner, Regressor
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 

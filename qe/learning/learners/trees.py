@@ -13,10 +13,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from features.basics.array_types import FloatArray
-from features.basics.hints import Count, Seed
+from features.basics.hints import Count, Part, Seed, Threads
 from features.storage.damage import Damaged, damage_reported, typed, within
 from qe.config.distributions import Distribution, FloatRange, IntRange
-from qe.config.ranges import Part, Threads
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 

@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
-from features.basics.hints import Positive
+from features.basics.hints import Part, Positive
 from qe.config.distributions import Distribution, FloatRange, IntRange
-from qe.config.ranges import Part
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import NameIn, StrategyIn
 from qe.learning.selector import SELECTORS, NothingSelected, Selector

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from features.basics.hints import Count, NotNegative
+from features.basics.hints import Count, Folds, Inner, NotNegative, Part
 from qe.config.distributions import Distribution, FloatRange, IntRange
-from qe.config.ranges import Folds, Inner, Part
 from qe.learning.learners.checks import training_data
 from qe.learning.selector import SELECTORS, Selector
 from qe.learning.selectors.columns import LearnerConfig, MetricName, uncorrelated
