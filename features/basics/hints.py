@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import (
@@ -145,7 +146,8 @@ def parsed(value: Any, hint: Any) -> Any:
     """
     from pydantic import ConfigDict, TypeAdapter
 
-    return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(value)
+    config = None if is_dataclass(hint) else ConfigDict(allow_inf_nan=False)
+    return TypeAdapter(hint, config=config).validate_python(value)
 
 
 @functools.cache
@@ -162,6 +164,8 @@ def _adapter(hint: Any, classes: bool = False) -> "TypeAdapter[Any]":
 
 def _checked_hint(hint: Any, classes: bool) -> Any:
     """The hint with sequences for lists and tuples, and anything for protocols and unwanted classes."""
+    from pydantic import InstanceOf
+
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return Annotated[(_checked_hint(arguments[0], classes), *arguments[1:])]
@@ -175,7 +179,8 @@ def _checked_hint(hint: Any, classes: bool) -> Any:
     if origin is Literal or hint in PLAIN:
         return hint
     kind = origin or hint
-    return kind if classes and inspect.isclass(kind) and not getattr(kind, "_is_protocol", False) else Any
+    is_checked = classes and inspect.isclass(kind) and not getattr(kind, "_is_protocol", False)
+    return InstanceOf[kind] if is_checked else Any
 
 
 def described(hint: Any) -> str:
@@ -281,6 +286,8 @@ def accepts(hint: Any, value: Any) -> bool:
     """
     from pydantic import ValidationError
 
+    if is_dataclass(hint) and isinstance(hint, type):
+        return isinstance(value, hint)
     plain = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(plain, Collection) and not isinstance(plain, str | bytes | Mapping | Sequence):
         plain = list(plain)
