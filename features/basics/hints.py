@@ -180,7 +180,7 @@ def _checked_hint(hint: Any, classes: bool) -> Any:
         return hint
     kind = origin or hint
     is_checked = classes and inspect.isclass(kind) and not getattr(kind, "_is_protocol", False)
-    return InstanceOf[kind] if is_checked else Any
+    return Annotated[(kind, InstanceOf())] if is_checked else Any  # type: ignore[type-arg]
 
 
 def described(hint: Any) -> str:
