@@ -14,7 +14,7 @@ from qe.display.table import Table
 from qe.models.description import NAME, SIGNATURE, one_model
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of, names_of
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring.scorer import Options, Scorer, needs_of
 
 
 @summarised
@@ -89,7 +89,7 @@ class LoadedModel:
             For a column that is missing, and a cell that has no text.
         """
         frame = as_pandas(table)
-        names = names_of(self.model, list(map(str, frame.columns)))
+        names = names_of(needs_of(self.model), list(map(str, frame.columns)))
         named = self.model.feature_set.table_columns
         there = [name for name in named if names.header(name) in frame.columns]
         headers = {name: names.header(name) for name in (*self.columns, *there)}

@@ -36,15 +36,7 @@ class Companions:
     word_tags: WordTags | None = None
 
     def all(self) -> tuple[Companion, ...]:
-        words = () if self.word_tags is None else (self.word_tags,)
-        return (
-            self.intervals,
-            self.background,
-            self.profile,
-            self.learned,
-            self.held_out_predictions,
-            *words,
-        )
+        return tuple(part for part in vars(self).values() if part is not None)
 
     def report(self) -> dict[str, Any]:
         intervals = self.intervals

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Final
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, Effect, names, perturbation_of, perturbed
+from qe.display.files import plain_fields
 from qe.display.summary import summarised
 from qe.language.made_columns import remake_columns
 from qe.models.model import Model
@@ -100,20 +100,13 @@ class Robustness:
 
     def to_json(self) -> dict[str, Any]:
         mean, least, worst = self.below
-        return {
+        content = {
             "rows": self.rows,
             "marked": self.marked,
-            "destroyed_below": {
-                "mean": finite_or_none(mean),
-                "least": finite_or_none(least),
-                "kind": worst or None,
-            },
-            "perturbations": [
-                asdict(answer)
-                | {"moved": finite_or_none(answer.moved), "below_interval": answer.below_interval}
-                for answer in self.answers
-            ],
+            "destroyed_below": {"mean": mean, "least": least, "kind": worst or None},
+            "perturbations": [{**vars(each), "below_interval": each.below_interval} for each in self.answers],
         }
+        return plain_fields(content)
 
 
 def robustness_of(

@@ -2,28 +2,27 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, did_you_mean
 from features.basics.numerals import finite_or_none
-from features.core.extractor import TableColumn
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
 from qe.data.table_rows import Row, read_rows
+from qe.display.files import Record
 from qe.display.numbers import p_value, signed
 from qe.display.summary import summarised
 from qe.models.model import Model
 from qe.models.training_rows import Learned
-from qe.scoring.row_formats import Names
-from qe.scoring.scorer import Options, Scorer, training_headers
+from qe.scoring.row_formats import Names, Needs
+from qe.scoring.scorer import Options, Scorer, needs_of
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
 from qe.statistics.family import ResamplingSettings
@@ -49,7 +48,7 @@ class Labelled:
 
 @summarised
 @dataclass(frozen=True)
-class Decision:
+class Decision(Record):
     """Whether a challenger is promoted, and the evidence.
 
     Attributes
@@ -87,9 +86,6 @@ class Decision:
     n: int
     learned: int = 0
     silent: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def promote(
@@ -144,12 +140,8 @@ def promote(
 
 def _renamed(data: Labelled, models: Iterable[Model], columns: Mapping[str, str]) -> Labelled:
     headers = list(dict.fromkeys(header for row, _ in data.rows for header in row))
-    names, needed, named = Names(columns), list[str](), dict[str, TableColumn]()
-    for model in models:
-        needed += model.columns()
-        named |= model.feature_set.table_columns
-        names = names.completed(needed, headers, training_headers(model), data.name, named)
-    names.check(needed, headers, data.name, "a model", named)
+    needs = Needs.joined(list(map(needs_of, models)), "a model")
+    names = Names(columns).found(needs, headers, headers, data.name)
     return replace(data, rows=[names.view(row) for row in data.rows])
 
 

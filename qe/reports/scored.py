@@ -27,7 +27,7 @@ from qe.production.triage import ACTIONS, ActionCosts, Thresholds, closed_scale,
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of
 from qe.scoring.row_formats import Names
-from qe.scoring.scorer import Options, Scorer, training_headers
+from qe.scoring.scorer import Options, Scorer
 
 SHOWN = 20
 _SCORED_AGAIN = 20  # rows whose scores are compared with the model's
@@ -163,10 +163,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
-    needed, headers = scorer.columns(), list(good[0])
-    trained, named = training_headers(scorer.model), scorer.table_columns
-    names = Names().completed(needed, headers, trained, str(scored), named)
-    texts = [name for name in needed if name not in named]
+    names = Names().completed(scorer.needs, list(good[0]), str(scored))
+    texts = [name for name in scorer.needs.columns if name not in scorer.needs.named]
     rows = [row for row in good if all(row.get(names.header(name)) is not None for name in texts)]
     again_scored = scorer.score([names.view((dict(row), "")) for row in rows[:_SCORED_AGAIN]]).rows
     for row, again in zip(rows, again_scored, strict=False):

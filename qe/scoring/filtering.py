@@ -26,7 +26,7 @@ from qe.data.table_rows import (
 )
 from qe.display.numbers import number
 from qe.scoring.checks import CHECKS, Checks, Knowledge
-from qe.scoring.row_formats import KeptColumns, Names, kind_of, packed_as, table_writer, writing
+from qe.scoring.row_formats import KeptColumns, Names, Needs, kind_of, table_writer, writing
 from qe.scoring.scorer import Scorer
 
 CHUNK = 5000
@@ -147,14 +147,11 @@ def filter_files(
     Raises InputError for inputs and outputs that cannot be used; the outputs are then unchanged.
     """
     table = open_input(source, layout)
-    names = Names(columns or {}).completed(_TEXTS, table.headers, {}, table.path)
-    needed: Sequence[str] = _TEXTS
-    reader = "a filter"
+    needs = Needs(_TEXTS, "a filter")
     if threshold is not None:
         threshold.check(table.columns)
-        if threshold.scorer is not None:
-            needed, reader = threshold.scorer.columns(), threshold.scorer.title
-    names.check(needed, table.columns, table.path, reader)
+        needs = needs if threshold.scorer is None else threshold.scorer.needs
+    names = Names(columns or {}).found(needs, table.headers, table.columns, table.path)
     total = None if progress is silent else table.count()
     paths = [path for path in (*output, rejected) if path is not None]
     for position, path in enumerate(paths):
@@ -204,7 +201,7 @@ def _writer(
             for side, path, original in zip(_TEXTS, output, inputs, strict=True):
                 mark, end = line_form(original)
                 temporary = stack.enter_context(atomic_file(path))
-                stream = stack.enter_context(writing(temporary, packed_as(path)))
+                stream = stack.enter_context(writing(temporary, path))
                 stream.write(mark)
                 sides.append((side, stream, end))
 
@@ -218,6 +215,8 @@ def _writer(
     mark, end = (b"", b"\n") if isinstance(table, ParquetInput) else line_form(table.path)
     with (
         atomic_file(output[0]) as temporary,
-        table_writer(temporary, output[0], columns.columns, columns.types, mark, end.decode()) as write_rows,
+        table_writer(
+            temporary, output[0], columns.columns, columns.types, start=mark, end=end.decode()
+        ) as write_rows,
     ):
         yield lambda rows: write_rows([columns.merged(row, more) for row, more in rows])

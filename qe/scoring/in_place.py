@@ -15,7 +15,7 @@ from qe.data.translation_files.segments import FileRow, translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
 from qe.display.numbers import number
 from qe.scoring import row_formats
-from qe.scoring.job_summary import JobSummary, ScoredFile, Tally
+from qe.scoring.job_summary import JobSummary, ScoredFile
 from qe.scoring.jobs import FinishedOutput
 from qe.scoring.row_formats import Names, added_headers
 from qe.scoring.scorer import Options, Scorer
@@ -46,17 +46,15 @@ def score_in_place(
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     settings = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), suffix)
     finished = FinishedOutput.from_settings(scorer.recipe, [source], output, settings)
-    summary = finished.summary(overwrite)
-    if summary is not None:
-        unchanged = ScoredFile.from_json(summary, unchanged=True)
-        if job_summary is not None:
-            job_summary.write(unchanged)
+    if (unchanged := finished.result(overwrite, job_summary)) is not None:
         return unchanged
     languages = scorer.languages
     table = FileInput(source, replace(layout or Layout(), languages=languages))
     if not isinstance(table.file, Sheet) and scorer.model.guard is not None:
         scorer = replace(scorer, options=replace(scorer.options, outside=True))  # notes report what is marked
-    names = _names(scorer, table, columns or {})
+    if columns and not isinstance(table.file, Sheet):
+        raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
+    names = Names(columns or {}).found(scorer.needs, table.headers, table.columns, table.path)
     batch = scorer.score([names.view(row) for row in table.rows()], 0)
     with atomic_file(output) as temporary:
         if _is_review(source, output):
@@ -70,17 +68,13 @@ def score_in_place(
         else:
             rows = zip(table.file.rows, batch.rows, strict=True)
             notes = [None if row.reasons or row.reason else note(scores) for row, scores in rows]
-            with row_formats.writing(temporary, row_formats.packed_as(output)) as stream:
+            with row_formats.writing(temporary, output) as stream:
                 stream.write(table.file.with_notes(notes))
         if not _is_review(source, output):
             kind = translation_kind(source)
             read = partial(opened, temporary, languages, replace(table.layout, kind=kind))
             _check_written(table.file, read, source)
-    result = Tally.from_batch(batch).result(scorer, recipe=scorer.recipe)
-    if job_summary is not None:
-        job_summary.write(result)
-    finished.remember(result.to_json())
-    return result
+    return finished.with_result(ScoredFile.from_tally(batch.tally, scorer), job_summary)
 
 
 def _is_review(source: Path, output: Path) -> bool:
@@ -129,15 +123,6 @@ def _check_kinds(source: Path, output: Path) -> None:
             remedy=f"let it end in {''.join(source.suffixes[-2:]) if gzipped else source.suffix}, "
             f"or in .{', .'.join(tables)}",
         )
-
-
-def _names(scorer: Scorer, table: FileInput, columns: Mapping[str, str]) -> Names:
-    if columns and not isinstance(table.file, Sheet):
-        raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
-    named = scorer.table_columns
-    names = Names(columns).completed(scorer.columns(), table.columns, scorer.headers, table.path, named)
-    names.check(scorer.columns(), table.columns, table.path, scorer.title, named)
-    return names
 
 
 def note(row: Mapping[str, Any]) -> str:

@@ -30,8 +30,8 @@ from qe.data.table_rows import (
 )
 from qe.models.model import Model
 from qe.scoring import row_formats
-from qe.scoring.row_formats import Names, kind_of
-from qe.scoring.scorer import training_headers
+from qe.scoring.row_formats import Names, Needs, kind_of
+from qe.scoring.scorer import needs_of
 
 DASH = Path("-")
 _BLOCK = 1 << 20
@@ -177,8 +177,9 @@ class Pool:
 def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layout | None = None) -> Pool:
     """The translations of a table or of a translation tool's file; raises InputError if there are none."""
     table = open_input([path], layout)
-    names = Names(columns or {}).completed(("source", "target"), table.headers, {}, path)
-    names.check(("source", "target"), table.columns, path, "a pool")
+    names = Names(columns or {}).found(
+        Needs(("source", "target"), "a pool"), table.headers, table.columns, path
+    )
     pool = Pool({}, [], [], refused := Counter[str]())
     texts: dict[str, list[str]] = {}
     for number, row in enumerate(table.rows(), start=1):
@@ -203,17 +204,14 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layo
 
 def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:
     """The rows of a file that the model can score, numbered from 1 in their order."""
-    needed = model.columns()
-    table = open_input([path])
-    named = model.feature_set.table_columns
-    names = Names(columns).completed(needed, table.headers, training_headers(model), path, named)
-    names.check(needed, table.columns, path, f"the model '{model.name}'")
-    needed = tuple(dict.fromkeys((*needed, *named)))
+    needs, table = needs_of(model), open_input([path])
+    names = Names(columns).found(needs, table.headers, table.columns, path)
     views = (row for row, reason in map(names.view, table.rows()) if not reason)
-    rows = [texts for texts, reason in (needed_texts(row, needed, named) for row in views) if not reason]
+    pairs = (needed_texts(row, needs.all, needs.named) for row in views)
+    rows = [texts for texts, reason in pairs if not reason]
     if not rows:
         raise InputError("no row has a source and a translation that can be scored", location=path)
-    return model.segments({name: [row[name] for row in rows] for name in needed})
+    return model.segments({name: [row[name] for row in rows] for name in needs.all})
 
 
 COLUMNS = ("document", "score", "segments", "scored")

@@ -28,13 +28,12 @@ from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA
 from qe.display.summary import summarised
 from qe.models.description import versions
-from qe.models.drift import Counts, DriftReport, Profile
+from qe.models.drift import DriftReport
 from qe.scoring import row_formats
-from qe.scoring.checks import kinds_of
 from qe.scoring.input import ManyInput
 from qe.scoring.routes import Router, Routes, ScoringModel
 from qe.scoring.row_formats import Names
-from qe.scoring.scorer import Batch, EarlierScores, Output, Scorer, key_of
+from qe.scoring.scorer import EarlierScores, Output, Scorer, Tally, key_of
 
 KIND = "scoring job"
 METADATA = b"qe"  # key of a Parquet file's own metadata
@@ -116,6 +115,27 @@ class ScoredFile:
         return values
 
     @classmethod
+    def from_tally(cls, tally: Tally, scorer: Scorer | Router, **attributes: Any) -> Self:
+        routes = {}
+        for name, profile in scorer.profiles().items():
+            part = tally.routed.get(name, Tally())
+            routes[name] = RouteDone(part.rows, part.reasons[""], part.drift(profile))
+        return cls(
+            tally.rows,
+            tally.reasons[""],
+            Counter({reason: count for reason, count in tally.reasons.items() if reason}),
+            repeated=tally.repeated,
+            drift=tally.drift(scorer.profile),
+            actions=tally.actions,
+            flagged=tally.flagged,
+            not_checked=scorer.lacking,
+            reused=tally.reused,
+            routes=routes,
+            recipe=scorer.recipe,
+            **attributes,
+        )
+
+    @classmethod
     def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
         return replace(_codec().validate_python(content), **changes)
 
@@ -123,87 +143,6 @@ class ScoredFile:
 @cache
 def _codec() -> TypeAdapter[ScoredFile]:
     return TypeAdapter(ScoredFile)
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Counts of output rows, which add up; the empty one of the `reasons` counts rows with a score."""
-
-    reasons: Counter[str] = field(default_factory=Counter)
-    actions: Counter[str] = field(default_factory=Counter)
-    flagged: Counter[str] = field(default_factory=Counter)
-    repeated: int = 0
-    reused: int = 0
-    counts: Counts | None = None
-    routed: Mapping[str, "Tally"] = field(default_factory=dict)
-
-    @classmethod
-    def from_batch(cls, batch: Batch) -> Self:
-        rows = batch.rows
-        return cls(
-            Counter(row["reason"] for row in rows),
-            Counter(row["action"] for row in rows if row.get("action")),
-            Counter(kind for row in rows for kind in kinds_of(row.get("flags"))),
-            batch.repeated,
-            batch.reused,
-            batch.counts,
-            {name: cls.from_batch(part) for name, part in batch.routed.items()},
-        )
-
-    def __add__(self, tally: "Tally") -> "Tally":
-        counts = self.counts or tally.counts
-        if self.counts is not None and tally.counts is not None:
-            counts = self.counts + tally.counts
-        routes = {**self.routed, **tally.routed}
-        return Tally(
-            self.reasons + tally.reasons,
-            self.actions + tally.actions,
-            self.flagged + tally.flagged,
-            self.repeated + tally.repeated,
-            self.reused + tally.reused,
-            counts,
-            {name: self.routed.get(name, Tally()) + tally.routed.get(name, Tally()) for name in routes},
-        )
-
-    @property
-    def rows(self) -> int:
-        return sum(self.reasons.values())
-
-    def drift(self, profile: Profile | None) -> DriftReport | None:
-        return None if profile is None or self.counts is None else profile.report(self.counts)
-
-    def result(self, scorer: Scorer | Router, **attributes: Any) -> ScoredFile:
-        parts = {
-            name: (self.routed.get(name, Tally()), profile) for name, profile in scorer.profiles().items()
-        }
-        return ScoredFile(
-            self.rows,
-            self.reasons[""],
-            Counter({reason: count for reason, count in self.reasons.items() if reason}),
-            repeated=self.repeated,
-            drift=self.drift(scorer.profile),
-            actions=self.actions,
-            flagged=self.flagged,
-            not_checked=scorer.lacking,
-            reused=self.reused,
-            routes={
-                name: RouteDone(part.rows, part.reasons[""], part.drift(profile))
-                for name, (part, profile) in parts.items()
-            },
-            **attributes,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        routed = {name: part.to_json() for name, part in self.routed.items()}
-        return {**vars(self), "counts": self.counts and self.counts.to_json(), "routed": routed}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        counters = {name: Counter(content[name]) for name in ("reasons", "actions", "flagged")}
-        counts = content["counts"]
-        routed = {name: cls.from_json(part) for name, part in content["routed"].items()}
-        values = {"counts": counts and Counts.from_json(counts), "routed": routed}
-        return cls(**{**content, **counters, **values})
 
 
 @dataclass(frozen=True)
@@ -456,11 +395,8 @@ class PreviousJob:
 
     def rows(self) -> Iterator[tuple[Mapping[str, str], Output]]:
         """(texts of the needed columns, output) of every row that has a score."""
-        needed = self.scorer.columns()
         table = self._texts()
-        named = self.scorer.table_columns
-        names = self.names.completed(needed, table.headers, self.scorer.headers, table.path, named)
-        names.check(needed, table.columns, table.path, self.scorer.title, named)
+        names = self.names.found(self.scorer.needs, table.headers, table.columns, table.path)
         for text, row in zip_longest(table.rows(), open_input([self.path]).rows()):
             if text is None or row is None:
                 raise InputError(_CHANGED, location=self.path, remedy="score it again")

@@ -18,7 +18,6 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import own_memory, processes
 from features.basics.workers import WorkerDied, WorkerPool
-from features.core.extractor import TableColumns
 from features.storage.cache_folder import keep as remember
 from features.storage.cache_folder import recall
 from features.storage.checksums import checksum, identity_of
@@ -27,7 +26,6 @@ from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
 from qe.data.frames import cells_of
 from qe.data.table_rows import Kind, Layout, Row, Types, chunks
-from qe.models.model import Model
 from qe.scoring import row_formats
 from qe.scoring.input import check_unread, files_of, open_all
 from qe.scoring.job_summary import (
@@ -35,12 +33,11 @@ from qe.scoring.job_summary import (
     JobSummary,
     PreviousJob,
     ScoredFile,
-    Tally,
     table_metadata,
 )
-from qe.scoring.routes import Router, Routes, ScoringModel
-from qe.scoring.row_formats import KeptColumns, Names
-from qe.scoring.scorer import EarlierScores, Options, Output, Scorer, training_headers
+from qe.scoring.routes import Destination, Route, Router, Routes, ScoringModel
+from qe.scoring.row_formats import KeptColumns, Names, Needs
+from qe.scoring.scorer import EarlierScores, Options, Output, Scorer, Tally
 
 CHUNK = 5000
 _RESTART = "start again with --overwrite"
@@ -99,23 +96,25 @@ def score_file(
         Names the model; written when the output is complete.
     """
     kind = row_formats.kind_of(output)
-    models = model_path if isinstance(model_path, Routes) else _OneModel(model_path, identity, options)
+    models: Destination | Routes
+    if isinstance(model_path, Routes):
+        models = model_path
+    else:
+        named = ScoringModel("", model_path, identity or "")
+        models = Destination(Route({}, ""), named, options or Options())
     files = files_of(source)
     check_output(output, [*source, *files, *models.folders, *([earlier_output] if earlier_output else [])])
     for folder in (*models.folders, *(path for path in source if path.is_dir())):
         check_outside(output, folder)
     check_unread(output, source)
     scorer = models.load()
-    if isinstance(models, _OneModel):
-        models = replace(models, identity=scorer.identity)
+    if isinstance(models, Destination):
+        models = replace(models, model=replace(models.model, identity=scorer.identity))
     table_layout = replace(layout or Layout(), languages=scorer.languages)
     table = open_all(source, table_layout, files)
     given_names = Names(columns or {}, None if layout is None else layout.decimal)
-    names = given_names.completed(
-        scorer.columns(), table.headers, scorer.headers, table.path, scorer.table_columns
-    )
-    names.check(scorer.columns(), table.columns, table.path, scorer.title, scorer.table_columns)
-    imputed = names.absent(scorer.table_columns, table.headers)
+    names = given_names.found(scorer.needs, table.headers, table.columns, table.path)
+    imputed = names.absent(scorer.needs.named, table.headers)
     kept, added = None, scorer.output_columns
     if keep:
         kept = KeptColumns.make(table.types, added, kind, names.header("id"), table.path, suffix)
@@ -131,10 +130,10 @@ def score_file(
     with locked_file(output):
         finished = FinishedOutput.from_settings(scorer.recipe, files, output, settings)
         job = _Job(output)
-        summary = None if job.is_unfinished else finished.summary(overwrite)
-        if summary is not None:
+        unchanged = None if job.is_unfinished else finished.result(overwrite, job_summary)
+        if unchanged is not None:
             job.remove()  # what a killed process left of it
-            return _reported(ScoredFile.from_json(summary, resumed_chunks=0, unchanged=True), job_summary)
+            return unchanged
         rows = table.rows(strict=keep)
         first = next(rows, None)  # an input that cannot be read at all raises here
         rows = rows if first is None else chain([first], rows)
@@ -158,15 +157,12 @@ def score_file(
                     done += size
                     progress("scoring (segments)", done, total)
         note = (f"no score of {earlier_output} is kept: {difference}",) if difference else ()
-        result = job.tally(len(sizes), sum(sizes)).result(
-            scorer,
-            resumed_chunks=job.resumed,
-            notes=(*table.notes, *names.notes(given_names), *imputed, *note),
-            recipe=scorer.recipe,
-        )
+        notes = (*table.notes, *names.notes(given_names), *imputed, *note)
+        tally = job.tally(len(sizes), sum(sizes))
+        result = ScoredFile.from_tally(tally, scorer, resumed_chunks=job.resumed, notes=notes)
         metadata = None
         if kind == "parquet":
-            model = models if isinstance(models, Routes) else ScoringModel("", models.folder, scorer.identity)
+            model = models if isinstance(models, Routes) else models.model
             model = model if job_summary is None else job_summary.model
             choices = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
             choices |= scorer.options.metadata
@@ -174,34 +170,9 @@ def score_file(
         progress("joining (segments)", 0, result.rows)
         job.join(work, len(sizes), metadata)
         progress("joining (segments)", result.rows, result.rows)
-        _reported(result, job_summary)  # before the job is removed: a resumed job writes it
-        finished.remember(result.to_json())
+        finished.with_result(result, job_summary)  # before the job is removed: a resumed job writes it
         job.remove()
         return result
-
-
-@dataclass(frozen=True)
-class _OneModel:
-    folder: Path
-    identity: str | None
-    options: Options | None
-
-    @property
-    def folders(self) -> list[Path]:
-        return [self.folder]
-
-    def load(self) -> Scorer:
-        return Scorer.load(self.folder, self.options or Options(), identity=self.identity)
-
-
-_Models = _OneModel | Routes
-_Scorers = Scorer | Router
-
-
-def _reported(result: ScoredFile, summary: JobSummary | None) -> ScoredFile:
-    if summary is not None:
-        summary.write(result)
-    return result
 
 
 @dataclass(frozen=True)
@@ -217,14 +188,16 @@ class FinishedOutput:
     ) -> Self:
         return cls(output, digest(recipe, [checksum(path) for path in source], settings))
 
-    def summary(self, overwrite: bool) -> Mapping[str, Any] | None:
+    def result(self, overwrite: bool, job_summary: JobSummary | None = None) -> ScoredFile | None:
         """The result of the same job, if it made the output; None without an output, or to `overwrite`."""
         if overwrite or not self.path.is_file():  # /dev/null is no file
             return None
         record = json.loads(recall(self._key) or "{}")
         if record.get("state") == self._state and record["fingerprint"] == self.fingerprint:
-            summary: Mapping[str, Any] = record["summary"]
-            return summary
+            result = ScoredFile.from_json(record["summary"], resumed_chunks=0, unchanged=True)
+            if job_summary is not None:
+                job_summary.write(result)
+            return result
         is_known = record.get("state") == self._state
         raise InputError(
             "holds scores of another model, input or options" if is_known else "is there already",
@@ -232,9 +205,13 @@ class FinishedOutput:
             remedy="name another file, or replace it by --overwrite",
         )
 
-    def remember(self, summary: Mapping[str, Any]) -> None:
-        content = {"fingerprint": self.fingerprint, "state": self._state, "summary": summary}
+    def with_result(self, result: ScoredFile, job_summary: JobSummary | None = None) -> ScoredFile:
+        """The result, which is remembered, and written as a summary."""
+        if job_summary is not None:
+            job_summary.write(result)
+        content = {"fingerprint": self.fingerprint, "state": self._state, "summary": result.to_json()}
         remember(self._key, json.dumps(content))
+        return result
 
     @property
     def _key(self) -> str:
@@ -248,7 +225,7 @@ class FinishedOutput:
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     """The output columns for a DataFrame, with its index."""
     cells = cells_of(table, "the table")
-    names = names_of(scorer.model, list(cells), scorer.columns(), scorer.table_columns)
+    names = names_of(scorer.needs, list(cells))
     records = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
     scored = scorer.score([names.view((record, "")) for record in records]).rows
     values = {
@@ -261,19 +238,12 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(values, index=table.index)
 
 
-def names_of(
-    model: Model,
-    headers: Sequence[str],
-    needed: Sequence[str] | None = None,
-    table_columns: TableColumns | None = None,
-) -> Names:
-    needed = model.columns() if needed is None else needed
-    named = model.feature_set.table_columns if table_columns is None else table_columns
-    names = Names().completed(needed, headers, training_headers(model), "the table", named)
-    for name in needed:
+def names_of(needs: Needs, headers: Sequence[str]) -> Names:
+    names = Names().completed(needs, headers, "the table")
+    for name in needs.columns:
         if names.header(name) not in headers:
             raise InputError(
-                f"the model '{model.name}' needs the column '{name}'",
+                f"{needs.reader} needs the column '{name}'",
                 remedy=f"the input has {', '.join(headers) or 'none'}",
             )
     return names
@@ -281,7 +251,7 @@ def names_of(
 
 @dataclass(frozen=True)
 class Work:
-    scorer: _Scorers
+    scorer: Scorer | Router
     kind: Kind
     chunk: int
     names: Names
@@ -308,7 +278,7 @@ class Work:
         if self.kept_columns is not None:
             pairs = zip(batch, rows, strict=True)
             rows = [self.kept_columns.merged(row, output) for (row, _), output in pairs]
-        return rows, Tally.from_batch(scored)
+        return rows, scored.tally
 
     def encoded(self, rows: Sequence[Output]) -> bytes:
         return row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
@@ -325,7 +295,7 @@ class _Worker:
     work: Work
 
     @classmethod
-    def start(cls, models: _Models, database: Path | None, settings: tuple[Any, ...]) -> None:
+    def start(cls, models: Destination | Routes, database: Path | None, settings: tuple[Any, ...]) -> None:
         logging.getLogger("qe.models").setLevel(logging.ERROR)  # the job has warned
         cls.work = Work(models.load(), *settings)
         if database is not None:
@@ -337,7 +307,7 @@ class _Worker:
 
 
 def _scored_chunks(
-    work: Work, models: _Models, rows: Iterable[Row], job: "_Job", workers: int
+    work: Work, models: Destination | Routes, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     errors: list[InputError] = []
     batches = _until_error(enumerate(chunks(rows, work.chunk)), errors)
@@ -367,7 +337,7 @@ def _until_error(batches: _Chunks, errors: list[InputError]) -> _Chunks:
 
 
 def _in_processes(
-    work: Work, models: _Models, todo: _Chunks, job: "_Job", workers: int
+    work: Work, models: Destination | Routes, todo: _Chunks, job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     scorer, waiting = work.scorer, _Waiting()
     has_earlier = isinstance(scorer, Scorer) and scorer.earlier_scores is not None
@@ -521,11 +491,12 @@ class _Job:
         return total
 
     def join(self, work: Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
-        pieces = [self._path(number) for number in range(chunks)]
         joined = self.folder / "joined"  # removed with the job's folder if a kill leaves it unfinished
+        table = row_formats.table_writer(joined, self.output, work.columns, work.types, metadata=metadata)
         try:
-            packed = row_formats.packed_as(self.output)
-            row_formats.join(pieces, joined, work.columns, work.kind, packed, work.types, metadata)
+            with table as write:
+                for number in range(chunks):
+                    write(self._path(number).read_bytes())
             joined.replace(self.output)
         except OSError as error:
             raise InputError(

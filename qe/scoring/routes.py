@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.core.extractor import TableColumns
 from features.storage import strict_yaml
 from features.storage.files import digest, sha256
 from qe.data.table_rows import Row
 from qe.models import description
 from qe.models.drift import Profile
-from qe.scoring.scorer import Batch, Options, Output, Scorer
+from qe.scoring.row_formats import Needs
+from qe.scoring.scorer import Batch, Options, Output, Scorer, Tally
 
 _FORM = "a list of routes, such as `- {pair: en-de, domain: legal, model: models:/legal@champion}`"
 
@@ -128,9 +128,18 @@ class ScoringModel:
 
 @dataclass(frozen=True)
 class Destination:
+    """A model with its options: of all rows, or of those that a route takes."""
+
     route: Route
     model: ScoringModel
     options: Options
+
+    @property
+    def folders(self) -> list[Path]:
+        return [self.model.folder]
+
+    def load(self) -> Scorer:
+        return Scorer.load(self.model.folder, self.options, identity=self.model.identity or None)
 
 
 @dataclass(frozen=True)
@@ -150,9 +159,8 @@ class Routes:
     def load(self) -> "Router":
         loaded: dict[tuple[Path, Options], Scorer] = {}
         for one in self.destinations:
-            key = one.model.folder, one.options
-            if key not in loaded:
-                loaded[key] = Scorer.load(one.model.folder, one.options, identity=one.model.identity)
+            if (key := (one.model.folder, one.options)) not in loaded:
+                loaded[key] = one.load()
         return Router(
             self,
             [one.route for one in self.destinations],
@@ -192,10 +200,6 @@ class Router:
                 )
 
     @property
-    def title(self) -> str:
-        return f"the routes of {self.source.path}"
-
-    @property
     def options(self) -> Options:
         """Options of the first model; the others differ in thresholds and the model's name only."""
         return self.scorers[0].options
@@ -213,10 +217,6 @@ class Router:
         return None
 
     @property
-    def headers(self) -> Mapping[str, str]:
-        return {name: header for scorer in reversed(self.scorers) for name, header in scorer.headers.items()}
-
-    @property
     def lacking(self) -> Mapping[str, str]:
         return {kind: reason for scorer in self.scorers for kind, reason in scorer.lacking.items()}
 
@@ -228,13 +228,9 @@ class Router:
         return {route.name: one.profile for route, one in zip(self.routes, self.scorers, strict=True)}
 
     @property
-    def table_columns(self) -> TableColumns:
-        """The columns that features of any model read by name; those of `columns` are not optional."""
-        return {name: each for scorer in self.scorers for name, each in scorer.table_columns.items()}
-
-    def columns(self) -> tuple[str, ...]:
-        of_models = (name for scorer in self.scorers for name in scorer.columns())
-        return tuple(dict.fromkeys((*of_models, *columns_of(self.routes))))
+    def needs(self) -> Needs:
+        parts = [scorer.needs for scorer in self.scorers]
+        return Needs.joined(parts, f"the routes of {self.source.path}", columns_of(self.routes))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         rows = [_with_id(row, number) for number, row in enumerate(rows, start + 1)]
@@ -248,10 +244,12 @@ class Router:
             places = [i for i in free if route.takes(rows[i][0])]
             free = sorted({*free}.difference(places))
             if places:
-                routed[route.name] = scorer.score([rows[i] for i in places])
-                for i, output in zip(places, routed[route.name].rows, strict=True):
+                scored = scorer.score([rows[i] for i in places])
+                routed[route.name] = scored.tally
+                for i, output in zip(places, scored.rows, strict=True):
                     outputs[i] = output
-        return Batch(outputs, sum(batch.repeated for batch in routed.values()), None, routed=routed)
+        repeated = sum(tally.repeated for tally in routed.values())
+        return Batch(outputs, Tally.from_rows(outputs, repeated, routed=routed))
 
 
 def _with_id(row: Row, number: int) -> Row:

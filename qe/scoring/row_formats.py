@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal, Self, cast
+from typing import IO, Any, Self, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +47,34 @@ def added_headers(
 
 
 @dataclass(frozen=True)
+class Needs:
+    """The columns that a reader takes from tables, by its own names.
+
+    columns  those that every row must have
+    reader   its name, in messages
+    headers  name -> header in the training data
+    named    those that features read by name; the input may lack optional ones
+    """
+
+    columns: Sequence[str]
+    reader: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    named: TableColumns = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.columns, *self.named)))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Needs"], reader: str, further: Sequence[str] = ()) -> Self:
+        """Those of several readers; the first counts where their headers differ."""
+        columns = dict.fromkeys(name for part in parts for name in part.columns)
+        headers = {name: header for part in reversed(parts) for name, header in part.headers.items()}
+        named = {name: column for part in parts for name, column in part.named.items()}
+        return cls(tuple(columns | dict.fromkeys(further)), reader, headers, named)
+
+
+@dataclass(frozen=True)
 class Names:
     """Headers of columns in an input, by the model's names; a name without a header is its own.
 
@@ -61,27 +89,27 @@ class Names:
     def header(self, name: str) -> str:
         return self.headers.get(name, name)
 
-    def completed(
-        self,
-        needed: Sequence[str],
-        headers: Sequence[str],
-        trained: Mapping[str, str],
-        location: object,
-        table_columns: TableColumns | None = None,
+    def found(
+        self, needs: Needs, headers: Sequence[str], declared: Sequence[str] | None, location: object
     ) -> "Names":
+        """The headers of a table, checked; `declared` are those that all of its rows have, if it says so."""
+        names = self.completed(needs, headers, location)
+        names.check(needs, declared, location)
+        return names
+
+    def completed(self, needs: Needs, headers: Sequence[str], location: object) -> "Names":
         """Add headers for names that the user has not given: those of the training data, or usual ones."""
         found = dict(self.headers)
-        named = table_columns or {}
-        for name in (*needed, *named, "id"):
+        for name in (*needs.all, "id"):
             if name in found or name in headers:
                 continue
-            header = trained.get(name, named_header(name, headers) if name in named else "")
+            header = needs.headers.get(name, named_header(name, headers) if name in needs.named else "")
             if header not in headers:
                 several = name == "id" and len(known_headers(name, headers, found.values())) > 1
                 header = "" if several else header_of(name, headers, location, assigned=found.values())
             if header:
                 found[name] = header
-        numbers = (NUMBER, *(name for name, column in named.items() if column.number))
+        numbers = (NUMBER, *(name for name, column in needs.named.items() if column.number))
         return replace(self, headers=found, numbers=numbers)
 
     def notes(self, options: "Names") -> tuple[str, ...]:
@@ -94,33 +122,27 @@ class Names:
         lacking = [name for name in table_columns if self.header(name) not in headers]
         return (f"no column {', '.join(lacking)}: its values are imputed",) if lacking else ()
 
-    def check(
-        self,
-        needed: Sequence[str],
-        declared: Sequence[str] | None,
-        location: object,
-        reader: str,
-        table_columns: TableColumns | None = None,
-    ) -> None:
+    def check(self, needs: Needs, declared: Sequence[str] | None, location: object) -> None:
         """Raises InputError for names that no model column has, and for headers that the input lacks."""
-        known = tuple(dict.fromkeys((*needed, *(table_columns or ()), "id")))
+        known = tuple(dict.fromkeys((*needs.all, "id")))
         for name, header in self.headers.items():
             if name not in known:
                 raise unknown_name("column", name, known, location="--columns")
             if not header:
                 raise InputError(f"'{name}' is given no header", location="--columns")
-        for name in () if declared is None else (*needed, *self.headers):
+        for name in () if declared is None else (*needs.columns, *self.headers):
             header = self.header(name)
             if declared is None or header in declared:
                 continue
             noun = "header" if name in self.headers else "column"
-            absent = [self.header(one) for one in needed if self.header(one) not in (header, *declared)]
-            needs = f"{reader} needs the {noun} '{header}'" + "".join(f", and '{one}'" for one in absent)
+            others = [h for h in map(self.header, needs.columns) if h not in (header, *declared)]
+            problem = f"{needs.reader} needs the {noun} '{header}'"
+            problem += "".join(f", and '{other}'" for other in others)
             has = f"the input has {', '.join(declared)}{did_you_mean(header, declared)}"
-            if name in (table_columns or ()):
+            if name in needs.named:
                 has += "; --missing-columns impute scores without it"
             raise InputError(
-                needs if name in needed else f"there is no column '{header}'",
+                problem if name in needs.columns else f"there is no column '{header}'",
                 location=location,
                 remedy=f"{has}; --columns {name}=HEADER names another",
             )
@@ -139,7 +161,6 @@ class Names:
         return view, reason or unusable_id(view)
 
 
-Packed = Literal["", "gz", "zst"]  # how a file of text is compressed
 NUMBERS = frozenset({"score", "low", "high", "outside"})  # output columns; the others are text
 _SPAN = {"start": "int64", "end": "int64", "text": "string", "mass": "double", "edits": "double"}
 _NUMBERS, _TEXTS = pa.list_(pa.float64()), pa.list_(pa.string())
@@ -229,46 +250,22 @@ def types_of(headers: Mapping[str, str]) -> dict[str, pa.DataType]:
     return {h: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c, h in headers.items()}
 
 
-def join(
-    pieces: Sequence[Path],
-    path: Path,
-    columns: Sequence[str],
-    kind: Kind,
-    packed: Packed,
-    types: Types | None = None,
-    metadata: Mapping[bytes, bytes] | None = None,
-) -> None:
-    """Writes the table made of the pieces, in order; equal pieces give equal bytes."""
-    if kind == "parquet":
-        schema = arrow_table([], columns, types).schema.with_metadata(metadata)
-        with pq.ParquetWriter(path, schema) as writer:
-            for piece in pieces:
-                writer.write_table(pq.read_table(piece))
-        return
-    with writing(path, packed) as stream:
-        stream.write(header(columns, kind))
-        for piece in pieces:
-            stream.write(piece.read_bytes())
-
-
 @contextmanager
-def writing(path: Path, packed: Packed) -> Iterator[IO[bytes]]:
-    """A file to write bytes to; gzip has no name and no time, so that equal content gives equal bytes."""
+def writing(path: Path, output: Path) -> Iterator[IO[bytes]]:
+    """The file `path` to write bytes to, compressed as the name of `output` says.
+
+    Gzip has no name and no time, so that equal content gives equal bytes.
+    """
+    packed = output.suffix.lower()
     with path.open("wb") as raw:
-        if not packed:
-            yield raw
-            return
-        if packed == "zst":
+        if packed == ".zst":
             with _Zstd(raw) as compressed:
                 yield cast(IO[bytes], compressed)
-            return
-        with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
-            yield cast(IO[bytes], stream)
-
-
-def packed_as(path: Path) -> Packed:
-    packed: Mapping[str, Packed] = {".gz": "gz", ".zst": "zst"}
-    return packed.get(path.suffix.lower(), "")
+        elif packed == ".gz":
+            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
+                yield cast(IO[bytes], stream)
+        else:
+            yield raw
 
 
 class _Zstd(io.BufferedIOBase):
@@ -295,27 +292,39 @@ class _Zstd(io.BufferedIOBase):
 
 @contextmanager
 def table_writer(
-    temporary: Path, output: Path, columns: Sequence[str], types: Types, start: bytes = b"", end: str = "\n"
-) -> Iterator[Callable[[Sequence[Mapping[str, Any]]], None]]:
-    """Yields a function that writes rows to `temporary`, as a table of the kind that `output` names.
+    temporary: Path,
+    output: Path,
+    columns: Sequence[str],
+    types: Types | None = None,
+    *,
+    start: bytes = b"",
+    end: str = "\n",
+    metadata: Mapping[bytes, bytes] | None = None,
+) -> Iterator[Callable[[Sequence[Mapping[str, Any]] | bytes], None]]:
+    """Yields a function that writes rows, or a piece, to `temporary`, as a table of the kind of `output`.
 
-    `start` are bytes before the header (a byte order mark), `end` is the end of lines.
+    start     bytes before the header (a byte order mark)
+    end       end of lines
+    metadata  of a Parquet file
     """
     kind = kind_of(output)
     if kind == "parquet":
-        with pq.ParquetWriter(temporary, arrow_table([], columns, types).schema) as writer:
+        schema = arrow_table([], columns, types).schema.with_metadata(metadata)
+        with pq.ParquetWriter(temporary, schema) as writer:
 
-            def write_table(rows: Sequence[Mapping[str, Any]]) -> None:
-                if rows:
+            def write_table(rows: Sequence[Mapping[str, Any]] | bytes) -> None:
+                if isinstance(rows, bytes):
+                    writer.write_table(pq.read_table(io.BytesIO(rows)))
+                elif rows:
                     writer.write_table(arrow_table(rows, columns, types))
 
             yield write_table
         return
-    with writing(temporary, packed_as(output)) as stream:
+    with writing(temporary, output) as stream:
         stream.write(start + header(columns, kind, end))
 
-        def write_text(rows: Sequence[Mapping[str, Any]]) -> None:
-            stream.write(encode(rows, columns, kind, types, end=end))
+        def write_text(rows: Sequence[Mapping[str, Any]] | bytes) -> None:
+            stream.write(rows if isinstance(rows, bytes) else encode(rows, columns, kind, types, end=end))
 
         yield write_text
 

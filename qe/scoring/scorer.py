@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sqlite3
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,13 +25,14 @@ from features.word_level.tokens import forget_tables
 from qe.data.table_rows import Row, chunks, needed_texts
 from qe.display.summary import summarised
 from qe.models.description import one_model
-from qe.models.drift import Counts, Profile, Rows
+from qe.models.drift import Counts, DriftReport, Profile, Rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.word_tags import WordTags
 from qe.scoring import row_formats
-from qe.scoring.checks import Flags
+from qe.scoring.checks import Flags, kinds_of
+from qe.scoring.row_formats import Needs
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000
@@ -161,14 +162,64 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """Counts of output rows, which add up; the empty one of the `reasons` counts rows with a score."""
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    actions: Counter[str] = field(default_factory=Counter)
+    flagged: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    reused: int = 0
+    counts: Counts | None = None
+    routed: Mapping[str, "Tally"] = field(default_factory=dict)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Output], repeated: int, **others: Any) -> Self:
+        actions = Counter(row["action"] for row in rows if row.get("action"))
+        flagged = Counter(kind for row in rows for kind in kinds_of(row.get("flags")))
+        return cls(Counter(row["reason"] for row in rows), actions, flagged, repeated, **others)
+
+    def __add__(self, tally: "Tally") -> "Tally":
+        counts = self.counts or tally.counts
+        if self.counts is not None and tally.counts is not None:
+            counts = self.counts + tally.counts
+        routes = {**self.routed, **tally.routed}
+        return Tally(
+            self.reasons + tally.reasons,
+            self.actions + tally.actions,
+            self.flagged + tally.flagged,
+            self.repeated + tally.repeated,
+            self.reused + tally.reused,
+            counts,
+            {name: self.routed.get(name, Tally()) + tally.routed.get(name, Tally()) for name in routes},
+        )
+
+    @property
+    def rows(self) -> int:
+        return sum(self.reasons.values())
+
+    def drift(self, profile: Profile | None) -> DriftReport | None:
+        return None if profile is None or self.counts is None else profile.report(self.counts)
+
+    def to_json(self) -> dict[str, Any]:
+        routed = {name: part.to_json() for name, part in self.routed.items()}
+        return {**vars(self), "counts": self.counts and self.counts.to_json(), "routed": routed}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        counters = {name: Counter(content[name]) for name in ("reasons", "actions", "flagged")}
+        counts = content["counts"]
+        routed = {name: cls.from_json(part) for name, part in content["routed"].items()}
+        values = {"counts": counts and Counts.from_json(counts), "routed": routed}
+        return cls(**{**content, **counters, **values})
+
+
+@dataclass(frozen=True)
 class Batch:
-    """Output rows, in order, with drift counts, and how many were repeated, reused or taken by each route."""
+    """Output rows, in order, and their counts."""
 
     rows: list[Output]
-    repeated: int
-    counts: Counts | None
-    reused: int = 0
-    routed: Mapping[str, "Batch"] = field(default_factory=dict)
+    tally: Tally
 
 
 @summarised
@@ -216,10 +267,6 @@ class Scorer:
         return cls(model, options, intervals, explainer, profile, words, flags)
 
     @property
-    def title(self) -> str:
-        return f"the model '{self.model.name}'"
-
-    @property
     def identity(self) -> str:
         return self.model.identity or ""
 
@@ -232,9 +279,9 @@ class Scorer:
     def languages(self) -> tuple[str, str]:
         return languages_of(self.model)
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return training_headers(self.model)
+    @cached_property
+    def needs(self) -> Needs:
+        return replace(needs_of(self.model), columns=self.columns(), named=self.table_columns)
 
     @property
     def lacking(self) -> Mapping[str, str]:
@@ -262,10 +309,6 @@ class Scorer:
         if self.options.missing_columns == "error":
             return columns
         return {name: replace(column, optional=True) for name, column in columns.items()}
-
-    @property
-    def _read(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.columns(), *self.table_columns)))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         """One output row per row, with a reason if it has no score; rows are numbered from `start` + 1."""
@@ -295,17 +338,18 @@ class Scorer:
             outputs.append({**output, "id": str(name), "reason": reason})
         counts = Rows.unpacked(profiled).counts() if profiled and self.profile is not None else None
         new_scores = sum(output["score"] is not None for output, _ in computed.values())
-        return Batch(outputs, len(profiled) - new_scores, counts, reused)
+        tally = Tally.from_rows(outputs, len(profiled) - new_scores, reused=reused, counts=counts)
+        return Batch(outputs, tally)
 
     def texts(self, columns: Mapping[str, Any]) -> tuple[dict[str, str], str]:
         """What a row's score depends on, and why the row has no score, or an empty string."""
-        return needed_texts(columns, self._read, self.table_columns)
+        return needed_texts(columns, self.needs.all, self.table_columns)
 
     def _computed(self, rows: Mapping[bytes, Mapping[str, str]]) -> dict[bytes, _Result]:
         if not rows:
             return {}
         # Without ids: those of the input may repeat, and no feature reads them unless the model needs them.
-        texts = {name: [row[name] for row in rows.values()] for name in self._read}
+        texts = {name: [row[name] for row in rows.values()] for name in self.needs.all}
         segments = self.model.segments(texts)
         features = self._features(segments)
         scores, seen = self.model.judge(segments, features)
@@ -358,9 +402,10 @@ def languages_of(model: Model) -> tuple[str, str]:
     return source.language, target.language
 
 
-def training_headers(model: Model) -> Mapping[str, str]:
+def needs_of(model: Model) -> Needs:
     headers = model.about.get("headers")
-    return headers if isinstance(headers, Mapping) else {}
+    trained = headers if isinstance(headers, Mapping) else {}
+    return Needs(model.columns(), f"the model '{model.name}'", trained, model.feature_set.table_columns)
 
 
 def key_of(texts: Mapping[str, str]) -> bytes:

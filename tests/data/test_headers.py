@@ -10,7 +10,7 @@ from qe.data import Dataset, LabelScale
 from qe.data.columns import label_scale
 from qe.data.format import FORMATS
 from qe.data.headers import classes_of, header_of
-from qe.scoring.row_formats import Names
+from qe.scoring.row_formats import Names, Needs
 from tests.factories import refuses
 
 KNOWN = {
@@ -54,13 +54,15 @@ COMPLETED: dict[str, tuple[list[str], dict[str, str], dict[str, str], dict[str, 
 @pytest.mark.parametrize("case", COMPLETED)
 def test_names_are_completed(case: str) -> None:
     headers, remembered, given, expected = COMPLETED[case]
-    names = Names(given).completed(("source", "target"), headers, remembered, "x")
+    names = Names(given).completed(Needs(("source", "target"), "x", remembered), headers, "x")
     assert names.headers == expected
 
 
 def test_what_was_completed_is_told() -> None:
     given = Names({"target": "hyp"})
-    assert given.completed(("source", "target"), ["src", "hyp"], {}, "x").notes(given) == ("source = src",)
+    assert given.completed(Needs(("source", "target"), "x"), ["src", "hyp"], "x").notes(given) == (
+        "source = src",
+    )
 
 
 # Labels -> (the classes as they are written, whether the second is the better one), or None.

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from features import Segments
 from qe.data.table_rows import read_rows
-from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
-from qe.models.language_profile import LanguageProfile
+from qe.models.drift import LENGTHS, SIGNS, Counts, LanguageProfile, Profile, Rows, stability_index
 from qe.scoring import Options, Scorer, score_file
 from tests.factories import qe, refuses
 
@@ -167,7 +166,7 @@ def test_scoring_counts_every_row(demo_model: Path, new_rows: list[dict[str, str
     ]
     assert reports[0] is not None and reports[0].n == 160 and reports[0] == reports[1] == reports[2]
     plain = Scorer.load(demo_model, Options(drift=False)).score([(dict(r), "") for r in new_rows[:3]])
-    assert plain.counts is None
+    assert plain.tally.counts is None
 
 
 @pytest.mark.capability

@@ -1,12 +1,13 @@
 """Outputs that are there already: the same job does nothing, another one is refused, `overwrite` replaces."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from features.basics.errors import InputError
+from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import FinishedOutput, score_file
 from qe.scoring.scorer import Options
 from tests.factories import Monkeypatch, refuses
@@ -23,16 +24,16 @@ def finished(path: Path, fingerprint: str = "a") -> FinishedOutput:
 
 
 def test_what_made_an_output_is_known_while_nothing_changes_it(tmp_path: Path) -> None:
-    path = tmp_path / "scores.tsv"
-    assert finished(path).summary(overwrite=False) is None
+    path, done = tmp_path / "scores.tsv", ScoredFile(1, 1, {})
+    assert finished(path).result(overwrite=False) is None
     path.write_text("1\n")
-    refuses(r"scores\.tsv: is there already; .*--overwrite", finished(path).summary, overwrite=False)
-    finished(path).remember({"rows": 1})
-    assert finished(path).summary(overwrite=False) == {"rows": 1}
-    assert finished(path).summary(overwrite=True) is None
-    refuses("holds scores of another model, input or options", finished(path, "b").summary, overwrite=False)
+    refuses(r"scores\.tsv: is there already; .*--overwrite", finished(path).result, overwrite=False)
+    assert finished(path).with_result(done) == done
+    assert finished(path).result(overwrite=False) == replace(done, unchanged=True)
+    assert finished(path).result(overwrite=True) is None
+    refuses("holds scores of another model, input or options", finished(path, "b").result, overwrite=False)
     path.write_text("1\n2\n")
-    refuses("is there already", finished(path).summary, overwrite=False)
+    refuses("is there already", finished(path).result, overwrite=False)
 
 
 TABLE = "source\ttarget\nZdand dro leyn\tNawanw nisê yêtatê\nA\t\n"

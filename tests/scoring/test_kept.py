@@ -13,7 +13,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_rows import open_input, read_rows
 from qe.scoring.jobs import row_formats, score_file
-from qe.scoring.row_formats import KeptColumns, Names
+from qe.scoring.row_formats import KeptColumns, Names, Needs
 from tests.factories import refuses
 
 PAIRS = [("mi dol", "ka tel"), ("sun ra", "lo pim")]
@@ -127,7 +127,7 @@ def test_a_column_of_the_name_of_an_added_one_is_refused_before_any_work(
 )
 def test_names_that_nothing_has_are_refused(headers: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Names(headers).check(("source", "target"), ["src", "mt", "target"], "in.tsv", "the model")
+        Names(headers).check(Needs(("source", "target"), "the model"), ["src", "mt", "target"], "in.tsv")
 
 
 def test_an_id_that_cannot_be_written_is_a_reason_under_any_header() -> None:

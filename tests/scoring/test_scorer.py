@@ -70,7 +70,7 @@ def test_repeated_segments_are_scored_once(model: Model, rows: Rows, monkeypatch
     scorer = Scorer(model)
     first = scorer.score([*rows[:6], *rows[:3], ({"source": "a", "target": ""}, "")])
     again = scorer.score([*rows[3:8], *rows[7:9]])
-    assert seen == [6, 3] and (first.repeated, again.repeated) == (3, 4)
+    assert seen == [6, 3] and (first.tally.repeated, again.tally.repeated) == (3, 4)
     assert [r["score"] for r in first.rows[6:9]] == [r["score"] for r in first.rows[:3]]
     assert [r["id"] for r in first.rows[6:]] == [*(r["id"] for r, _ in rows[:3]), "10"]
     assert first.rows[9] == {"id": "10", "score": None, "reason": "empty target"}
@@ -91,7 +91,7 @@ def test_texts_that_join_alike_are_not_taken_for_each_other(model: Model) -> Non
     batch = Scorer(unguarded).score(
         [({"source": "a b", "target": "c"}, ""), ({"source": "a", "target": "b c"}, "")]
     )
-    assert batch.repeated == 0 and batch.rows[0]["score"] != batch.rows[1]["score"]
+    assert batch.tally.repeated == 0 and batch.rows[0]["score"] != batch.rows[1]["score"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 127, 128, 129, 300])
@@ -199,7 +199,7 @@ def test_a_score_that_is_no_number_has_a_reason(
         expected = {"id": rows[i % 2][0]["id"], "reason": "the model gives no finite score"}
         assert batch.rows[i] == nothing | expected
     assert [row["reason"] for row in batch.rows if row["score"] is not None] == [""] * 3
-    assert batch.repeated == 1
+    assert batch.tally.repeated == 1
 
 
 @pytest.mark.parametrize("workers", [1, 2])

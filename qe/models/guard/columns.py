@@ -13,9 +13,9 @@ from features.basics.distinct import distinct
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, Vocabulary, segment_mean, segment_sum
+from qe.models.drift import trigram_overlap
 from qe.models.guard.characters import Characters
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
-from qe.models.language_profile import trigram_overlap
 
 _MIXED = 0.9  # weight of the lexicon; the rest is the word's frequency
 _TRANSLATED = 0.05  # minimum t(source word | target word) of a translated source word

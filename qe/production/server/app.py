@@ -272,7 +272,7 @@ async def _send(send: Send, answer: protocol.Answer, request: Request) -> None:
 def _log_request(scope: Message, request: Request, answer: protocol.Answer, seconds: float) -> None:
     path = protocol.escaped(scope.get("raw_path", b"").decode("latin-1"), 200)
     client = (scope.get("client") or ("-",))[0]
-    rows = "" if answer.rows is None else f" rows={answer.rows}"
+    rows = "" if answer.predictions is None else f" rows={len(answer.predictions)}"
     reason = (
         f" {protocol.json_bytes({'error': protocol.shortened(answer.reason, 200)}).decode()}"
         if answer.reason

@@ -22,7 +22,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from features.basics.array_types import FloatArray
 from features.basics.errors import visible
 from qe.models.drift import Counts, DriftReport, Profile
-from qe.production.server.protocol import REASONS, Answer
+from qe.models.guard.guard import MARKED
+from qe.production.server.protocol import Answer
 
 TAKEN, SAME, FAILED = "taken", "same", "failed"  # outcomes of looking for a new model
 _BINS = 10
@@ -101,7 +102,7 @@ class Metrics:
         self._drift = [Gauge(f"qe_drift_{name}", text, registry=registry) for name, text in _DRIFT.items()]
         # A series that begins with its first event hides that event from `rate` and `increase`.
         self._counters["requests"].labels("/invocations", "503")
-        for reason in REASONS:
+        for reason in ("empty", "too long", "unreadable", "no route"):
             self._counters["unscored"].labels(reason)
         for outcome in (TAKEN, SAME, FAILED):
             self._counters["renewals"].labels(outcome)
@@ -109,9 +110,9 @@ class Metrics:
         self._scores: Histogram | None = None
         self._bounds: Sequence[float] = ()
 
-    def count(self, counter: str, *labels: str, amount: float = 1) -> None:
+    def count(self, counter: str, *labels: str) -> None:
         series = self._counters[counter]
-        (series.labels(*labels) if labels else series).inc(amount)
+        (series.labels(*labels) if labels else series).inc()
 
     def of_model(
         self, about: Mapping[str, Any], bounds: Sequence[float], recent: Recent | None = None
@@ -137,20 +138,18 @@ class Metrics:
         """`path` is one of the server's, so that a client cannot make new series."""
         self.count("requests", path, str(answer.status))
         self._seconds.labels(path).observe(seconds)
-        self.count("segments", amount=answer.rows or 0)
-        quality = answer.quality
-        if quality is None:
-            return
-        for reason, rows in quality.unscored.items():
-            self.count("unscored", reason, amount=rows)
-        for action, rows in quality.actions.items():
-            self.count("actions", action, amount=rows)
-        self.count("outside", amount=quality.outside)
-        if quality.looks is not None and self._recent is not None:
-            self._recent.add(quality.looks)
-        if self._scores is not None:
-            for score in quality.scores:
-                self._scores.observe(score)
+        for row in answer.predictions or ():
+            self.count("segments")
+            if row["score"] is None:
+                self.count("unscored", _reason(row["reason"]))
+            elif self._scores is not None:
+                self._scores.observe(row["score"])
+            if row.get("action"):
+                self.count("actions", row["action"])
+            if (row.get("outside") or 0) >= MARKED:
+                self.count("outside")
+        if answer.counts is not None and self._recent is not None:
+            self._recent.add(answer.counts)
 
     def answer(self) -> Answer:
         """All metrics in Prometheus' text format, at most a second old, because they take time to make."""
@@ -165,6 +164,14 @@ class Metrics:
                 gauge.set(value)
             self._made = (now, Answer(200, generate_latest(self.registry), CONTENT_TYPE_LATEST))
         return self._made[1]
+
+
+def _reason(reason: str) -> str:
+    if reason.startswith("no route "):
+        return "no route"
+    if reason.startswith(("empty ", "no ")):
+        return "empty"
+    return "too long" if "but a text has at most" in reason else "unreadable"
 
 
 REQUESTS = "qe.production.server"  # the logger of requests

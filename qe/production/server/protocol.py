@@ -4,7 +4,6 @@ The protocol is that of MLflow's scoring server: a JSON object with `dataframe_r
 `instances` or `inputs` (and `params`), or CSV with a header.
 """
 
-import collections
 import csv
 import io
 import json
@@ -23,10 +22,8 @@ from qe.config.schema import Section, validated
 from qe.data.table_rows import Row, rows_of
 from qe.display.files import render
 from qe.models.drift import Counts
-from qe.models.guard.guard import MARKED
 
 JSON = "application/json"
-REASONS = ("empty", "too long", "unreadable", "no route")  # of reasons why a row has no score
 _MAX_MESSAGE = 1000  # characters: what a client sent is not sent back to it at any length
 
 
@@ -75,52 +72,21 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Quality:
-    """Counts of the rows of an answer; `looks` are drift counts, if the model has a profile."""
-
-    scores: Sequence[float] = ()
-    unscored: Mapping[str, int] = field(default_factory=dict)
-    outside: int = 0
-    actions: Mapping[str, int] = field(default_factory=dict)
-    looks: Counts | None = None
-
-    @classmethod
-    def from_rows(cls, rows: Sequence[Mapping[str, Any]], looks: Counts | None = None) -> "Quality":
-        return cls(
-            [row["score"] for row in rows if row["score"] is not None],
-            collections.Counter(_reason(row["reason"]) for row in rows if row["score"] is None),
-            sum((row.get("outside") or 0) >= MARKED for row in rows),
-            collections.Counter(row["action"] for row in rows if row.get("action")),
-            looks,
-        )
-
-
-def _reason(reason: str) -> str:
-    if reason.startswith("no route "):
-        return "no route"
-    if reason.startswith(("empty ", "no ")):
-        return "empty"
-    return "too long" if "but a text has at most" in reason else "unreadable"
-
-
-@dataclass(frozen=True)
 class Answer:
-    """An answer to a client, with the segments of the request, and the reason of a refusal."""
+    """An answer to a client: its predictions, with counts of drift if there is a profile, or a refusal."""
 
     status: int
     content: bytes
     kind: str = JSON
     headers: Mapping[str, str] | None = None
-    rows: int | None = None
     reason: str = ""
-    quality: Quality | None = None
+    predictions: Sequence[Mapping[str, Any]] | None = None
+    counts: Counts | None = None
 
 
-def json_answer(
-    content: Mapping[str, Any], rows: int | None = None, quality: Quality | None = None
-) -> Answer:
+def json_answer(content: Mapping[str, Any]) -> Answer:
     """An object as JSON; raises ValueError for a number that JSON does not have."""
-    return Answer(200, json_bytes(content), rows=rows, quality=quality)
+    return Answer(200, json_bytes(content))
 
 
 def refusal(refused: Refused, request: str) -> Answer:

@@ -17,7 +17,7 @@ from qe.production.server import protocol
 from qe.production.server.monitoring import Recent, bounds
 from qe.production.triage import Thresholds
 from qe.scoring.routes import Route, columns_of, fingerprint_of
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring.scorer import Options, Scorer, Tally
 
 DRIFT_ROWS = 10_000
 _BLOCK, _EXPLAINED = 500, 25  # rows that are scored, and explained, before a request can be given up
@@ -96,13 +96,13 @@ class Service:
             parsed = protocol.parse(body, kind, self.limits)
             extras = protocol.requested_extras(query, parsed.params, self.defaults)
             self._check(extras)
-            rows, looks = self._scored(parsed, extras, stopped)
+            rows, counts = self._scored(parsed, extras, stopped)
         except InputError as error:
             raise protocol.Refused(422, str(error)) from None
         except RecursionError:
             raise protocol.Refused(422, "a value is nested too deeply") from None
-        return protocol.json_answer(
-            {"predictions": rows}, rows=len(rows), quality=protocol.Quality.from_rows(rows, looks)
+        return protocol.Answer(
+            200, protocol.json_bytes({"predictions": rows}), predictions=rows, counts=counts
         )
 
     @cached_property
@@ -143,15 +143,14 @@ class Service:
         scorer = replace(self.scorer, options=options, intervals=intervals, explainer=explainer)
         needed = parsed.needed(scorer.columns(), scorer.table_columns)
         size = _EXPLAINED if extras.explain else _BLOCK
-        answers, counts = list[dict[str, Any]](), None
+        answers, tally = list[dict[str, Any]](), Tally()
         for start in range(0, len(needed), size):
             if stopped():
                 raise protocol.Refused(503, "the request was given up")
             scored = scorer.score(needed[start : start + size])
             answers += [{name: _plain(row[name]) for name in names} for row in scored.rows]
-            if scored.counts is not None:
-                counts = scored.counts if counts is None else counts + scored.counts
-        return answers, counts
+            tally += scored.tally
+        return answers, tally.counts
 
 
 def _plain(value: Any) -> Any:

@@ -1,11 +1,9 @@
 """Scoring on Spark: any input that Spark reads becomes a folder with the local engine's rows."""
 
 import csv
-import glob
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,21 +13,20 @@ from uuid import uuid4
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from features.storage.outputs import locked_file
+from features.storage.files import atomic_directory
 from qe.data.table_rows import Row, Types, check_header, json_rows, rows_of
 from qe.models.description import one_model
 from qe.scoring import row_formats
-from qe.scoring.job_summary import ScoredFile, Tally
+from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import CHUNK, Work
 from qe.scoring.row_formats import KeptColumns, Names
-from qe.scoring.scorer import Options, Scorer
+from qe.scoring.scorer import Options, Scorer, Tally
 from qe.scoring.spark.session import ship_folder, shipped
 
 ID = "id"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"
 _BOM = b"\xef\xbb\xbf"
 _TABLE = re.compile(r"[\w`]+(\.[\w`]+)*")
-_TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.spark")
 Split = tuple[str, int]  # a file and the byte where a task begins to read it
 
 
@@ -59,10 +56,8 @@ def score_table(
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder:
-        (table, frame), needed = read_table(session, source), scorer.columns()
-        named = scorer.table_columns
-        names = Names(columns or {}).completed(needed, table.headers, scorer.headers, table.name, named)
-        names.check(needed, table.columns, table.name, scorer.title, named)
+        table, frame = read_table(session, source)
+        names = Names(columns or {}).found(scorer.needs, table.headers, table.columns, table.name)
         kept = None
         if keep:
             if table.columns is None:
@@ -74,7 +69,7 @@ def score_table(
             added, location = scorer.output_columns, Path(table.name)
             kept = KeptColumns.make(table.types, added, kind, names.header(ID), location, suffix)
         elif table.columns is not None and not table.is_text:
-            read = {names.header(name) for name in (ID, *needed, *named)}
+            read = {names.header(name) for name in (ID, *scorer.needs.all)}
             table = replace(table, columns=[name for name in table.columns if name in read])
         with one_model(model_path, scorer.model.identity):
             model = ship_folder(session, model_path), scorer.model.identity, scorer.options
@@ -87,12 +82,13 @@ def score_table(
         frame = frame.mapInArrow(
             lambda batches: _scored(batches, model, table, rows_before, settings, tallies), schema
         )
+        writer = frame.write.mode("append")  # the folder may be there, empty
         if kind == "parquet":
-            frame.write.parquet(folder)
+            writer.parquet(folder)
         else:
             compression = "gzip" if output.lower().endswith(".gz") else "none"
-            frame.write.text(folder, compression=compression, lineSep="\n")
-    return sum(tallies.value.values(), Tally()).result(scorer, recipe=scorer.recipe)
+            writer.text(folder, compression=compression, lineSep="\n")
+    return ScoredFile.from_tally(sum(tallies.value.values(), Tally()), scorer)
 
 
 class Partitions:
@@ -142,39 +138,41 @@ class Table:
         """(number in the input from 1, row) of each batch; None instead of the number without an order."""
         split, number = None, 0
         for batch in batches:
-            numbered: list[tuple[int | None, Any]] = []
+            numbers: list[int | None] = []
+            items: list[Any] = []
             splits: Iterable[Any] = [None] * batch.num_rows
             if rows_before is not None:
                 splits = zip(batch.column(_FILE).to_pylist(), batch.column(_BLOCK).to_pylist(), strict=True)
-            items = batch.column(_LINE) if self.is_text else batch.select(self.columns)
-            for position, item in zip(splits, items.to_pylist(), strict=True):
+            content = batch.column(_LINE) if self.is_text else batch.select(self.columns)
+            for position, item in zip(splits, content.to_pylist(), strict=True):
                 if rows_before is not None and position != split:
                     split, number = position, rows_before[position]
-                    if position[1] == 0 and self.is_text:
+                    if self.is_text and position[1] == 0:
                         item = item.removeprefix(_BOM)
                         if self.columns is not None:
                             self._check_header(item, position[0])
                             continue
                 number += 1
-                numbered.append((None if rows_before is None else number, item))
-            yield list(zip((number for number, _ in numbered), self._parsed(numbered), strict=True))
+                numbers.append(None if rows_before is None else number)
+                items.append(item)
+            yield list(zip(numbers, self._parsed(numbers, items), strict=True))
 
     def _check_header(self, line: bytes, file: str) -> None:
-        names = _fields(_decoded(line, file, 1), self.kind, file, 1)
-        if names != self.columns:
+        if _fields(_decoded(line, file, 1), self.kind, file, 1) != self.columns:
             raise InputError(
                 "has another header than the first file",
                 location=file,
                 remedy=f"all files begin with {', '.join(self.columns or ())}",
             )
 
-    def _parsed(self, numbered: Sequence[tuple[int | None, Any]]) -> Iterator[Row]:
+    def _parsed(self, numbers: Sequence[int | None], items: Sequence[Any]) -> Iterator[Row]:
         if not self.is_text:
-            return ((row, "") for _, row in numbered)
-        lines = [(number, _decoded(line, self.name, number)) for number, line in numbered]
+            return ((row, "") for row in items)
+        lines = [_decoded(line, self.name, number) for number, line in zip(numbers, items, strict=True)]
         if self.kind == "jsonl":
-            return json_rows(line for _, line in lines)
-        fields = (_fields(line, self.kind, self.name, number) for number, line in lines)
+            return json_rows(lines)
+        pairs = zip(numbers, lines, strict=True)
+        fields = (_fields(line, self.kind, self.name, number) for number, line in pairs)
         return rows_of(self.columns or (), (each or [""] for each in fields))  # as the local engine counts
 
 
@@ -290,45 +288,36 @@ def _loaded(archive: str, identity: str | None, options: Options) -> Scorer:
 @contextmanager
 def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
     """Yields a folder to write, in any file system of Spark; it becomes `output` at success."""
-    path = session._jvm.org.apache.hadoop.fs.Path(output)
+    hadoop_path = session._jvm.org.apache.hadoop.fs.Path
+    path = hadoop_path(output)
     files = path.getFileSystem(session._jsc.hadoopConfiguration())
-    is_local = files.getScheme() == "file"
-    _check_output(session, files, path, output, overwrite)
-    if is_local:
-        _tidy(_local(output))
-    # A random name: another job may be writing the same output, and a fixed name may be a user's folder.
-    temporary = f"{output.rstrip('/')}.{uuid4().hex[:12]}.spark"
-    temporary_path = session._jvm.org.apache.hadoop.fs.Path(temporary)
+
+    def check_output() -> None:
+        if not files.exists(path):
+            return
+        if not overwrite:
+            raise InputError("is there already", location=output, remedy="choose another, or use --overwrite")
+        if not files.exists(hadoop_path(path, "_SUCCESS")):
+            raise InputError(
+                "is no folder that Spark wrote", location=output, remedy="choose another --output"
+            )
+
+    check_output()
+    if files.getScheme() == "file":
+        with atomic_directory(Path(re.sub("^file:(//)?", "", output))) as folder:
+            yield str(folder)
+            check_output()  # a faster job may have written it
+        return
+    temporary = f"{output.rstrip('/')}.{uuid4().hex[:12]}.spark"  # others may be writing the same output
     try:
-        with locked_file(_local(temporary)) if is_local else nullcontext():
-            yield temporary
-        _check_output(session, files, path, output, overwrite)  # a faster job may have written it
+        yield temporary
+        check_output()
         if overwrite:
             files.delete(path, True)
-        if not files.rename(temporary_path, path):
+        if not files.rename(hadoop_path(temporary), path):
             raise InputError("cannot be renamed to the output folder", location=temporary)
     finally:
-        files.delete(temporary_path, True)
-
-
-def _local(output: str) -> Path:
-    return Path(re.sub("^file:(//)?", "", output).rstrip("/"))
-
-
-def _tidy(output: Path) -> None:
-    for folder in output.parent.glob(f"{glob.escape(output.name)}.*.spark"):
-        if _TEMPORARY.fullmatch(folder.name.removeprefix(output.name)):
-            with suppress(InputError), locked_file(folder, patience=0):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _check_output(session: Any, files: Any, path: Any, output: str, overwrite: bool) -> None:
-    if not files.exists(path):
-        return
-    if not overwrite:
-        raise InputError("is there already", location=output, remedy="choose another, or use --overwrite")
-    if not files.exists(session._jvm.org.apache.hadoop.fs.Path(path, "_SUCCESS")):
-        raise InputError("is no folder that Spark wrote", location=output, remedy="choose another --output")
+        files.delete(hadoop_path(temporary), True)
 
 
 def check_inputs(inputs: Sequence[str]) -> str:
