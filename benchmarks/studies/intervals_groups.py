@@ -24,8 +24,7 @@ from qe.data.dataset import LabelScale
 from qe.data.folds import make_folds
 from qe.data.formats.mlqe_pe import MlqePe
 from qe.evaluation.coverage import Coverage, coverage
-from qe.models.difficulty import DensityRatio
-from qe.models.intervals import CalibrationRows, Intervals, cross_conformal
+from qe.models.intervals import CalibrationRows, DensityRatio, Intervals, cross_conformal
 from qe.models.taxonomy import Grouping
 
 ROOT = Path(__file__).resolve().parents[2]

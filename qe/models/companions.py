@@ -12,10 +12,16 @@ from features.basics.array_types import FloatArray
 from features.core.segments import Segments
 from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
-from qe.models.difficulty import DensityRatio
 from qe.models.drift import Profile
 from qe.models.explanation import Background
-from qe.models.intervals import LEVELS, CalibrationRows, Intervals, cross_conformal, split_conformal
+from qe.models.intervals import (
+    LEVELS,
+    CalibrationRows,
+    DensityRatio,
+    Intervals,
+    cross_conformal,
+    split_conformal,
+)
 from qe.models.model import Companion
 from qe.models.taxonomy import Column, Grouping
 from qe.models.training_rows import HeldOutPredictions, Learned

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
@@ -48,13 +47,6 @@ def bound(host: str, port: int) -> socket.socket:
 def address_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def application(
-    folder: Path, limits: Limits | None = None, level: float | None = None, triage: Path | None = None
-) -> App:
-    limits = limits or Limits()
-    return App(limits, Service.load(folder, limits, level=level, triage=triage))
 
 
 def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server:

@@ -1,6 +1,6 @@
 """Files of translation tools: the same file with a score at every segment."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files import Opened, opened
-from qe.data.translation_files.segments import FileRow, translation_kind
+from qe.data.translation_files.segments import translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
 from qe.display.numbers import number
 from qe.scoring import row_formats
@@ -58,7 +58,9 @@ def score_in_place(
     batch = scorer.score([names.view(row) for row in table.rows()], 0)
     with atomic_file(output) as temporary:
         if _is_review(source, output):
-            write_book(temporary, _review_rows(table.file.rows, batch.rows))
+            texts = dict.fromkeys((name for row in table.file.rows for name in row.texts), "")
+            pairs = zip(table.file.rows, batch.rows, strict=True)
+            write_book(temporary, [{**texts, **scores, **row.texts} for row, scores in pairs])
         elif isinstance(table.file, Sheet):
             added = [name for name in scorer.output_columns if name != "id"]
             headers = added_headers(added, table.file.header, suffix, source)
@@ -79,12 +81,6 @@ def score_in_place(
 
 def _is_review(source: Path, output: Path) -> bool:
     return translation_kind(output) == "xlsx" != translation_kind(source)
-
-
-def _review_rows(rows: Sequence[FileRow], scored: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    texts = dict.fromkeys((name for row in rows for name in row.texts), "")
-    pairs = zip(rows, scored, strict=True)
-    return [{**texts, **scores, **row.texts} for row, scores in pairs]
 
 
 def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> None:

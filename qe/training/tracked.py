@@ -16,8 +16,8 @@ from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Split
 from qe.evaluation.evaluate import CLASS_METRICS
+from qe.models.card import requirements
 from qe.models.model import Model
-from qe.models.requirements import requirements
 from qe.statistics.metric import METRICS, title_of
 from qe.tracking import logged_models, registry
 from qe.tracking.runs import Data, Run, Untracked

@@ -19,11 +19,11 @@ from qe.config.experiment import IN_MEMORY, Experiment, from_mapping
 from qe.data.dataset import LabelScale
 from qe.display.summary import summarised
 from qe.display.table import Table
+from qe.models.card import requirements
 from qe.models.drift import Profile
 from qe.models.explanation import Background
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
-from qe.models.requirements import requirements
 from qe.models.training_rows import Learned
 from qe.resources.cache import resources_for
 from qe.tracking import logged_models, runs

@@ -14,9 +14,10 @@ from features.basics.errors import InputError
 from qe.data import LabelScale, make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
 from qe.models import ByColumn, Label, Prediction
-from qe.models.difficulty import DensityRatio, Difficulty
 from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import (
+    DensityRatio,
+    Difficulty,
     Intervals,
     conformal_quantile,
     cross_conformal,

@@ -27,11 +27,10 @@ from qe.models import Explainer, Intervals, Model
 from qe.production.server import protocol, service
 from qe.production.server.app import App
 from qe.production.server.protocol import Limits
-from qe.production.serving import application
 from qe.scoring.scorer import Batch, Scorer
 from tests.factories import refuses
 from tests.patience import PATIENCE
-from tests.production.server.asgi import JSON, call
+from tests.production.server.asgi import JSON, application, call
 
 DAMAGED = '"\\ud800"'
 

@@ -11,9 +11,9 @@ import pytest
 
 import qe
 from features.basics.plugins import version
+from qe.models.card import requirements
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
-from qe.models.requirements import requirements
 from qe.tracking import runs
 from qe.tracking.logged_models import Described, log_model, model_directory
 from tests.factories import refuses

@@ -13,13 +13,12 @@ from qe.config.experiment import load
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
-from qe.production.serving import application
 from qe.resources.encoders.made import E5, is_possible, make_encoder
 from qe.training.check import check
 from qe.training.train import train
 from tests.factories import refuses
 from tests.features.encoding.made import Tiny, onnx_folder
-from tests.production.server.asgi import call
+from tests.production.server.asgi import application, call
 
 for package in ("onnx", "onnxruntime", "tokenizers"):
     pytest.importorskip(package)

@@ -18,8 +18,7 @@ from features.word_level.trees import TreeWalks
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.models.artifact import Artifact
-from qe.models.guard.characters import mismatch
-from qe.models.guard.columns import COLUMNS, columns
+from qe.models.guard.columns import COLUMNS, columns, mismatch
 from qe.models.guard.knowledge import Knowledge
 
 FEWEST: Final = 20  # minimum number of training rows
@@ -244,13 +243,11 @@ class Guard(Artifact):
             lowered[rows] = guard.lowered(scores[rows], unseen[rows])
         return lowered
 
-    def _ramp(self, decided: FloatArray) -> FloatArray:
-        return np.clip(2 * self.outside(decided) - 1, 0, 1)
-
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
         """Scores (n,) lowered towards the worst by log-odds; none improves by more than the mean loss."""
         quality, worst = scores * self.sign, self.worst * self.sign
-        quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: mean ramp of translations
+        ramp = np.clip(2 * self.outside(decided) - 1, 0, 1)
+        quality = quality - self.slope * (ramp - 0.25)  # 0.25: mean ramp of translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
         share = min(share, 1 - _OUTLIERS / self.rows)
         first, middle, last = np.quantile(self.held_out_log_odds, [share, 0.5, 1])

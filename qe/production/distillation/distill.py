@@ -108,7 +108,8 @@ def taught(
         if level is not None:
             lines = list(_interleaved(level.places(chunk)))
             probabilities += [" ".join(fixed(bad, 6) for bad in line.tolist()) for line in lines]
-            tags += [_sampled_tags(line, rng) for line in lines]
+            sampled = ((line > rng.random(len(line))).tolist() for line in lines)
+            tags += [" ".join("BAD" if is_bad else "OK" for is_bad in line) for line in sampled]
     progress(f"scores of {teacher.name}", len(segments), len(segments))
     labels = np.concatenate(scores)
     if not np.ptp(labels) > 0:
@@ -128,7 +129,3 @@ def _interleaved(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
         together = np.empty(len(of_words) + len(of_gaps))
         together[0::2], together[1::2] = of_gaps, of_words
         yield together
-
-
-def _sampled_tags(bad: FloatArray, rng: np.random.Generator) -> str:
-    return " ".join("BAD" if is_bad else "OK" for is_bad in (bad > rng.random(len(bad))).tolist())

@@ -20,7 +20,6 @@ from features.basics.errors import InputError, quoted
 from features.basics.plugins import version
 from qe.config.schema import Section, validated
 from qe.data.table_rows import Row, rows_of
-from qe.display.files import render
 from qe.models.drift import Counts
 
 JSON = "application/json"
@@ -378,11 +377,6 @@ def openapi_document(about: Mapping[str, Any], limits: Limits) -> dict[str, Any]
         },
         "components": {"schemas": _schemas(columns, limits)},
     }
-
-
-def openapi_page(content: Mapping[str, Any]) -> str:
-    """The document as HTML, all of it escaped; no script, and nothing from another address."""
-    return render("qe.production.server", "page.html", {}, api=content, policy=POLICY)
 
 
 def _invocations(columns: list[str], limits: Limits) -> dict[str, Any]:

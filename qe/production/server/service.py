@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from features.basics.errors import InputError
+from qe.display.files import render
 from qe.models.description import versions
 from qe.models.drift import Counts, Profile
 from qe.models.training_rows import HeldOutPredictions
@@ -111,10 +112,11 @@ class Service:
 
     @cached_property
     def page(self) -> protocol.Answer:
-        content = protocol.openapi_page(protocol.openapi_document(self.about, self.limits)).encode("utf-8")
-        return protocol.Answer(
-            200, content, "text/html; charset=utf-8", {"Content-Security-Policy": protocol.POLICY}
-        )
+        """The description as HTML, all of it escaped; no script, and nothing from another address."""
+        document = protocol.openapi_document(self.about, self.limits)
+        html = render("qe.production.server", "page.html", {}, api=document, policy=protocol.POLICY)
+        headers = {"Content-Security-Policy": protocol.POLICY}
+        return protocol.Answer(200, html.encode(), "text/html; charset=utf-8", headers)
 
     def _check(self, extras: protocol.Extras) -> None:
         if extras.interval is not None and "interval" in self.lacks:

@@ -7,13 +7,23 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from qe.production.server.app import App
+from qe.production.server.protocol import Limits
+from qe.production.server.service import Service
 from qe.production.serving import http_server
 from tests.patience import PATIENCE
 
 JSON = {"content-type": "application/json"}
+
+
+def application(
+    folder: Path, limits: Limits | None = None, level: float | None = None, triage: Path | None = None
+) -> App:
+    limits = limits or Limits()
+    return App(limits, Service.load(folder, limits, level=level, triage=triage))
 
 
 def call(

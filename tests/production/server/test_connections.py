@@ -15,10 +15,9 @@ import pytest
 from qe.production.server.app import App
 from qe.production.server.connections import check_descriptors
 from qe.production.server.protocol import Limits
-from qe.production.serving import application
 from tests.factories import refuses
 from tests.patience import PATIENCE
-from tests.production.server.asgi import connect, exchange, listening, read_answer
+from tests.production.server.asgi import application, connect, exchange, listening, read_answer
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""Throttle: a flood is a few lines, and says how many it was."""
+"""Metrics are made at most once a second; a flood is a few lines of the log, and says how many it was."""
 
 import io
 import logging
@@ -7,7 +7,18 @@ import time
 
 import pytest
 
-from qe.production.server.monitoring import REQUESTS, Throttle, logged
+from qe.production.server.monitoring import REQUESTS, Metrics, Throttle, logged
+from qe.production.server.protocol import json_answer
+
+
+def test_metrics_are_made_once_a_second() -> None:
+    now = [0.0]
+    metrics = Metrics(lambda: now[0])
+    first = metrics.answer()
+    metrics.answered("/health", json_answer({}), 0.1)
+    assert metrics.answer() is first and b'path="/health"' not in first.content
+    now[0] = 1.0
+    assert b'qe_requests_total{path="/health",status="200"} 1.0' in metrics.answer().content
 
 
 def test_a_flood_is_a_burst_and_then_a_trickle_that_says_what_is_missing() -> None:
