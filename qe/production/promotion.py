@@ -141,7 +141,7 @@ def promote(
 def _renamed(data: Labelled, models: Iterable[Model], columns: Mapping[str, str]) -> Labelled:
     headers = list(dict.fromkeys(header for row, _ in data.rows for header in row))
     needs = Needs.joined(list(map(needs_of, models)), "a model")
-    names = Names(columns).found(needs, headers, headers, data.name)
+    names = Names(columns).for_table(needs, headers, headers, data.name)
     return replace(data, rows=[names.view(row) for row in data.rows])
 
 

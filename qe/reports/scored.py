@@ -164,7 +164,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _check_model(scorer: Scorer, good: Sequence[Mapping[str, Any]], scored: Path) -> None:
     names = Names().completed(scorer.needs, list(good[0]), str(scored))
-    texts = [name for name in scorer.needs.columns if name not in scorer.needs.named]
+    texts = [name for name in scorer.needs.columns if name not in scorer.needs.table_columns]
     rows = [row for row in good if all(row.get(names.header(name)) is not None for name in texts)]
     again_scored = scorer.score([names.view((dict(row), "")) for row in rows[:_SCORED_AGAIN]]).rows
     for row, again in zip(rows, again_scored, strict=False):

@@ -151,7 +151,7 @@ def filter_files(
     if threshold is not None:
         threshold.check(table.columns)
         needs = needs if threshold.scorer is None else threshold.scorer.needs
-    names = Names(columns or {}).found(needs, table.headers, table.columns, table.path)
+    names = Names(columns or {}).for_table(needs, table.headers, table.columns, table.path)
     total = None if progress is silent else table.count()
     paths = [path for path in (*output, rejected) if path is not None]
     for position, path in enumerate(paths):

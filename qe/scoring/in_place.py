@@ -54,7 +54,7 @@ def score_in_place(
         scorer = replace(scorer, options=replace(scorer.options, outside=True))  # notes report what is marked
     if columns and not isinstance(table.file, Sheet):
         raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
-    names = Names(columns or {}).found(scorer.needs, table.headers, table.columns, table.path)
+    names = Names(columns or {}).for_table(scorer.needs, table.headers, table.columns, table.path)
     batch = scorer.score([names.view(row) for row in table.rows()], 0)
     with atomic_file(output) as temporary:
         if _is_review(source, output):

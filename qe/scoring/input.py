@@ -177,7 +177,7 @@ class Pool:
 def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layout | None = None) -> Pool:
     """The translations of a table or of a translation tool's file; raises InputError if there are none."""
     table = open_input([path], layout)
-    names = Names(columns or {}).found(
+    names = Names(columns or {}).for_table(
         Needs(("source", "target"), "a pool"), table.headers, table.columns, path
     )
     pool = Pool({}, [], [], refused := Counter[str]())
@@ -205,9 +205,9 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layo
 def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:
     """The rows of a file that the model can score, numbered from 1 in their order."""
     needs, table = needs_of(model), open_input([path])
-    names = Names(columns).found(needs, table.headers, table.columns, path)
+    names = Names(columns).for_table(needs, table.headers, table.columns, path)
     views = (row for row, reason in map(names.view, table.rows()) if not reason)
-    pairs = (needed_texts(row, needs.all, needs.named) for row in views)
+    pairs = (needed_texts(row, needs.all, needs.table_columns) for row in views)
     rows = [texts for texts, reason in pairs if not reason]
     if not rows:
         raise InputError("no row has a source and a translation that can be scored", location=path)

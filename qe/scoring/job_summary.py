@@ -396,7 +396,7 @@ class PreviousJob:
     def rows(self) -> Iterator[tuple[Mapping[str, str], Output]]:
         """(texts of the needed columns, output) of every row that has a score."""
         table = self._texts()
-        names = self.names.found(self.scorer.needs, table.headers, table.columns, table.path)
+        names = self.names.for_table(self.scorer.needs, table.headers, table.columns, table.path)
         for text, row in zip_longest(table.rows(), open_input([self.path]).rows()):
             if text is None or row is None:
                 raise InputError(_CHANGED, location=self.path, remedy="score it again")

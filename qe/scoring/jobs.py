@@ -113,8 +113,8 @@ def score_file(
     table_layout = replace(layout or Layout(), languages=scorer.languages)
     table = open_all(source, table_layout, files)
     given_names = Names(columns or {}, None if layout is None else layout.decimal)
-    names = given_names.found(scorer.needs, table.headers, table.columns, table.path)
-    imputed = names.absent(scorer.needs.named, table.headers)
+    names = given_names.for_table(scorer.needs, table.headers, table.columns, table.path)
+    imputed = names.absent(scorer.needs.table_columns, table.headers)
     kept, added = None, scorer.output_columns
     if keep:
         kept = KeptColumns.make(table.types, added, kind, names.header("id"), table.path, suffix)

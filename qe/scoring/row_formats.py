@@ -50,27 +50,27 @@ def added_headers(
 class Needs:
     """The columns that a reader takes from tables, by its own names.
 
-    columns  those that every row must have
-    reader   its name, in messages
-    headers  name -> header in the training data
-    named    those that features read by name; the input may lack optional ones
+    columns        those that every row must have
+    reader         its name, in messages
+    headers        name -> header in the training data
+    table_columns  those that features read by name; the input may lack optional ones
     """
 
     columns: Sequence[str]
     reader: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    named: TableColumns = field(default_factory=dict)
+    table_columns: TableColumns = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.columns, *self.named)))
+        return tuple(dict.fromkeys((*self.columns, *self.table_columns)))
 
     @classmethod
     def joined(cls, parts: Sequence["Needs"], reader: str, further: Sequence[str] = ()) -> Self:
         """Those of several readers; the first counts where their headers differ."""
         columns = dict.fromkeys(name for part in parts for name in part.columns)
         headers = {name: header for part in reversed(parts) for name, header in part.headers.items()}
-        named = {name: column for part in parts for name, column in part.named.items()}
+        named = {name: column for part in parts for name, column in part.table_columns.items()}
         return cls(tuple(columns | dict.fromkeys(further)), reader, headers, named)
 
 
@@ -89,10 +89,10 @@ class Names:
     def header(self, name: str) -> str:
         return self.headers.get(name, name)
 
-    def found(
+    def for_table(
         self, needs: Needs, headers: Sequence[str], declared: Sequence[str] | None, location: object
     ) -> "Names":
-        """The headers of a table, checked; `declared` are those that all of its rows have, if it says so."""
+        """The headers of a table, checked; `declared` are those of all its rows, or None if they differ."""
         names = self.completed(needs, headers, location)
         names.check(needs, declared, location)
         return names
@@ -103,13 +103,15 @@ class Names:
         for name in (*needs.all, "id"):
             if name in found or name in headers:
                 continue
-            header = needs.headers.get(name, named_header(name, headers) if name in needs.named else "")
+            header = needs.headers.get(
+                name, named_header(name, headers) if name in needs.table_columns else ""
+            )
             if header not in headers:
                 several = name == "id" and len(known_headers(name, headers, found.values())) > 1
                 header = "" if several else header_of(name, headers, location, assigned=found.values())
             if header:
                 found[name] = header
-        numbers = (NUMBER, *(name for name, column in needs.named.items() if column.number))
+        numbers = (NUMBER, *(name for name, column in needs.table_columns.items() if column.number))
         return replace(self, headers=found, numbers=numbers)
 
     def notes(self, options: "Names") -> tuple[str, ...]:
@@ -139,7 +141,7 @@ class Names:
             problem = f"{needs.reader} needs the {noun} '{header}'"
             problem += "".join(f", and '{other}'" for other in others)
             has = f"the input has {', '.join(declared)}{did_you_mean(header, declared)}"
-            if name in needs.named:
+            if name in needs.table_columns:
                 has += "; --missing-columns impute scores without it"
             raise InputError(
                 problem if name in needs.columns else f"there is no column '{header}'",

@@ -174,10 +174,10 @@ class Tally:
     routed: Mapping[str, "Tally"] = field(default_factory=dict)
 
     @classmethod
-    def from_rows(cls, rows: Sequence[Output], repeated: int, **others: Any) -> Self:
+    def from_rows(cls, rows: Sequence[Output], repeated: int, **further_counts: Any) -> Self:
         actions = Counter(row["action"] for row in rows if row.get("action"))
         flagged = Counter(kind for row in rows for kind in kinds_of(row.get("flags")))
-        return cls(Counter(row["reason"] for row in rows), actions, flagged, repeated, **others)
+        return cls(Counter(row["reason"] for row in rows), actions, flagged, repeated, **further_counts)
 
     def __add__(self, tally: "Tally") -> "Tally":
         counts = self.counts or tally.counts
@@ -281,7 +281,7 @@ class Scorer:
 
     @cached_property
     def needs(self) -> Needs:
-        return replace(needs_of(self.model), columns=self.columns(), named=self.table_columns)
+        return replace(needs_of(self.model), columns=self.columns(), table_columns=self.table_columns)
 
     @property
     def lacking(self) -> Mapping[str, str]:

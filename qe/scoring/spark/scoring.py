@@ -57,7 +57,7 @@ def score_table(
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder:
         table, frame = read_table(session, source)
-        names = Names(columns or {}).found(scorer.needs, table.headers, table.columns, table.name)
+        names = Names(columns or {}).for_table(scorer.needs, table.headers, table.columns, table.name)
         kept = None
         if keep:
             if table.columns is None:
