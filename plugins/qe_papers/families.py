@@ -1,27 +1,34 @@
-"""Families of columns: functions of a prepared batch, or measures of both sides of a segment."""
+"""Families of columns: functions of a prepared batch, measures of annotated texts, scores of units."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
+from features.core.resource import Resource
 from features.core.segments import Segments
+from features.resources.language_model import LMScores
+from features.resources.lexicon import WordScores
 from features.text.annotation import Annotated
-from features.text.tokens import ratio
+from features.text.corpus import Side
+from features.text.tokens import Tokens, ratio, segment_sum
 
 Text = TypeVar("Text")
+Part = TypeVar("Part", bound=Resource)
 Sides = Literal["both", "source", "target"]
+SIDES: Final[tuple[Side, Side]] = ("source", "target")
+ANNOTATIONS: Final = ("annotation_source", "annotation_target")
 
 
 @dataclass(frozen=True, eq=False)
 class BothSides(Generic[Text]):
-    """Values of both sides of n segments; None for a side that no column needs."""
+    """Values of both sides of n segments; none for a side that no column needs."""
 
     source: Sequence[Text] = ()
     target: Sequence[Text] = ()
@@ -43,43 +50,61 @@ class Measure(Generic[Text]):
     ratio: bool = False
 
 
+def number_and_share(
+    name: str, what: str, origin: str, flags: Callable[[Any], Sequence[bool] | None], compared: str = ""
+) -> tuple[Measure[Any], Measure[Any]]:
+    """How many of a text's flags are true, and their share: NaN without flags; of None, both are NaN."""
+
+    def number(text: Any) -> float:
+        found = flags(text)
+        return np.nan if found is None else sum(found)
+
+    def share(text: Any) -> float:
+        found = flags(text)
+        return sum(found) / len(found) if found else np.nan
+
+    counted = Measure(name, what, origin, "words", number)
+    return counted, Measure(f"{name}_share", f"share of {what}{compared}", origin, "share", share)
+
+
 def sides_of(sides: Sides) -> tuple[str, ...]:
     """The sides that a setting selects.
 
     >>> sides_of("both"), sides_of("target")
     (('source', 'target'), ('target',))
     """
-    return ("source", "target") if sides == "both" else (sides,)
+    return SIDES if sides == "both" else (sides,)
 
 
-def columns_of(
-    stem: str, measures: Sequence[Measure[Text]], sides: Sides
-) -> Iterator[Column[BothSides[Text]]]:
-    """Every measure of every side, then source minus target, then target / source."""
-    for measure in measures:
-        for side in sides_of(sides):
-            yield Column(
-                f"{stem}_{measure.name}_{side}", f"{side}: {measure.description}", measure.origin,
-                measure.unit, partial(BothSides.values, side=side, measure=measure.measure),
-            )  # fmt: skip
-        if sides == "both":
-            yield Column(
-                f"{stem}_{measure.name}_difference", f"source less target: {measure.description}",
-                measure.origin, measure.unit, partial(_difference, measure=measure.measure),
-            )  # fmt: skip
-        if sides == "both" and measure.ratio:
-            yield Column(
-                f"{stem}_{measure.name}_ratio", f"target / source: {measure.description}; NaN if of none",
-                measure.origin, "ratio", partial(_ratio, measure=measure.measure),
-            )  # fmt: skip
+def columns_of(stem: str, one: Measure[Text], sides: Sides) -> Iterator[Column[BothSides[Text]]]:
+    """The measure of every side, then source minus target, then target / source."""
+
+    def of(side: str) -> Callable[[BothSides[Text]], FloatArray]:
+        return lambda pair: pair.values(side, one.measure)
+
+    source, target, name, what = of("source"), of("target"), f"{stem}_{one.name}", one.description
+    for side in sides_of(sides):
+        yield Column(f"{name}_{side}", f"{side}: {what}", one.origin, one.unit, of(side))
+    if sides == "both":
+        text = f"source less target: {what}"
+        yield Column(f"{name}_difference", text, one.origin, one.unit, lambda p: source(p) - target(p))
+    if sides == "both" and one.ratio:
+        text = f"target / source: {what}; NaN if of none"
+        yield Column(f"{name}_ratio", text, one.origin, "ratio", lambda p: ratio(target(p), source(p)))
 
 
-def _difference(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArray:
-    return pair.values("source", measure) - pair.values("target", measure)
+def save_parts(path: Path, parts: Mapping[str, Resource]) -> None:
+    for name, part in parts.items():
+        (path / name).mkdir()
+        part.save(path / name)
 
 
-def _ratio(pair: BothSides[Text], measure: Callable[[Text], float]) -> FloatArray:
-    return ratio(pair.values("target", measure), pair.values("source", measure))
+def load_parts(path: Path, kind: type[Part], names: Iterable[str]) -> dict[str, Part]:
+    """Loads the output of `save_parts`; raises Damaged for invalid arrays."""
+    parts = {name: kind.load(path / name) for name in names}
+    for part in parts.values():
+        part.check_stored()
+    return parts
 
 
 class ColumnFamily(Extractor):
@@ -117,7 +142,7 @@ class AnnotationFamily(ColumnFamily):
 
     @property
     def columns(self) -> Sequence[Column[Any]]:
-        return tuple(columns_of(self.stem, self.measures, self.sides))
+        return [column for one in self.measures for column in columns_of(self.stem, one, self.sides)]
 
     def requires(self) -> tuple[str, ...]:
         return tuple(f"annotation_{side}" for side in sides_of(self.sides))
@@ -125,3 +150,58 @@ class AnnotationFamily(ColumnFamily):
     def prepared(self, segments: Segments) -> Any:
         annotated = {side: getattr(segments, f"{side}_annotated") for side in sides_of(self.sides)}
         return BothSides(**{side: self.read(texts) for side, texts in annotated.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Modelled:
+    """Texts of units (tags, morphemes, words) and their language model scores; all NaN for an empty text."""
+
+    units: Tokens
+    scores: LMScores
+
+    @property
+    def log10(self) -> FloatArray:
+        total = segment_sum(self.scores.log10, self.scores.offsets)
+        return np.where(self.units.lengths > 0, total, np.nan)
+
+    @property
+    def perplexity(self) -> FloatArray:
+        return np.asarray(10 ** -ratio(self.log10, self.units.lengths + 1), np.float64)
+
+
+def model_columns(
+    unit: str, origin: str, stem: str, subject: str, prepare: Callable[[Any], Modelled], suffix: str = ""
+) -> Iterator[Column[Any]]:
+    """Language model columns of units, as in Popovic 2012 (DFKI at WMT12), sections 2.1 and 2.2."""
+    end = "log10 probability, end included"
+    rows: Sequence[tuple[str, str, str, Callable[[Modelled], FloatArray]]] = (
+        ("log10", end, "log10", lambda m: m.log10),
+        (f"per_{unit}", f"{end}, per {unit}", f"log10 per {unit}", lambda m: ratio(m.log10, m.units.lengths)),
+        ("perplexity", "perplexity, end included", "choices", lambda m: m.perplexity),
+    )
+    for name, what, scale, compute in rows:
+        text = f"{subject}: {what}; NaN for an empty text"
+        yield Column(f"{stem}_{name}{suffix}", text, origin, scale, compute).with_preparation(prepare)
+
+
+def translated_columns(
+    stem: str, name: str, units: str, origin: str, undefined: str, lexical: Callable[[Any, Side], WordScores]
+) -> Iterator[Column[Any]]:
+    """IBM Model 1 columns of each side's units given the other's: log-probability, total and per unit."""
+    many = units.split()[-1]
+
+    def columns(side: Side, inverse: Side) -> Iterator[Column[Any]]:
+        def log10(batch: Any) -> FloatArray:
+            lengths = (np.diff(lexical(batch, s).offsets) for s in (side, inverse))
+            return np.where(np.minimum(*lengths) > 0, lexical(batch, side).log10(), np.nan)
+
+        def per_unit(batch: Any) -> FloatArray:
+            return ratio(log10(batch), np.diff(lexical(batch, side).offsets))
+
+        what, unit = f"log10 p({side} {units} | {inverse} {units}), IBM Model 1", many.removesuffix("s")
+        each = f"{what}, divided by the number of {side} {many}; {undefined}"
+        yield Column(f"{stem}_{side}_log10", f"{what}; {undefined}", origin, "log10", log10)
+        yield Column(f"{stem}_{side}_per_{name}", each, origin, f"log10 per {unit}", per_unit)
+
+    for side, inverse in (SIDES, SIDES[::-1]):
+        yield from columns(side, inverse)

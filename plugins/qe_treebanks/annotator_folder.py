@@ -5,10 +5,12 @@ import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import IO, Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,25 +65,18 @@ class Batch:
         self.layers[layer] = Tokens(tuple(names), ids, self.tokens.offsets)
 
     def blocks(self) -> list[str]:
-        return [self._block(i) for i in range(len(self.tokens))]
-
-    def _block(self, i: int) -> str:
-        words = self.tokens.words(i)
-        none = [NOTHING] * len(words)
-        lemma, upos, xpos, feats, deprel, entity = (
-            self.layers[layer].words(i) if layer in self.layers else none for layer in _ORDER
-        )
-        heads = none
-        if self.heads is not None:
-            low, high = self.tokens.offsets[i], self.tokens.offsets[i + 1]
-            heads = [str(h + 1) for h in self.heads[low:high].tolist()]
-        rows = zip(words, lemma, upos, xpos, feats, heads, deprel, entity, strict=True)
-        lines = [f"# {comment}" for comment in self.comments[i]]
-        lines += [
-            f"{k}\t{word}\t{le}\t{up}\t{xp}\t{fe}\t{he}\t{de}\t_\t{en if en == NOTHING else 'NER=' + en}"
-            for k, (word, le, up, xp, fe, he, de, en) in enumerate(rows, start=1)
-        ]
-        return "\n".join(lines)
+        heads = None if self.heads is None else [str(head + 1) for head in self.heads.tolist()]
+        blocks = []
+        for i, (low, high) in enumerate(pairwise(self.tokens.offsets.tolist())):
+            none = [NOTHING] * (high - low)
+            layers = [self.layers[layer].words(i) if layer in self.layers else none for layer in _ORDER]
+            columns = [self.tokens.words(i), *layers, none if heads is None else heads[low:high]]
+            lines = [f"# {comment}" for comment in self.comments[i]]
+            for k, (word, le, up, xp, fe, de, en, he) in enumerate(zip(*columns, strict=True), start=1):
+                entity = en if en == NOTHING else f"NER={en}"
+                lines.append("\t".join((str(k), word, le, up, xp, fe, he, de, "_", entity)))
+            blocks.append("\n".join(lines))
+        return blocks
 
 
 _ORDER: tuple[Layer, ...] = ("lemma", "upos", "xpos", "feats", "deprel", "entity")
@@ -250,15 +245,9 @@ class AnnotatorFolder:
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """Yields one CoNLL-U block per text, in order, using all cores."""
         chunks = list(batches(texts, max(1, min(_TEXTS, -(-len(texts) // cores())))))
-        annotators = self.annotators
-        for blocks in side_by_side(lambda chunk: self._blocks(chunk, annotators), chunks):
-            yield from blocks
-
-    def _blocks(self, texts: Sequence[Sequence[str]], annotators: Sequence[Annotator]) -> list[str]:
-        batch = Batch(Tokens.from_lists(texts), self.language)
-        for annotator in annotators:
-            annotator.annotate(batch)
-        return batch.blocks()
+        annotators, language = self.annotators, self.language
+        for batch in side_by_side(lambda chunk: annotated(chunk, language, annotators).blocks(), chunks):
+            yield from batch
 
     def evaluate(self, task: str, gold: Files) -> dict[str, Any]:
         """Accuracy of a task on annotated files; raises InputError for a missing task."""
@@ -313,7 +302,12 @@ def train(
     """
     language = language_code(language)
     kind = ANNOTATORS.get(task)
-    _check_folder(output, language)
+    manifest: dict[str, Any] = {"format": _FORMAT, "language": language, "tasks": {}}
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        manifest = read_manifest(output)
+    if manifest["language"] != language:
+        problem = f"holds annotators of '{manifest['language']}', not of '{language}'"
+        raise InputError(problem, location=output, remedy="choose another folder")
     for file in files:
         if not file.is_file():
             raise InputError("no such file", location=file, remedy=f"give {kind.treebank}")
@@ -321,28 +315,13 @@ def train(
         annotator = kind.train(files, language, {**kind.defaults, **settings}, progress)
         with atomic_directory(output / task) as temporary:
             annotator.save(temporary)
+        if (output / MANIFEST).is_file():  # as it is now: another task may have been trained meanwhile
+            manifest = read_manifest(output)
+        entry = {"settings": dict(annotator.settings), "files": checksums(output / task)}
+        manifest["tasks"][task] = entry
         with atomic_file(output / MANIFEST) as temporary:
-            content = _with_task(output, language, task, annotator)
-            temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+            temporary.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
     return annotator
-
-
-def _with_task(output: Path, language: str, task: str, annotator: Annotator) -> dict[str, Any]:
-    is_new = not (output / MANIFEST).is_file()
-    none: dict[str, Any] = {"format": _FORMAT, "language": language, "tasks": {}}
-    content = none if is_new else read_manifest(output)
-    files = checksums(output / task)
-    content["tasks"][task] = {"settings": dict(annotator.settings), "files": files}
-    return content
-
-
-def _check_folder(output: Path, language: str) -> None:
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
-        return
-    there = read_manifest(output)["language"]
-    if there != language:
-        problem = f"holds annotators of '{there}', not of '{language}'"
-        raise InputError(problem, location=output, remedy="choose another folder")
 
 
 def export(path: Path, target: Path) -> None:
@@ -401,7 +380,14 @@ def _annotated(
 ) -> AnnotatedFile:
     folder = output.with_name(output.name + ".partial")
     key = digest("annotation", 1, annotator.fingerprint, sha256(source), tokenizer.settings(), chunk)
-    _open(folder, key)
+    job = folder / "job.json"
+    if not (job.is_file() and json.loads(job.read_text("utf-8")) == key):
+        if folder.exists() and not job.is_file() and any(folder.iterdir()):
+            raise InputError("is in the way: it holds no annotation job", location=folder, remedy="remove it")
+        if folder.exists():
+            shutil.rmtree(folder)
+        with atomic_file(job) as temporary:
+            temporary.write_text(json.dumps(key), "utf-8")
     lines = tokens = resumed = 0
     parts: list[Path] = []
     for number, texts in enumerate(batches(read_lines(source), chunk)):
@@ -417,29 +403,12 @@ def _annotated(
         parts.append(part)
         lines, tokens = lines + len(texts), tokens + len(words.ids)
         progress("annotating (segments)", lines, None)
-    _join(parts, output)
+    with atomic_file(output) as temporary, temporary.open("wb") as raw, ExitStack() as stack:
+        joined: IO[bytes] = raw
+        if output.suffix == ".gz":
+            packed = gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6)
+            joined = stack.enter_context(packed)
+        for part in parts:
+            joined.write(part.read_bytes())
     shutil.rmtree(folder)
     return AnnotatedFile(lines, tokens, resumed)
-
-
-def _open(folder: Path, key: str) -> None:
-    job = folder / "job.json"
-    if job.is_file() and json.loads(job.read_text("utf-8")) == key:
-        return
-    if folder.exists():
-        if not job.is_file() and any(folder.iterdir()):
-            raise InputError("is in the way: it holds no annotation job", location=folder, remedy="remove it")
-        shutil.rmtree(folder)
-    with atomic_file(job) as temporary:
-        temporary.write_text(json.dumps(key), "utf-8")
-
-
-def _join(parts: Sequence[Path], output: Path) -> None:
-    with atomic_file(output) as temporary, temporary.open("wb") as raw:
-        if output.suffix == ".gz":
-            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6) as stream:
-                for part in parts:
-                    stream.write(part.read_bytes())
-        else:
-            for part in parts:
-                raw.write(part.read_bytes())

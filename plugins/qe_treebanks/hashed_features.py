@@ -54,12 +54,14 @@ def properties(word: str) -> dict[str, str]:
     >>> properties("Xi-22")["shape"], properties("Xi-22")["short_shape"], properties("casas")["suffix2"]
     ('Aa-00', 'Aa-0', 'as')
     """
-    lower = word.lower()
+    lower, upper = word.lower(), word.isupper() and len(word) > 1
+    digits, letters = any(map(str.isdigit, word)), any(map(str.isalpha, word))
+    kind = "".join("01"[f] for f in (word[:1].isupper(), upper, digits, "-" in word, letters))
     shape = "".join(map(_sign, word))
     short = "".join(a for a, b in zip(shape, " " + shape, strict=False) if a != b)
     values = [
         "".join("0" if c.isdigit() else c for c in word), lower, *(lower[:k] for k in range(1, 5)),
-        *(lower[-k:] for k in range(1, 6)), shape[:12], short[:12], _kind(word),
+        *(lower[-k:] for k in range(1, 6)), shape[:12], short[:12], f"{min(len(word), 6)}{kind}",
     ]  # fmt: skip
     return dict(zip(ATTRIBUTES, values, strict=True))
 
@@ -68,14 +70,6 @@ def _sign(letter: str) -> str:
     if letter.isalpha():
         return "A" if letter.isupper() else "a"
     return "0" if letter.isdigit() else letter
-
-
-def _kind(word: str) -> str:
-    flags = (
-        word[:1].isupper(), word.isupper() and len(word) > 1, any(c.isdigit() for c in word), "-" in word,
-        any(c.isalpha() for c in word),
-    )  # fmt: skip
-    return f"{min(len(word), 6)}{''.join('01'[f] for f in flags)}"
 
 
 def templates(text: str) -> tuple[Template, ...]:
@@ -134,8 +128,8 @@ def untrained(templates: Longs, bits: int, labels: int) -> Linear:
     return linear(templates, np.zeros(size, np.float32), labels)._replace(sums=np.zeros(size))
 
 
-def averaged(weights: Floats, sums: NDArray[np.float64], steps: int) -> Floats:
-    return (weights - sums / max(steps, 1)).astype(np.float32)
+def averaged(model: Linear, steps: int) -> Floats:
+    return (model.weights - model.sums / max(steps, 1)).astype(np.float32)
 
 
 @njit(cache=True, nogil=True)

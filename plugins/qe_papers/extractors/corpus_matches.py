@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, Self, get_args
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,17 @@ from features.comparisons.comparison import TextComparison, smoothed_precision
 from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
-from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_sum
+from qe_papers.families import SIDES, load_parts, save_parts
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.resources.corpus_index import CorpusIndex
 from qe_papers.resources.ngram_documents import NgramDocuments, Padded
 
 ORDER: Final = 4
-Quarter = Literal["best", "worst"]
 Corpus = Literal["training", "development"]
 Examples = Mapping[str, NgramCounts]
 _NUMBERS: Final[Mapping[tuple[str, str], int]] = {
-    ("source", "best"): 6, ("target", "best"): 7, ("source", "worst"): 8, ("target", "worst"): 9,
+    ("source", "best"): 6, ("source", "worst"): 8, ("target", "best"): 7, ("target", "worst"): 9,
 }  # fmt: skip
 
 
@@ -77,16 +76,11 @@ class ExamplePrecision(FittedExtractor):
         return _precisions(self.learned(self.examples), segments)
 
     def save(self, path: Path) -> None:
-        for name, ngrams in self.learned(self.examples).items():
-            (path / name).mkdir()
-            ngrams.save(path / name)
+        save_parts(path, self.learned(self.examples))
 
     def restore(self, path: Path) -> Self:
-        names = [f"{side}_{quarter}" for side in get_args(Side) for quarter in get_args(Quarter)]
-        examples = {name: NgramCounts.load(path / name) for name in names}
-        for ngrams in examples.values():
-            ngrams.check_stored()
-        return self.with_learned(examples=examples)
+        names = [f"{side}_{quarter}" for side, quarter in _NUMBERS]
+        return self.with_learned(examples=load_parts(path, NgramCounts, names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +102,15 @@ class _OfDevelopmentSet(Extractor):
 
 
 def _features(stem: str, description: str) -> list[Feature]:
+    what = f"against the quarter of {description} that was translated"
     return [
         Feature(
             f"{stem}_{side}_{quarter}",
-            f"smoothed 1-4-gram precision of the {side} against the quarter of {description} "
-            f"that was translated {quarter}; NaN if empty",
-            f"SDL Language Weaver at WMT12, LF{_NUMBERS[side, quarter]}",
+            f"smoothed 1-4-gram precision of the {side} {what} {quarter}; NaN if empty",
+            f"SDL Language Weaver at WMT12, LF{number}",
             "share",
         )
-        for side in get_args(Side)
-        for quarter in get_args(Quarter)
+        for (side, quarter), number in _NUMBERS.items()
     ]
 
 
@@ -133,14 +126,14 @@ def _examples(source: Tokens, translations: Tokens, references: Tokens) -> Examp
 
 
 def _precisions(examples: Examples, segments: Segments) -> FloatArray:
-    sides = {"source": segments.source_tokens, "target": segments.target_tokens}
-    return np.column_stack(
-        [
-            _precision(examples[f"{side}_{quarter}"], tokens)
-            for side, tokens in sides.items()
-            for quarter in get_args(Quarter)
-        ]
-    )
+    columns = []
+    for side, quarter in _NUMBERS:
+        tokens = segments.source_tokens if side == "source" else segments.target_tokens
+        times = examples[f"{side}_{quarter}"].counts_by_order(tokens, ORDER)
+        matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
+        total = np.column_stack([np.diff(offsets) for _, offsets in times])
+        columns.append(smoothed_precision(matched, total))
+    return np.column_stack(columns)
 
 
 def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
@@ -153,13 +146,6 @@ def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
         )
     scores = (compared.bleu * compared.brevity_penalty)[rows]
     return np.asarray(rows[np.argsort(-scores, kind="stable")], np.int64)
-
-
-def _precision(ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
-    times = ngrams.counts_by_order(tokens, ORDER)
-    matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
-    total = np.column_stack([np.diff(offsets) for _, offsets in times])
-    return smoothed_precision(matched, total)
 
 
 _UEDIN = "University of Edinburgh at WMT12, section 3.6"
@@ -195,26 +181,25 @@ class EditDistance(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        features = []
-        for side in ("source", "target"):
+        features = list[Feature]()
+        for side in SIDES:
             words = f"least word edits between {side} and a corpus segment, per {side} token; NaN if empty"
-            edits = _CHARACTERS[self.characters].format(side=side)
-            characters, stem = f"{edits}, per character of the {side}; NaN if empty", f"edit_distance_{side}"
+            edits, stem = _CHARACTERS[self.characters].format(side=side), f"edit_distance_{side}"
+            characters = f"{edits}, per character of the {side}; NaN if empty"
             features.append(Feature(f"{stem}_words", words, _UEDIN, "edits per token"))
             features.append(Feature(f"{stem}_characters", characters, _UEDIN, "edits per character"))
         return features
 
     def extract(self, segments: Segments) -> FloatArray:
-        source = self._distances(self.source_index, segments.source_tokens)
-        return np.hstack([source, self._distances(self.target_index, segments.target_tokens)])
-
-    def _distances(self, index: CorpusIndex, tokens: Tokens) -> FloatArray:
-        nearest = index.nearest(tokens, by_characters=self.characters == "nearest")
-        values = np.column_stack(
-            [ratio(nearest.word_edits, tokens.lengths), ratio(nearest.character_edits, nearest.characters)]
-        )
-        values[tokens.lengths == 0] = np.nan
-        return values
+        columns = list[FloatArray]()
+        for index, tokens in (
+            (self.source_index, segments.source_tokens), (self.target_index, segments.target_tokens),
+        ):  # fmt: skip
+            nearest = index.nearest(tokens, by_characters=self.characters == "nearest")
+            words = ratio(nearest.word_edits, tokens.lengths)
+            characters = ratio(nearest.character_edits, nearest.characters)
+            columns += [np.where(tokens.lengths == 0, np.nan, values) for values in (words, characters)]
+        return np.column_stack(columns)
 
 
 @dataclass(frozen=True)
@@ -254,36 +239,32 @@ class SkipGrams(Extractor):
             self.target_ngram_documents.check(len(pattern))
 
     @property
-    def _sides(self) -> tuple[tuple[str, NgramDocuments], tuple[str, NgramDocuments]]:
-        return ("source", self.source_ngram_documents), ("target", self.target_ngram_documents)
-
-    @property
-    def _marks(self) -> list[str]:
-        return ["boundary" if boundaries else "" for boundaries in self.boundaries]
-
-    @property
     def features(self) -> Sequence[Feature]:
-        return [
-            Feature(
-                "_".join(filter(None, ("skip_grams", side, documents.variant, pattern, mark))),
+        sides = zip(SIDES, (self.source_ngram_documents, self.target_ngram_documents), strict=True)
+        features = []
+        for (side, documents), pattern, mark in product(sides, self.patterns, self.boundaries):
+            names = ("skip_grams", side, documents.variant, pattern, "boundary" if mark else "")
+            text = (
                 f"{side}: skip-grams {pattern} (1 kept, 0 left out) found in the corpus, shorter ones in "
-                f"their place{', with boundary marks' if mark else ''}; NaN where the segment has none",
-                "Trinity College Dublin at WMT12, section 2.1.2",
-                "share",
+                f"their place{', with boundary marks' if mark else ''}; NaN where the segment has none"
             )
-            for side, documents in self._sides
-            for pattern, mark in product(self.patterns, self._marks)
-        ]
+            origin = "Trinity College Dublin at WMT12, section 2.1.2"
+            features.append(Feature("_".join(filter(None, names)), text, origin, "share"))
+        return features
 
     def extract(self, segments: Segments) -> FloatArray:
         columns: list[FloatArray] = []
-        for side, documents in self._sides:
-            tokens: Tokens = segments.source_tokens if side == "source" else segments.target_tokens
+        for documents, tokens in (
+            (self.source_ngram_documents, segments.source_tokens),
+            (self.target_ngram_documents, segments.target_tokens),
+        ):
             padded = documents.look_up(tokens)
             values: dict[str, FloatArray] = {}
             for pattern, marks in product(self.patterns, self.boundaries):
                 self._add(values, pattern, documents, padded)
-                columns.append(_mean(values[pattern], padded, len(pattern), marks))
+                there = padded.ends(len(pattern), marks)
+                total = segment_sum(np.where(there, values[pattern], 0.0), padded.offsets)
+                columns.append(ratio(total, segment_sum(there.astype(np.float64), padded.offsets)))
         return np.column_stack(columns)
 
     def _add(
@@ -291,31 +272,15 @@ class SkipGrams(Extractor):
     ) -> None:
         if pattern in values:
             return
+        kept = [place for place, mark in enumerate(pattern) if mark == "1"]
         lower: FloatArray = np.zeros(len(padded.ids))
-        parts = _parts(pattern)
-        for part, later in parts:
+        for left_out in kept if len(kept) > 1 else ():
+            rest = pattern[:left_out] + "0" + pattern[left_out + 1 :]
+            part, later = rest.strip("0"), len(rest) - len(rest.rstrip("0"))
             self._add(values, part, documents, padded)
-            lower += np.concatenate((np.zeros(later), values[part]))[: len(lower)] / len(parts)
-        occurrences = _matches(pattern, documents, padded)
-        values[pattern] = np.where(occurrences, 1.0, self.penalty * lower)
-
-
-def _parts(pattern: str) -> list[tuple[str, int]]:
-    kept = [place for place, mark in enumerate(pattern) if mark == "1"]
-    parts = []
-    for left_out in kept if len(kept) > 1 else ():
-        rest = pattern[:left_out] + "0" + pattern[left_out + 1 :]
-        parts.append((rest.strip("0"), len(rest) - len(rest.rstrip("0"))))
-    return parts
-
-
-def _matches(pattern: str, documents: NgramDocuments, padded: Padded) -> NDArray[np.bool_]:
-    if "0" in pattern:
-        return documents.skip_grams(pattern).occurrences(padded.ids)
-    return padded.nodes[len(pattern) - 1] >= 0
-
-
-def _mean(values: FloatArray, padded: Padded, order: int, boundaries: bool) -> FloatArray:
-    there = padded.ends(order, boundaries)
-    total = segment_sum(np.where(there, values, 0.0), padded.offsets)
-    return ratio(total, segment_sum(there.astype(np.float64), padded.offsets))
+            lower += np.concatenate((np.zeros(later), values[part]))[: len(lower)] / len(kept)
+        if "0" in pattern:
+            matches = documents.skip_grams(pattern).occurrences(padded.ids)
+        else:
+            matches = padded.nodes[len(pattern) - 1] >= 0
+        values[pattern] = np.where(matches, 1.0, self.penalty * lower)

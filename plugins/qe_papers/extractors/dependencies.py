@@ -18,7 +18,7 @@ from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, ratio
-from qe_papers.families import ColumnFamily
+from qe_papers.families import SIDES, ColumnFamily
 from qe_papers.learned.edge_counts import (
     Counts,
     EdgeCounts,
@@ -66,30 +66,26 @@ class DependencyMatches(ColumnFamily):
 
     @property
     def columns(self) -> Sequence[Column[Sequence["_Pair"]]]:
-        return tuple(_columns())
+        return [column for relation in (*RELATIONS, "all") for column in _of_relation(relation)]
 
     def requires(self) -> tuple[str, ...]:
         return "annotation_source", "annotation_target"
 
     def prepared(self, segments: Segments) -> list["_Pair"]:
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
-        trees = parsed(segments.source_annotated), parsed(segments.target_annotated)
-        return [
-            _Pair(edges(left), edges(right), self._equal_lemmas(source, target, i))
-            for i, (left, right) in enumerate(zip(*trees, strict=True))
-        ]
-
-    def _equal_lemmas(self, source: Tokens, target: Tokens, i: int) -> Flags:
-        forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
-        left, right = source.words(i), target.words(i)
-        likely = np.zeros((len(left), len(right)), bool)
-        if likely.size:
-            given, words = forward.source.lookup(left)[:, None], forward.target.lookup(right)
-            likely = forward.probability(given, words) >= self.threshold
-            given, words = backward.source.lookup(right), backward.target.lookup(left)[:, None]
-            likely |= backward.probability(given, words) >= self.threshold
-            likely |= np.array(left)[:, None] == np.array(right)
-        return likely
+        trees = zip(parsed(segments.source_annotated), parsed(segments.target_annotated), strict=True)
+        forward, backward, pairs = self.lexicon_source_to_target, self.lexicon_target_to_source, []
+        for i, (source_tree, target_tree) in enumerate(trees):
+            left, right = source.words(i), target.words(i)
+            likely = np.zeros((len(left), len(right)), bool)
+            if likely.size:
+                given, words = forward.source.lookup(left)[:, None], forward.target.lookup(right)
+                likely = forward.probability(given, words) >= self.threshold
+                given, words = backward.source.lookup(right), backward.target.lookup(left)[:, None]
+                likely |= backward.probability(given, words) >= self.threshold
+                likely |= np.array(left)[:, None] == np.array(right)
+            pairs.append(_Pair(edges(source_tree), edges(target_tree), likely))
+        return pairs
 
 
 class _Pair:
@@ -125,33 +121,24 @@ def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]]
     return total
 
 
-def _count(pairs: Sequence[_Pair], side: str, relation: str) -> FloatArray:
-    return np.array([pair.count(side, relation) for pair in pairs], np.float64)
+def _of_relation(relation: str) -> Iterator[Column[Sequence[_Pair]]]:
+    def count(pairs: Sequence[_Pair], side: str) -> FloatArray:
+        return np.array([pair.count(side, relation) for pair in pairs], np.float64)
 
+    def matched(pairs: Sequence[_Pair], side: str) -> FloatArray:
+        found = np.array([pair.matched(relation) for pair in pairs], np.float64)
+        return ratio(found, count(pairs, side))
 
-def _ratio(pairs: Sequence[_Pair], relation: str) -> FloatArray:
-    return ratio(_count(pairs, "target", relation), _count(pairs, "source", relation))
-
-
-def _match(pairs: Sequence[_Pair], side: str, relation: str) -> FloatArray:
-    matched = np.array([pair.matched(relation) for pair in pairs], np.float64)
-    return ratio(matched, _count(pairs, side, relation))
-
-
-def _columns() -> Iterator[Column[Sequence[_Pair]]]:
-    for relation in (*RELATIONS, "all"):
-        what = "dependencies" if relation == "all" else f"dependencies {relation}"
-        for side in ("source", "target"):
-            count = partial(_count, side=side, relation=relation)
-            yield Column(f"dependency_{relation}_{side}", f"{side}: {what}", _SYN, "words", count)
-        both = partial(_ratio, relation=relation)
-        yield Column(
-            f"dependency_{relation}_ratio", f"{what}, target / source; NaN if of none", _SYN, "ratio", both
-        )
-        for side in ("source", "target"):
-            share = partial(_match, side=side, relation=relation)
-            text = f"{what} that match, by those of the {side}; NaN without any there"
-            yield Column(f"dependency_{relation}_match_{side}", text, _DR, "share", share)
+    what, stem = f"dependencies {relation}".removesuffix(" all"), f"dependency_{relation}"
+    for side in SIDES:
+        yield Column(f"{stem}_{side}", f"{side}: {what}", _SYN, "words", partial(count, side=side))
+    text = f"{what}, target / source; NaN if of none"
+    yield Column(
+        f"{stem}_ratio", text, _SYN, "ratio", lambda p: ratio(count(p, "target"), count(p, "source"))
+    )
+    for side in SIDES:
+        text = f"{what} that match, by those of the {side}; NaN without any there"
+        yield Column(f"{stem}_match_{side}", text, _DR, "share", partial(matched, side=side))
 
 
 @dataclass(frozen=True)

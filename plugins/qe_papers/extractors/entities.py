@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -34,14 +35,6 @@ Named = Sequence[Entity]
 class _Batch:
     segments: Segments
     entities: BothSides[Named]
-
-
-def entities_of(annotated: Annotated) -> list[Named]:
-    result: list[Named] = []
-    for i, spans in enumerate(annotated.entities):
-        words = [word.lower() for word in annotated.tokens.words(i)]
-        result.append([Entity(ENTITY_NAMES.get(t.upper(), OTHER), tuple(words[a:b])) for a, b, t in spans])
-    return result
 
 
 def occurs(words: Sequence[str], text: Sequence[str]) -> bool:
@@ -78,36 +71,21 @@ def _count(entities: Named, kind: str) -> float:
     return sum(entity.type == kind for entity in entities)
 
 
-def _across(sides: Sides) -> Iterator[Column[_Batch]]:
-    for side in sides_of(sides):
-        yield Column(
-            f"entities_{side}_word_for_word",
-            f"share of the {side}'s entities that the other side has word for word; NaN without any",
-            _OWN,
-            "share",
-            partial(_word_for_word, side=side),
-        )
-    if sides == "both":
-        yield Column(
-            "entities_shared_types",
-            "entities with one of their type on the other side / those of the side with more; NaN if none",
-            _OWN,
-            "share",
-            _shared_types,
-        )
-
-
-def _indicators(sides: Sides) -> Iterator[Column[_Batch]]:
-    for side in sides_of(sides):
-        for kind in TYPES:
-            yield Column(
-                f"entities_has_{kind}_{side}", f"{side}: has entities of type {kind}", _UEDIN, "0 or 1",
-                partial(_has, side=side, kind=kind),
-            )  # fmt: skip
-
-
 def _has(batch: _Batch, side: str, kind: str) -> FloatArray:
     return batch.entities.values(side, lambda entities: _count(entities, kind) > 0)
+
+
+def _across(sides: Sides) -> Iterator[Column[_Batch]]:
+    for side in sides_of(sides):
+        text = f"share of the {side}'s entities that the other side has word for word; NaN without any"
+        there = partial(_word_for_word, side=side)
+        yield Column(f"entities_{side}_word_for_word", text, _OWN, "share", there)
+    if sides == "both":
+        text = "entities with one of their type on the other side / those of the side with more; NaN if none"
+        yield Column("entities_shared_types", text, _OWN, "share", _shared_types)
+    for side, kind in product(sides_of(sides), TYPES):
+        text, has = f"{side}: has entities of type {kind}", partial(_has, side=side, kind=kind)
+        yield Column(f"entities_has_{kind}_{side}", text, _UEDIN, "0 or 1", has)
 
 
 @dataclass(frozen=True)
@@ -138,10 +116,15 @@ class Entities(AnnotationFamily):
         counted: Iterator[Column[_Batch]] = (
             column.with_preparation(lambda batch: batch.entities) for column in super().columns
         )
-        return (*counted, *_across(self.sides), *_indicators(self.sides))
+        return (*counted, *_across(self.sides))
 
     def read(self, annotated: Annotated) -> list[Named]:
-        return entities_of(annotated)
+        result: list[Named] = []
+        for i, spans in enumerate(annotated.entities):
+            words = [word.lower() for word in annotated.tokens.words(i)]
+            kinds = [(ENTITY_NAMES.get(t.upper(), OTHER), tuple(words[a:b])) for a, b, t in spans]
+            result.append([Entity(*entity) for entity in kinds])
+        return result
 
     def prepared(self, segments: Segments) -> _Batch:
         return _Batch(segments, super().prepared(segments))

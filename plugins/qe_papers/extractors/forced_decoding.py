@@ -229,53 +229,59 @@ class _Residuals:
         return self.decoder.subwords.offsets
 
     @property
+    def subwords(self) -> tuple[FloatArray, Longs]:
+        return self.values, self.offsets
+
+    @property
     def words(self) -> tuple[FloatArray, Longs]:
         return segment_sum(self.values, self.decoder.word_offsets), self.decoder.words.offsets
 
 
 def _column(
-    name: str, description: str, unit: str, statistic: Callable[[_Residuals], FloatArray]
+    name: str, description: str, statistic: Callable[[_Residuals], FloatArray], unit: str = "nats"
 ) -> Column[_Residuals]:
     return Column(f"decoder_residual_{name}", description, _ORIGIN_OF_RESIDUAL, unit, statistic)
 
 
-def _rising(values: FloatArray, offsets: Longs) -> tuple[FloatArray, Longs]:
-    return ascending(values, offsets), offsets
+def _lowest(units: str, count: int) -> Column[_Residuals]:
+    def mean(residuals: _Residuals) -> FloatArray:
+        values, offsets = residuals.words if units == "words" else residuals.subwords
+        return lowest_mean(ascending(values, offsets), offsets, count)
+
+    name = f"word_lowest_{count}" if units == "words" else f"lowest_{count}"
+    return _column(name, f"mean of the {count} lowest {units}, of all if there are fewer", mean)
 
 
+def _quantile(name: str, description: str, share: float) -> Column[_Residuals]:
+    def value(residuals: _Residuals) -> FloatArray:
+        values, offsets = residuals.subwords
+        return quantile(ascending(values, offsets), offsets, share)
+
+    return _column(name, description, value)
+
+
+_SEEN: Final = "log(1 + occurrences of the subword in the training translations)"
 COLUMNS: Final = (
-    _column("mean", "mean over subwords", "nats", lambda r: segment_mean(r.values, r.offsets)),
-    _column("sum", "sum over subwords", "nats",
-            lambda r: segment_mean(r.values, r.offsets) * np.diff(r.offsets)),
-    _column("sd", "standard deviation over subwords", "nats", lambda r: deviation(r.values, r.offsets)),
-    _column("minimum", "lowest of the subwords", "nats", lambda r: segment_min(r.values, r.offsets)),
-    _column("lowest_3", "mean of the 3 lowest subwords, of all if there are fewer", "nats",
-            lambda r: lowest_mean(*_rising(r.values, r.offsets), 3)),
-    _column("lowest_5", "mean of the 5 lowest subwords, of all if there are fewer", "nats",
-            lambda r: lowest_mean(*_rising(r.values, r.offsets), 5)),
-    _column("lowest_10", "mean of the 10 lowest subwords, of all if there are fewer", "nats",
-            lambda r: lowest_mean(*_rising(r.values, r.offsets), 10)),
-    _column("percentile_10", "10th percentile of subwords", "nats",
-            lambda r: quantile(*_rising(r.values, r.offsets), 0.1)),
-    _column("median", "median of subwords", "nats", lambda r: quantile(*_rising(r.values, r.offsets), 0.5)),
-    _column("window_3", "lowest mean of 3 subwords in a row, of all if there are fewer", "nats",
-            lambda r: worst_window(r.values, r.offsets, 3)),
-    _column("window_5", "lowest mean of 5 subwords in a row, of all if there are fewer", "nats",
-            lambda r: worst_window(r.values, r.offsets, 5)),
-    _column("below_minus_1", "share of subwords more than 1 below their mean", "share",
-            lambda r: segment_mean(r.values < -1, r.offsets)),
-    _column("word_minimum", "lowest of the words (sums over their subwords)", "nats",
+    _column("mean", "mean over subwords", lambda r: segment_mean(*r.subwords)),
+    _column("sum", "sum over subwords", lambda r: segment_mean(*r.subwords) * np.diff(r.offsets)),
+    _column("sd", "standard deviation over subwords", lambda r: deviation(*r.subwords)),
+    _column("minimum", "lowest of the subwords", lambda r: segment_min(*r.subwords)),
+    *(_lowest("subwords", count) for count in (3, 5, 10)),
+    _quantile("percentile_10", "10th percentile of subwords", 0.1),
+    _quantile("median", "median of subwords", 0.5),
+    _column("window_3", "lowest mean of 3 subwords in a row, of all if there are fewer",
+            lambda r: worst_window(*r.subwords, 3)),
+    _column("window_5", "lowest mean of 5 subwords in a row, of all if there are fewer",
+            lambda r: worst_window(*r.subwords, 5)),
+    _column("below_minus_1", "share of subwords more than 1 below their mean",
+            lambda r: segment_mean(r.values < -1, r.offsets), "share"),
+    _column("word_minimum", "lowest of the words (sums over their subwords)",
             lambda r: segment_min(*r.words)),
-    _column("word_lowest_3", "mean of the 3 lowest words, of all if there are fewer", "nats",
-            lambda r: lowest_mean(*_rising(*r.words), 3)),
-    _column("word_lowest_5", "mean of the 5 lowest words, of all if there are fewer", "nats",
-            lambda r: lowest_mean(*_rising(*r.words), 5)),
-    _column("seen", "mean of log(1 + occurrences of the subword in the training translations)", "log count",
-            lambda r: segment_mean(r.observed, r.offsets)),
-    _column("seen_minimum", "lowest log(1 + occurrences of the subword in the training translations)",
-            "log count", lambda r: segment_min(r.observed, r.offsets)),
-    _column("unseen", "share of subwords that the training translations do not have", "share",
-            lambda r: segment_mean(r.observed == 0, r.offsets)),
+    *(_lowest("words", count) for count in (3, 5)),
+    _column("seen", f"mean of {_SEEN}", lambda r: segment_mean(r.observed, r.offsets), "log count"),
+    _column("seen_minimum", f"lowest {_SEEN}", lambda r: segment_min(r.observed, r.offsets), "log count"),
+    _column("unseen", "share of subwords that the training translations do not have",
+            lambda r: segment_mean(r.observed == 0, r.offsets), "share"),
 )  # fmt: skip
 
 

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Literal
 
-import numpy as np
-
 from features.basics.errors import unknown_name
 from features.syntax.trees import Trees
 from features.text.annotation import Annotated
 from qe_papers.extractors.trees import PHRASES, is_phrase
-from qe_papers.families import AnnotationFamily, Measure
+from qe_papers.families import AnnotationFamily, Measure, number_and_share
 from qe_papers.syntax import Word, children, parsed, predicates, subject_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
@@ -40,42 +38,35 @@ Pairs = Sequence[Pair]
 
 
 def pairs(words: Sequence[Word]) -> Pairs:
-    below = children(words)
-    made = [*_of_subjects(words, below), *_inside_phrases(words, _clauses(words, below))]
+    below, clauses = children(words), dict[int, int]()
+    subjects = [
+        (predicate, verb, place)
+        for predicate, verb in predicates(words, below)
+        if (place := subject_of(words, below, predicate)) is not None and words[place].relation == "nsubj"
+    ]
+    for predicate, _, place in subjects:
+        clauses.update(dict.fromkeys(_phrase(words, below, place), predicate))
+    made = [*_of_subjects(words, below, subjects), *_inside_phrases(words, clauses)]
     return [pair for pair in made if pair.agree]
 
 
-def _of_subjects(words: Sequence[Word], below: Sequence[Sequence[int]]) -> Iterator[Pair]:
-    for predicate, verb in predicates(words, below):
-        place = subject_of(words, below, predicate)
-        if place is None or words[place].relation != "nsubj" or not _says_its_number(words, below, place):
-            continue
+def _of_subjects(
+    words: Sequence[Word], below: Sequence[Sequence[int]], subjects: Sequence[tuple[int, int, int]]
+) -> Iterator[Pair]:
+    for predicate, verb, place in subjects:
         subject, second = words[place], words[predicate]
+        helpers = [words[k] for k in below[predicate]]
+        coordinated = any(words[k].relation == "conj" for k in below[place])
+        relative = subject.feats.get("PronType", frozenset()) & {"Rel", "Int"}
+        if subject.upos not in ("NOUN", "PROPN", "PRON") or coordinated or relative:
+            continue  # no word has its number
         yield Pair("verb", _agree(subject, words[verb], RELATIONS["verb"][1]), predicate)
-        if _is_predicative(words, below, predicate):
+        if second.has("VerbForm", "Part"):
+            predicative = any(h.relation in ("aux", "cop") and h.lemma in ("ser", "estar") for h in helpers)
+        else:
+            predicative = second.upos == "ADJ" and any(helper.relation == "cop" for helper in helpers)
+        if predicative:
             yield Pair("predicate", _agree(subject, second, RELATIONS["predicate"][1]), predicate)
-
-
-def _says_its_number(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> bool:
-    coordinated = any(words[k].relation == "conj" for k in below[place])
-    kind = words[place].feats.get("PronType", frozenset())
-    return words[place].upos in ("NOUN", "PROPN", "PRON") and not coordinated and not kind & {"Rel", "Int"}
-
-
-def _is_predicative(words: Sequence[Word], below: Sequence[Sequence[int]], predicate: int) -> bool:
-    word, helpers = words[predicate], [words[k] for k in below[predicate]]
-    if word.has("VerbForm", "Part"):
-        return any(h.relation in ("aux", "cop") and h.lemma in ("ser", "estar") for h in helpers)
-    return word.upos == "ADJ" and any(helper.relation == "cop" for helper in helpers)
-
-
-def _clauses(words: Sequence[Word], below: Sequence[Sequence[int]]) -> dict[int, int]:
-    result = {}
-    for predicate, _ in predicates(words, below):
-        subject = subject_of(words, below, predicate)
-        if subject is not None and words[subject].relation == "nsubj":
-            result.update(dict.fromkeys(_phrase(words, below, subject), predicate))
-    return result
 
 
 def _phrase(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> Iterator[int]:
@@ -103,39 +94,24 @@ def _agree(word: Word, head: Word, categories: Sequence[str]) -> dict[str, bool]
     """Category -> whether both words agree in it, for categories that both have."""
     result = {}
     for category in categories:
-        own, others = _values(word, category), head.feats.get(category)
+        third = category == "Person" and word.upos in ("NOUN", "PROPN")
+        own = frozenset("3") if third else word.feats.get(category)
+        others = head.feats.get(category)
         if own and others:
             result[category] = bool(own & others)
     return result
 
 
-def _values(word: Word, category: str) -> frozenset[str] | None:
-    if category == "Person" and word.upos in ("NOUN", "PROPN"):
-        return frozenset("3")
-    return word.feats.get(category)
+def _disagree(compared: Pairs, relations: Sequence[str]) -> list[bool]:
+    return [not all(pair.agree.values()) for pair in compared if pair.relation in relations]
 
 
-def _disagreements(compared: Pairs, relations: Sequence[str]) -> float:
-    return sum(pair.relation in relations and not all(pair.agree.values()) for pair in compared)
+def _disagree_in(compared: Pairs, relation: str, category: str) -> list[bool]:
+    known = [pair.agree for pair in compared if pair.relation == relation]
+    return [not agree[category] for agree in known if category in agree]
 
 
-def _share(compared: Pairs, relations: Sequence[str]) -> float:
-    comparable = sum(pair.relation in relations for pair in compared)
-    return _disagreements(compared, relations) / comparable if comparable else np.nan
-
-
-def _of_category(compared: Pairs, relation: str, category: str) -> float:
-    return sum(pair.relation == relation and not pair.agree.get(category, True) for pair in compared)
-
-
-def _share_of_category(compared: Pairs, relation: str, category: str) -> float:
-    known = [
-        pair.agree[category] for pair in compared if pair.relation == relation and category in pair.agree
-    ]
-    return known.count(False) / len(known) if known else np.nan
-
-
-def _of_clauses(compared: Pairs) -> list[bool]:
+def _disagreeing_clauses(compared: Pairs) -> list[bool]:
     result: dict[int, bool] = {}
     for pair in compared:
         if pair.clause is not None:
@@ -143,33 +119,20 @@ def _of_clauses(compared: Pairs) -> list[bool]:
     return list(result.values())
 
 
-def _clauses_that_disagree(compared: Pairs) -> float:
-    return sum(_of_clauses(compared))
-
-
-def _share_of_clauses(compared: Pairs) -> float:
-    clauses = _of_clauses(compared)
-    return sum(clauses) / len(clauses) if clauses else np.nan
-
-
 def _measures() -> Iterator[Measure[Pairs]]:
     for name, what, relations in (
         ("verb_any", "subjects that disagree with their finite verbs", ("verb",)),
         ("phrase_any", "determiners and adjectives that disagree with their nouns", PHRASE),
     ):
-        yield Measure(name, what, _WLV, "words", partial(_disagreements, relations=relations))
-        yield Measure(f"{name}_share", f"share of {what} among those that can be compared", _WLV, "share",
-                      partial(_share, relations=relations))  # fmt: skip
+        flags, compared = partial(_disagree, relations=relations), " among those that can be compared"
+        yield from number_and_share(name, what, _WLV, flags, compared)
     for relation, (what, categories) in RELATIONS.items():
         for category in categories:
             name, text = f"{relation}_{category.lower()}", f"{what} that disagree in {category.lower()}"
-            count = partial(_of_category, relation=relation, category=category)
-            share = partial(_share_of_category, relation=relation, category=category)
-            yield Measure(name, text, _WLV, "words", count)
-            yield Measure(f"{name}_share", f"share of {text}", _WLV, "share", share)
+            flags_in = partial(_disagree_in, relation=relation, category=category)
+            yield from number_and_share(name, text, _WLV, flags_in)
     what = "clauses whose subject disagrees with its verb or predicate, or with words of the same phrase"
-    yield Measure("subject_any", what, _WLV, "words", _clauses_that_disagree)
-    yield Measure("subject_any_share", f"share of {what}", _WLV, "share", _share_of_clauses)
+    yield from number_and_share("subject_any", what, _WLV, _disagreeing_clauses)
 
 
 @dataclass(frozen=True)
@@ -216,13 +179,8 @@ def is_dangling(words: Sequence[Word], place: int) -> bool:
     return words[head].upos not in _HEADS and not words[head].has("VerbForm", "Inf")
 
 
-def _dangling(words: Sequence[Word]) -> float:
-    return sum(word.upos == "DET" and is_dangling(words, place) for place, word in enumerate(words))
-
-
-def _dangling_share(words: Sequence[Word]) -> float:
-    determiners = sum(word.upos == "DET" for word in words)
-    return _dangling(words) / determiners if determiners else np.nan
+def _dangling(words: Sequence[Word]) -> list[bool]:
+    return [is_dangling(words, place) for place, word in enumerate(words) if word.upos == "DET"]
 
 
 @dataclass(frozen=True)
@@ -240,12 +198,7 @@ class DanglingDeterminers(AnnotationFamily):
     plain: ClassVar[str] = "articles without a noun"
 
     stem = "determiners"
-    measures = (
-        Measure("dangling", "determiners whose head is no noun", _WLV, "words", _dangling),
-        Measure(
-            "dangling_share", "share of determiners whose head is no noun", _WLV, "share", _dangling_share
-        ),
-    )
+    measures = number_and_share("dangling", "determiners whose head is no noun", _WLV, _dangling)
 
     def read(self, annotated: Annotated) -> list[list[Word]]:
         return parsed(annotated)
@@ -281,13 +234,10 @@ def kinds_before(trees: Trees, i: int) -> Kinds:
         for place, child in enumerate(below[node]):
             if is_phrase(labels[child], _VERBAL) and len(below[child]):
                 before = [c for c in below[node][:place] if is_phrase(labels[c], PHRASES["np"])]
-                result.append(_kind(labels, below, before[-1]) if before else DROPPED)
+                tags = list(_tags(labels, below, before[-1])) if before else []
+                pronominal = bool(tags) and all(tag.startswith(_PRONOUNS) for tag in tags)
+                result.append((PRONOMINAL if pronominal else OTHER) if before else DROPPED)
     return result
-
-
-def _kind(labels: Sequence[str], below: Sequence[range], phrase: int) -> str:
-    tags = list(_tags(labels, below, phrase))
-    return PRONOMINAL if tags and all(tag.startswith(_PRONOUNS) for tag in tags) else OTHER
 
 
 def _tags(labels: Sequence[str], below: Sequence[range], node: int) -> Iterator[str]:
@@ -311,35 +261,22 @@ def kinds(words: Sequence[Word]) -> list[str]:
     for predicate, verb in predicates(words, below):
         place = subject_of(words, below, predicate)
         if place is not None:
-            result.append(PRONOMINAL if _is_personal(words[place]) else OTHER)
+            relative = words[place].feats.get("PronType", frozenset()) & {"Rel", "Int"}
+            result.append(PRONOMINAL if words[place].upos == "PRON" and not relative else OTHER)
         elif not words[verb].has("Mood", "Imp"):
             result.append(DROPPED)
     return result
 
 
-def _is_personal(word: Word) -> bool:
-    kind = word.feats.get("PronType", frozenset())
-    return word.upos == "PRON" and not kind & {"Rel", "Int"}
+def _of_kind(clauses: Kinds, kind: str) -> list[bool] | None:
+    return None if clauses is None else [own == kind for own in clauses]
 
 
-def _count(clauses: Kinds, kind: str) -> float:
-    return np.nan if clauses is None else clauses.count(kind)
-
-
-def _subjects_share(clauses: Kinds, kind: str) -> float:
-    return clauses.count(kind) / len(clauses) if clauses else np.nan
-
-
-def _subjects_measures() -> Iterator[Measure[Kinds]]:
-    for kind, what in (
-        (PRONOMINAL, "clauses whose subject is a pronoun"),
-        (OTHER, "clauses whose subject is another word or a clause"),
-        (DROPPED, "clauses without a subject"),
-    ):
-        yield Measure(kind, what, _WLV_PHRASES, "words", partial(_count, kind=kind))
-        yield Measure(
-            f"{kind}_share", f"share of {what}", _WLV_PHRASES, "share", partial(_subjects_share, kind=kind)
-        )
+_SUBJECTS: Final = {
+    PRONOMINAL: "clauses whose subject is a pronoun",
+    OTHER: "clauses whose subject is another word or a clause",
+    DROPPED: "clauses without a subject",
+}
 
 
 @dataclass(frozen=True)
@@ -369,7 +306,11 @@ class Subjects(AnnotationFamily):
             raise unknown_name("subjects by", self.parser, ("dependencies", "constituents"))
 
     stem = "subjects"
-    measures = tuple(_subjects_measures())
+    measures = tuple(
+        measure
+        for kind, what in _SUBJECTS.items()
+        for measure in number_and_share(kind, what, _WLV_PHRASES, partial(_of_kind, kind=kind))
+    )
 
     def read(self, annotated: Annotated) -> list[Kinds]:
         if self.parser == "dependencies":

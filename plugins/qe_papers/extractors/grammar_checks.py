@@ -11,7 +11,6 @@ import regex
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.text.corpus import Side
@@ -66,24 +65,26 @@ class GrammarChecks(Extractor):
     characters: bool = False
 
     @property
-    def columns(self) -> Sequence[Column[Sequence["_Checked"]]]:
-        return [*_columns(), *(_character_columns() if self.characters else ())]
-
-    @property
     def features(self) -> Sequence[Feature]:
-        own = features_of(self.columns)
+        own = [feature for feature, _ in self._measures]
         return [replace(f, name=f.name + ending) for ending in self._endings.values() for f in own]
 
     def requires(self) -> tuple[str, ...]:
         return tuple(f"annotation_{side}" for side in self._endings)
 
     def extract(self, segments: Segments) -> FloatArray:
-        columns = self.columns
-        return np.hstack([block(columns, _checked(segments, side)) for side in self._endings])
+        measures = [measure for _, measure in self._measures]
+        texts = [_checked(segments, side) for side in self._endings]
+        sides = [[[measure(text) for measure in measures] for text in of_side] for of_side in texts]
+        return np.hstack([np.array(rows, np.float64).reshape(-1, len(measures)) for rows in sides])
 
     @property
     def _endings(self) -> Mapping[Side, str]:
         return {"target": "", "source": "_source"} if self.sides == "both" else {"target": ""}
+
+    @property
+    def _measures(self) -> list[tuple[Feature, Callable[["_Checked"], float]]]:
+        return [*_matches(), *(_characters() if self.characters else ())]
 
 
 def _checked(segments: Segments, side: Side) -> list["_Checked"]:
@@ -113,19 +114,16 @@ class _Checked:
 
 @dataclass(frozen=True)
 class Rule:
+    """A rule for two neighbouring words, of which `wrong` says whether they break it."""
+
     name: str
     description: str
     origin: str
     languages: tuple[str, ...]
-    matches: Callable[[Words], Mistakes]
+    wrong: Callable[[Word, Word], bool]
 
-
-def _neighbours(words: Words, wrong: Callable[[Word, Word], bool]) -> Mistakes:
-    return [
-        (k, k + 2)
-        for k, (first_word, second_word) in enumerate(pairwise(words))
-        if wrong(first_word, second_word)
-    ]
+    def matches(self, words: Words) -> Mistakes:
+        return [(k, k + 2) for k, pair in enumerate(pairwise(words)) if self.wrong(*pair)]
 
 
 def _has_category(word: Word, category: str, value: str) -> bool:
@@ -141,16 +139,6 @@ def _noun_differs(noun: Word, category: str, value: str) -> bool:
     return noun.upos == "NOUN" and _differs(noun, category, value) and not stressed
 
 
-def _determiner_noun(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    determiner = first_word.upos == "DET" and _has_category(first_word, category, value)
-    return determiner and _noun_differs(second_word, category, value)
-
-
-def _contraction_noun(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    contraction = first_word.form.lower() in ("del", "al")
-    return contraction and _noun_differs(second_word, category, value)
-
-
 def is_stressed(noun: Word) -> bool:
     """Whether a feminine noun requires `el` in the singular.
 
@@ -160,118 +148,104 @@ def is_stressed(noun: Word) -> bool:
     return noun.form.lower() in _STRESSED
 
 
-def _noun_adjective(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    pair = first_word.upos == "NOUN" and second_word.upos == "ADJ"
-    return pair and _has_category(first_word, category, value) and _differs(second_word, category, value)
+def _of_category(value: str, category: str, code: str) -> Iterator[Rule]:
+    """The rules for determiners, nouns, adjectives and pronouns of one number or gender."""
+
+    def determiner(first: Word, second: Word) -> bool:
+        determines = first.upos == "DET" and _has_category(first, category, code)
+        return determines and _noun_differs(second, category, code)
+
+    def adjective(first: Word, second: Word) -> bool:
+        pair = first.upos == "NOUN" and second.upos == "ADJ"
+        return pair and _has_category(first, category, code) and _differs(second, category, code)
+
+    def contraction(first: Word, second: Word) -> bool:
+        return first.form.lower() in ("del", "al") and _noun_differs(second, category, code)
+
+    def pronoun(first: Word, second: Word) -> bool:
+        nominative = first.has("Case", "Nom") or first.form.lower() in _SUBJECTS
+        personal = first.upos == "PRON" and _has_category(first, "PronType", "Prs") and nominative
+        agrees = not _has_category(first, category, code) or not _differs(second, category, code)
+        return personal and is_finite(second) and not agrees
+
+    kind = f"{category.lower()} {code}"
+    for name, what, wrong in (
+        ("det_nom", f"a determiner of {kind} before a noun that is not", determiner),
+        ("nom_adj", f"a noun of {kind} before an adjective that is not", adjective),
+        ("del_nom", f"`del` or `al` before a noun that is not {code}", contraction),
+        ("pp_v", f"a personal pronoun of {kind} before a finite verb that is not", pronoun),
+    ):
+        yield Rule(f"{name}_{value}", what, _DFKI, ("es",), wrong)
 
 
-def _pronoun_verb(first_word: Word, second_word: Word, category: str, value: str) -> bool:
-    nominative = first_word.has("Case", "Nom") or first_word.form.lower() in _SUBJECTS
-    personal = first_word.upos == "PRON" and _has_category(first_word, "PronType", "Prs") and nominative
-    agrees = not _has_category(first_word, category, value) or not _differs(second_word, category, value)
-    return personal and is_finite(second_word) and not agrees
-
-
-def _preposition_verb(first_word: Word, second_word: Word) -> bool:
-    return first_word.upos == "ADP" and is_finite(second_word)
-
-
-def _y_before_i(first_word: Word, second_word: Word) -> bool:
-    """Whether `y` precedes the sound of i, where `e` is required."""
-    return first_word.form.lower() == "y" and bool(_E_BEGINS.match(second_word.form.lower()))
-
-
-def _o_before_o(first_word: Word, second_word: Word) -> bool:
-    return first_word.form.lower() == "o" and bool(_U_BEGINS.match(second_word.form.lower()))
-
-
-def _a_before_vowel(first_word: Word, second_word: Word) -> bool:
+def _a_before_vowel(first: Word, second: Word) -> bool:
     """Whether the article `a` precedes a vowel sound, where `an` is required."""
-    word = second_word.form.lower()
+    word = second.form.lower()
     sounds = (_VOWEL.match(word) and not _NOT_A_VOWEL.match(word)) or _SILENT.match(word)
-    return first_word.form.lower() == "a" and first_word.upos == "DET" and bool(sounds)
+    return first.form.lower() == "a" and first.upos == "DET" and bool(sounds)
 
 
-def _repeated(first_word: Word, second_word: Word) -> bool:
-    word = first_word.form.lower()
-    return word == second_word.form.lower() and bool(_WORD.fullmatch(word)) and word not in _TWICE_AS_ONE
+def _repeated(first: Word, second: Word) -> bool:
+    word = first.form.lower()
+    return word == second.form.lower() and bool(_WORD.fullmatch(word)) and word not in _TWICE_AS_ONE
 
 
-def _double_punctuation(first_word: Word, second_word: Word) -> bool:
-    pair = first_word.form, second_word.form
-    return (
-        set(pair) <= _DOUBLES and (first_word.form == second_word.form or "," in pair) and pair[0] not in "¿¡"
-    )
+def _double_punctuation(first: Word, second: Word) -> bool:
+    pair = first.form, second.form
+    same = first.form == second.form or "," in pair
+    return set(pair) <= _DOUBLES and same and pair[0] not in "¿¡"
 
 
 def _rules() -> Iterator[Rule]:
-    def near(
-        name: str, label: str, wrong: Callable[[Word, Word], bool], *languages: str, origin: str = _DFKI
-    ) -> Rule:
-        return Rule(name, label, origin, languages, partial(_neighbours, wrong=wrong))
-
     values: Mapping[str, tuple[str, str]] = {
         "sing": ("Number", "Sing"), "plur": ("Number", "Plur"), "masc": ("Gender", "Masc"),
         "fem": ("Gender", "Fem"),
     }  # fmt: skip
-    for value, (category, code) in values.items():
-        label = f"a determiner of {category.lower()} {code} before a noun that is not"
-        yield near(f"det_nom_{value}", label, partial(_determiner_noun, category=category, value=code), "es")
-        label = f"a noun of {category.lower()} {code} before an adjective that is not"
-        yield near(f"nom_adj_{value}", label, partial(_noun_adjective, category=category, value=code), "es")
-    for value in ("sing", "masc"):
-        category, code = values[value]
-        label = f"`del` or `al` before a noun that is not {code}"
-        yield near(f"del_nom_{value}", label, partial(_contraction_noun, category=category, value=code), "es")
-    for value in ("sing", "plur"):
-        category, code = values[value]
-        label = f"a personal pronoun of number {code} before a finite verb that is not"
-        yield near(f"pp_v_{value}", label, partial(_pronoun_verb, category=category, value=code), "es")
-    yield near("preposition_verb", "an adposition before a finite verb", _preposition_verb, "es", origin=_OWN)
-    yield near("y_e", "`y` before a word that begins with the sound i", _y_before_i, "es", origin=_TABLE_1)
-    yield near("o_u", "`o` before a word that begins with the sound o", _o_before_o, "es", origin=_OWN)
-    yield near("a_an", "`a` before a word that begins with a vowel", _a_before_vowel, "en", origin=_OWN)
-    yield near("word_repeat", "a word twice in a row", _repeated, "en", "es")
-    yield near("double_punct", "punctuation twice in a row", _double_punctuation, "en", "es")
+    of_category = {rule.name: rule for value, kind in values.items() for rule in _of_category(value, *kind)}
+    names = [f"{name}_{value}" for value in values for name in ("det_nom", "nom_adj")]
+    for name in (*names, "del_nom_sing", "del_nom_masc", "pp_v_sing", "pp_v_plur"):
+        yield of_category[name]
+    rows: Sequence[tuple[str, str, str, str, Callable[[Word, Word], bool]]] = (
+        ("preposition_verb", "an adposition before a finite verb", _OWN, "es",
+         lambda first, second: first.upos == "ADP" and is_finite(second)),
+        ("y_e", "`y` before a word that begins with the sound i", _TABLE_1, "es",
+         lambda first, second: first.form.lower() == "y" and bool(_E_BEGINS.match(second.form.lower()))),
+        ("o_u", "`o` before a word that begins with the sound o", _OWN, "es",
+         lambda first, second: first.form.lower() == "o" and bool(_U_BEGINS.match(second.form.lower()))),
+        ("a_an", "`a` before a word that begins with a vowel", _OWN, "en", _a_before_vowel),
+        ("word_repeat", "a word twice in a row", _DFKI, "en es", _repeated),
+        ("double_punct", "punctuation twice in a row", _DFKI, "en es", _double_punctuation),
+    )  # fmt: skip
+    for name, description, origin, languages, wrong in rows:
+        yield Rule(name, description, origin, tuple(languages.split()), wrong)
 
 
 RULES: Final = tuple(_rules())
+Measures = Iterator[tuple[Feature, Callable[[_Checked], float]]]
 
 
-def _column(
-    name: str, description: str, origin: str, unit: str, measure: Callable[[_Checked], float]
-) -> Column[Sequence[_Checked]]:
-    def values(texts: Sequence[_Checked]) -> FloatArray:
-        return np.array([measure(text) for text in texts], np.float64)
-
-    return Column(f"check_{name}", description, origin, unit, values)
-
-
-def _columns() -> Iterator[Column[Sequence[_Checked]]]:
+def _matches() -> Measures:
     for rule in RULES:
-        count = partial(_count, name=rule.name)
-        yield _column(rule.name, rule.description, rule.origin, "patterns", count)
+        count = partial(lambda text, name: len(text.mistakes[name]), name=rule.name)
+        yield Feature(f"check_{rule.name}", rule.description, rule.origin, "patterns"), count
     what = "white space before a comma or a closing bracket, or behind an opening one"
-    yield _column("comma_parenthesis_space", what, _DFKI, "patterns", lambda text: len(text.spaces))
-    matches = "matches of all rules"
-    yield _column("all", matches, _DFKI, "patterns", lambda text: sum(map(len, text.mistakes.values())))
+    spaces = Feature("check_comma_parenthesis_space", what, _DFKI, "patterns")
+    yield spaces, lambda text: len(text.spaces)
+    matches = Feature("check_all", "matches of all rules", _DFKI, "patterns")
+    yield matches, lambda text: sum(map(len, text.mistakes.values()))
     words = "characters of the words that rules match"
-    yield _column("characters", words, _DFKI, "characters", lambda text: text.touched())
+    yield Feature("check_characters", words, _DFKI, "characters"), lambda text: text.touched()
 
 
-def _count(text: _Checked, name: str) -> int:
-    return len(text.mistakes[name])
-
-
-def _touched(text: _Checked, name: str) -> int:
-    return text.touched(name)
-
-
-def _character_columns() -> Iterator[Column[Sequence[_Checked]]]:
+def _characters() -> Measures:
     section = "section 2.2.1: characters of every rule"
     for rule in RULES:
-        name, what = f"{rule.name}_characters", f"characters of the words of {rule.description}"
-        touched = partial(_touched, name=rule.name)
-        yield _column(name, what, f"{rule.origin}; {section}", "characters", touched)
-    name, what = "comma_parenthesis_space_characters", "characters of misplaced white space and its marks"
-    yield _column(name, what, f"{_DFKI}; {section}", "characters", lambda text: sum(map(len, text.spaces)))
+        name, what = f"check_{rule.name}_characters", f"characters of the words of {rule.description}"
+        touched = partial(lambda text, name: text.touched(name), name=rule.name)
+        yield Feature(name, what, f"{rule.origin}; {section}", "characters"), touched
+    name, what = (
+        "check_comma_parenthesis_space_characters",
+        "characters of misplaced white space and its marks",
+    )
+    spaces = Feature(name, what, f"{_DFKI}; {section}", "characters")
+    yield spaces, lambda text: sum(map(len, text.spaces))

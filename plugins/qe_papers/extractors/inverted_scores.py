@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from features.basics.array_types import BoolArray, FloatArray
+from features.basics.array_types import FloatArray
 from features.comparisons.comparison import VARIANTS, ByDecoder, WithBackTranslation
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
@@ -30,6 +30,7 @@ _METEOR: Final = (
 _NIST: Final = (
     "Doddington 2002, equations 2 and 3 (there of translations; as an inverted score: this project)"
 )
+_BITS: Final = "NIST of the back-translation: mean information of its 1-5-grams that the source has, times a"
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,7 @@ class InvertedScores(WithBackTranslation):
         name = "inverted_meteor_synonyms" if self.synonyms else "inverted_meteor"
         return [
             Feature(name, f"METEOR of the back-translation, {stages}", _METEOR, "share"),
-            Feature(
-                "inverted_nist",
-                "NIST of the back-translation: mean information of its 1-5-grams that the source has, times "
-                "a brevity penalty",
-                _NIST,
-                "bits",
-            ),
+            Feature("inverted_nist", f"{_BITS} brevity penalty", _NIST, "bits"),
         ]
 
     def content_fingerprint(self) -> str:
@@ -86,35 +81,28 @@ class InvertedScores(WithBackTranslation):
         return values
 
     def _words(self, tokens: Tokens, language: str) -> Iterator[Words]:
-        stems, functional = stemmed(tokens, language), self._functional(tokens)
+        counts, _ = self.source_ngrams5.counts(tokens, 1)
+        functional = counts > FUNCTION_WORDS * self.source_ngrams5.total(1)
+        stems = stemmed(tokens, language)
         senses = senses_of(tokens.types, language) if self.synonyms else None
         for i in range(len(tokens)):
             here = slice(tokens.offsets[i], tokens.offsets[i + 1])
             own = senses and [senses[k] for k in tokens.ids[here].tolist()]
             yield Words(tokens.words(i), stems.words(i), functional[here].tolist(), own)
 
-    def _functional(self, tokens: Tokens) -> BoolArray:
-        counts, _ = self.source_ngrams5.counts(tokens, 1)
-        return np.asarray(counts > FUNCTION_WORDS * self.source_ngrams5.total(1))
-
     def _nist(self, back: Tokens, source: Tokens) -> FloatArray:
         ids = common_ids(back, source)
         matched = matched_ngrams((ids[0], back.offsets), [(ids[1], source.offsets)], ORDER)
-        bits = segment_counts(matched * self._information(back), back.offsets)
-        counts = ngram_counts(back.lengths, ORDER)
-        return nist(bits, counts, back.lengths.astype(np.float64), source.lengths.astype(np.float64))
-
-    def _information(self, tokens: Tokens) -> FloatArray:
-        total = self.source_ngrams5.total(1)
-        before = np.full(len(tokens.ids), total)
-        bits = np.zeros((ORDER, len(tokens.ids)))
-        for n, (found, _) in enumerate(self.source_ngrams5.counts_by_order(tokens, ORDER)):
-            starts = remaining_lengths(tokens) > n
-            counts = np.zeros(len(tokens.ids), np.int64)
+        before = np.full(len(back.ids), self.source_ngrams5.total(1))
+        information = np.zeros((ORDER, len(back.ids)))
+        for n, (found, _) in enumerate(self.source_ngrams5.counts_by_order(back, ORDER)):
+            starts = remaining_lengths(back) > n
+            counts = np.zeros(len(back.ids), np.int64)
             counts[starts] = found
-            bits[n, starts] = np.log2((before[starts] + 1) / (counts[starts] + 1))
+            information[n, starts] = np.log2((before[starts] + 1) / (counts[starts] + 1))
             before = counts
-        return bits
+        bits, orders = segment_counts(matched * information, back.offsets), ngram_counts(back.lengths, ORDER)
+        return nist(bits, orders, back.lengths.astype(np.float64), source.lengths.astype(np.float64))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Link grammar of a text: number of linkages, completeness, cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -31,89 +30,41 @@ class Linkage:
     words: int
 
 
-def linkages_of(annotated: Annotated, timed_out: bool = False) -> list[Linkage]:
-    """Linkages (n,); raises InputError for invalid or, unless `timed_out`, missing numbers."""
-    table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
-    result = []
-    for number, (figures, text, words) in enumerate(
-        zip(table.tolist(), annotated.blocks, annotated.tokens.lengths.tolist(), strict=True), start=1
-    ):
-        location = f"{annotated.location}, segment {number}"
-        if "# link_grammar_" in text:
-            _check(figures, location)
-        elif words and not timed_out:
-            raise InputError(
-                "link grammar says nothing of the text: it was not asked, or gave up",
-                location=location,
-                remedy="annotate with `+link-grammar` after the annotator's name; texts that it gave up on "
-                "are undefined with `timed_out: true`",
-            )
-        linkages, unused, cost, length = figures
-        result.append(Linkage(linkages, unused, cost, length, words))
-    return result
+def _by_word(value: float, linkage: Linkage) -> float:
+    return value / linkage.words if linkage.words else np.nan
 
 
-def _check(figures: Sequence[float], location: str) -> None:
-    linkages, unused, _, length = figures
-    if not (np.isfinite(figures).all() and linkages >= 1 and unused >= 0 and length >= 0):
-        given = ", ".join(f"{name} = {value:g}" for name, value in zip(FIGURES, figures, strict=True))
-        raise InputError(
-            f"linkages must be 1 or more, unused words and length from 0, cost a number, but got {given}",
-            location=location,
-            remedy="give all of `# link_grammar_linkages = 12`, ..._unused, ..._cost, ..._length, or none",
-        )
+def _known(value: float, answer: bool) -> float:
+    return np.nan if np.isnan(value) else float(answer)
 
 
-def _complete(linkage: Linkage) -> float:
-    return np.nan if np.isnan(linkage.unused) else float(linkage.unused == 0)
-
-
-def _by_word(linkage: Linkage, measure: Callable[[Linkage], float]) -> float:
-    return measure(linkage) / linkage.words if linkage.words else np.nan
-
-
-def _at_most_linkages(linkage: Linkage, limit: int) -> float:
-    return np.nan if np.isnan(linkage.linkages) else float(linkage.linkages < limit)
-
-
-def _timed_out(linkage: Linkage) -> float:
-    return float(np.isnan(linkage.linkages)) if linkage.words else np.nan
-
-
-def _cost(linkage: Linkage) -> float:
-    return linkage.cost
-
-
-def _length(linkage: Linkage) -> float:
-    return linkage.length
-
-
-def _below(limits: Sequence[int]) -> Iterator[Measure[Linkage]]:
-    for limit in limits:
-        what = f"1 if there are fewer than {limit} linkages, else 0"
-        yield Measure(
-            f"linkages_below_{limit}", what, _BINARY, "0 or 1", partial(_at_most_linkages, limit=limit)
-        )
+def _below(limit: int) -> Measure[Linkage]:
+    what = f"1 if there are fewer than {limit} linkages, else 0"
+    return Measure(
+        f"linkages_below_{limit}", what, _BINARY, "0 or 1", lambda k: _known(k.linkages, k.linkages < limit)
+    )
 
 
 _COST: Final = "cost of the best linkage's disjuncts"
 _LENGTH: Final = "length of the best linkage's links in all"
 _MOST: Final = "linkages with the fewest unused words"
+_UNUSED: Final = "words and walls in none of the best linkage's links"
 MEASURES: Final[Sequence[Measure[Linkage]]] = (
     Measure("linkages", _MOST, _DCU, "linkages", lambda k: k.linkages),
-    Measure(
-        "linkages_log10", f"{_MOST}, decimal logarithm", _OWN, "log10", lambda k: float(np.log10(k.linkages))
-    ),
-    Measure("complete", "1 if a linkage takes in every word, else 0", _DCU, "0 or 1", _complete),
-    Measure(
-        "unused", "words and walls in none of the best linkage's links", _OWN, "words", lambda k: k.unused
-    ),
-    Measure("cost", _COST, _OWN, "cost", _cost),
-    Measure("cost_by_word", f"{_COST}, by word", _OWN, "cost", partial(_by_word, measure=_cost)),
-    Measure("length", _LENGTH, _OWN, "words", _length),
-    Measure("length_by_word", f"{_LENGTH}, by word", _OWN, "words", partial(_by_word, measure=_length)),
-)
-GIVEN_UP: Final = Measure("given_up", "1 if the program gave the text up, else 0", _OWN, "0 or 1", _timed_out)
+    Measure("linkages_log10", f"{_MOST}, decimal logarithm", _OWN, "log10",
+            lambda k: float(np.log10(k.linkages))),
+    Measure("complete", "1 if a linkage takes in every word, else 0", _DCU, "0 or 1",
+            lambda k: _known(k.unused, k.unused == 0)),
+    Measure("unused", _UNUSED, _OWN, "words", lambda k: k.unused),
+    Measure("cost", _COST, _OWN, "cost", lambda k: k.cost),
+    Measure("cost_by_word", f"{_COST}, by word", _OWN, "cost", lambda k: _by_word(k.cost, k)),
+    Measure("length", _LENGTH, _OWN, "words", lambda k: k.length),
+    Measure("length_by_word", f"{_LENGTH}, by word", _OWN, "words", lambda k: _by_word(k.length, k)),
+)  # fmt: skip
+GIVEN_UP: Final[Measure[Linkage]] = Measure(
+    "given_up", "1 if the program gave the text up, else 0", _OWN, "0 or 1",
+    lambda k: float(np.isnan(k.linkages)) if k.words else np.nan,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,8 +94,33 @@ class LinkGrammar(AnnotationFamily):
 
     @property
     def columns(self) -> Sequence[Column[Any]]:
-        measures = (*MEASURES, *_below(self.below), *((GIVEN_UP,) if self.timed_out else ()))
-        return tuple(columns_of(self.stem, measures, self.sides))
+        measures = (*MEASURES, *map(_below, self.below), *((GIVEN_UP,) if self.timed_out else ()))
+        return [column for one in measures for column in columns_of(self.stem, one, self.sides)]
 
     def read(self, annotated: Annotated) -> list[Linkage]:
-        return linkages_of(annotated, self.timed_out)
+        table = np.column_stack([annotated.values(f"link_grammar_{name}") for name in FIGURES])
+        lengths, result = annotated.tokens.lengths.tolist(), list[Linkage]()
+        for number, (figures, text, words) in enumerate(
+            zip(table.tolist(), annotated.blocks, lengths, strict=True), start=1
+        ):
+            location, (linkages, unused, cost, length) = f"{annotated.location}, segment {number}", figures
+            sound = np.isfinite(figures).all() and linkages >= 1 and unused >= 0 and length >= 0
+            asked = "# link_grammar_" in text
+            if asked and not sound:
+                pairs = zip(FIGURES, figures, strict=True)
+                raise InputError(
+                    "linkages must be 1 or more, unused words and length from 0, cost a number, but got "
+                    + ", ".join(f"{name} = {value:g}" for name, value in pairs),
+                    location=location,
+                    remedy="give all of `# link_grammar_linkages = 12`, ..._unused, ..._cost, ..._length, "
+                    "or none",
+                )
+            if not asked and words and not self.timed_out:
+                raise InputError(
+                    "link grammar says nothing of the text: it was not asked, or gave up",
+                    location=location,
+                    remedy="annotate with `+link-grammar` after the annotator's name; texts that it gave up "
+                    "on are undefined with `timed_out: true`",
+                )
+            result.append(Linkage(linkages, unused, cost, length, words))
+        return result

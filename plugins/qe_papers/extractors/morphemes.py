@@ -1,22 +1,19 @@
 """Likelihood of the text's morphemes, and IBM Model 1 scores of both sides' morphemes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass, fields
 from typing import ClassVar, Final
 
-from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.columns import Column
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.morphemes import Morphemes
+from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio
-from qe_papers.families import ColumnFamily
-from qe_papers.units import Modelled, Translated, model_columns, translated_columns
+from qe_papers.families import SIDES, ColumnFamily, Modelled, model_columns, translated_columns
 
-SIDES: Final = ("source", "target")
 _MLM: Final = "Popovic 2012 (DFKI at WMT12), section 2.2: MLM6"
 _MIBM1: Final = "Popovic 2012 (DFKI at WMT12), section 2.1, equations 2-3: MIBM1"
 _OWN: Final = "this project: morphemes of Morfessor Baseline (Creutz and Lagus 2005)"
@@ -49,7 +46,12 @@ class MorphemeFeatures(ColumnFamily):
 
     @property
     def columns(self) -> Sequence[Column["_Batch"]]:
-        return (*_of_models(), *_of_lexicons(), *_of_counts())
+        lexical = translated_columns(
+            "morpheme_ibm1", "morpheme", "morphemes", _MIBM1, "NaN if a side is empty",
+            lambda batch, side: batch.lexical[side],
+        )  # fmt: skip
+        models = [column for side in SIDES for column in _of_model(side)]
+        return [*models, *lexical, *map(_per_word, SIDES)]
 
     def prepared(self, segments: Segments) -> "_Batch":
         words = {"source": segments.source_tokens, "target": segments.target_tokens}
@@ -72,39 +74,17 @@ class _Batch:
     models: Mapping[str, LMScores]
     lexical: Mapping[str, WordScores]
 
-    def modelled(self, side: str) -> Modelled:
-        return Modelled(self.morphemes[side], self.models[side])
 
-    def translated(self, side: str, opposite: str) -> Translated:
-        return Translated(self.lexical[side], self.lexical[opposite])
-
-
-def _per_word(batch: _Batch, side: str) -> FloatArray:
-    return ratio(batch.morphemes[side].lengths, batch.words[side].lengths)
+def _of_model(side: Side) -> Iterator[Column[_Batch]]:
+    yield from model_columns(
+        "morpheme", _MLM, f"morpheme_lm_{side}", f"{side}, 6-gram model of morphemes",
+        lambda batch: Modelled(batch.morphemes[side], batch.models[side]),
+    )  # fmt: skip
 
 
-def _of_models() -> Iterator[Column[_Batch]]:
-    for side in SIDES:
-        for column in model_columns("morpheme", _MLM):
-            what = f"{side}, 6-gram model of morphemes: {column.description}; NaN for an empty text"
-            named = replace(column, name=f"morpheme_lm_{side}_{column.name}", description=what)
-            yield named.with_preparation(partial(_Batch.modelled, side=side))
-
-
-def _of_lexicons() -> Iterator[Column[_Batch]]:
-    for side, opposite in (SIDES, SIDES[::-1]):
-        undefined = "NaN if a side is empty"
-        for column in translated_columns("morpheme", "morphemes", _MIBM1, side, opposite, undefined):
-            named = replace(column, name=f"morpheme_ibm1_{side}_{column.name}")
-            yield named.with_preparation(partial(_Batch.translated, side=side, opposite=opposite))
-
-
-def _of_counts() -> Iterator[Column[_Batch]]:
-    for side in SIDES:
-        yield Column(
-            f"morphemes_{side}_per_word",
-            f"{side} morphemes / tokens; NaN for an empty text",
-            _OWN,
-            "ratio",
-            partial(_per_word, side=side),
-        )
+def _per_word(side: Side) -> Column[_Batch]:
+    what = f"{side} morphemes / tokens; NaN for an empty text"
+    return Column(
+        f"morphemes_{side}_per_word", what, _OWN, "ratio",
+        lambda batch: ratio(batch.morphemes[side].lengths, batch.words[side].lengths),
+    )  # fmt: skip

@@ -1,8 +1,8 @@
 """Parts of speech: shares, ambiguity, edits by class."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
@@ -13,9 +13,10 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.edits.edit_labels import CATEGORIES, EDITS, WORD_CLASSES, edit_counts, edit_labels
 from features.text.annotation import layer_tokens, layers, word_class_tokens
+from features.text.corpus import Side
 from features.text.stems import annotated_lemmas
 from features.text.tokens import Tokens, ratio
-from qe_papers.families import ColumnFamily
+from qe_papers.families import ANNOTATIONS, SIDES, ColumnFamily
 from qe_papers.resources.tag_dictionary import TagDictionary
 
 UPOS: Final = (
@@ -32,13 +33,13 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "pos_function": ("DET", "PRON", "ADP", "ADV"),
     "pos_prepositions_conjunctions": ("ADP", "CCONJ", "SCONJ"),
 }
-ANNOTATIONS: Final = "annotation_source", "annotation_target"
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there counted on parses)"
 _DCU: Final = "Rubino et al. 2012 (DCU-SYMC), sections 2.1 and 3.2"
 _NOTES: Final = "QUALITY-NOTES, first study: part-of-speech counts and differences"
 _OWN: Final = "this project: total variation distance of the tag distributions"
+_ORIGINS: Final = {"pos_prepositions_conjunctions": _DCU, "pos_content": _WLV, "pos_function": _WLV}
 
 
 @dataclass(frozen=True)
@@ -54,131 +55,94 @@ class PartsOfSpeech(ColumnFamily):
     plain: ClassVar[str] = "how many nouns, verbs and other kinds of words the {text} has"
 
     @property
-    def columns(self) -> Sequence[Column["_Pair"]]:
+    def columns(self) -> Sequence[Column["_Counts"]]:
         return COLUMNS
 
     def requires(self) -> tuple[str, ...]:
         return ANNOTATIONS
 
-    def prepared(self, segments: Segments) -> "_Pair":
-        sides = zip(ANNOTATIONS, (segments.source_tokens, segments.target_tokens), strict=True)
-        return _Pair(*(_Side(layer_tokens(segments.require(c), t, "upos", c)) for c, t in sides))
+    def prepared(self, segments: Segments) -> "_Counts":
+        texts = zip(ANNOTATIONS, (segments.source_tokens, segments.target_tokens), strict=True)
+        return _Counts([layer_tokens(segments.require(c), t, "upos", c) for c, t in texts])
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    tags: Tokens
+class _Counts:
+    def __init__(self, tags: Sequence[Tokens]) -> None:
+        self.lengths = {side: own.lengths for side, own in zip(SIDES, tags, strict=True)}
+        self.by_tag = {side: self._by_tag(own) for side, own in zip(SIDES, tags, strict=True)}
 
-    @cached_property
-    def by_tag(self) -> FloatArray:
+    def _by_tag(self, tags: Tokens) -> FloatArray:
         known = {tag: i for i, tag in enumerate(UPOS)}
         size = len(UPOS) + 1  # the last one: other tags
-        by_type = np.array([known.get(tag, len(UPOS)) for tag in self.tags.types], np.int64)
-        cells = self.tags.text_index * size + by_type[self.tags.ids]
-        counts = np.bincount(cells, minlength=len(self.tags) * size).reshape(-1, size)
-        return counts[:, :-1].astype(np.float64)
+        by_type = np.array([known.get(tag, len(UPOS)) for tag in tags.types], np.int64)
+        counts = np.bincount(tags.text_index * size + by_type[tags.ids], minlength=len(tags) * size)
+        return counts.reshape(-1, size)[:, :-1].astype(np.float64)
 
-    def count(self, group: str) -> FloatArray:
-        return np.asarray(self.by_tag[:, [UPOS.index(tag) for tag in GROUPS[group]]].sum(axis=1), np.float64)
+    def count(self, side: Side, group: str) -> FloatArray:
+        columns = [UPOS.index(tag) for tag in GROUPS[group]]
+        return np.asarray(self.by_tag[side][:, columns].sum(axis=1), np.float64)
 
-    def share(self, group: str) -> FloatArray:
-        return ratio(self.count(group), self.tags.lengths)
+    def share(self, side: Side, group: str) -> FloatArray:
+        return ratio(self.count(side, group), self.lengths[side])
 
+    def difference(self, group: str) -> FloatArray:
+        return self.count("source", group) - self.count("target", group)
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    source: _Side
-    target: _Side
-
-    def side(self, name: str) -> _Side:
-        return self.source if name == "source" else self.target
-
-
-def _of_side(pair: _Pair, side: str, group: str, share: bool) -> FloatArray:
-    return pair.side(side).share(group) if share else pair.side(side).count(group)
+    @property
+    def distance(self) -> FloatArray:
+        shares = [ratio(self.by_tag[side], self.lengths[side][:, None]) for side in SIDES]
+        return np.asarray(np.abs(shares[0] - shares[1]).sum(axis=1) / 2, np.float64)
 
 
-def _difference(pair: _Pair, group: str) -> FloatArray:
-    return pair.source.count(group) - pair.target.count(group)
-
-
-def _absolute_difference(pair: _Pair, group: str) -> FloatArray:
-    return np.abs(_difference(pair, group))
-
-
-def _ratio(pair: _Pair, group: str) -> FloatArray:
-    return ratio(pair.target.count(group), pair.source.count(group))
-
-
-def _share_ratio(pair: _Pair, group: str) -> FloatArray:
-    return ratio(pair.source.share(group), pair.target.share(group))
-
-
-def _content_to_function(pair: _Pair, side: str) -> FloatArray:
-    return ratio(pair.side(side).count("pos_content"), pair.side(side).count("pos_function"))
-
-
-def _distance(pair: _Pair) -> FloatArray:
-    shares = [ratio(side.by_tag, side.tags.lengths[:, None]) for side in (pair.source, pair.target)]
-    return np.asarray(np.abs(shares[0] - shares[1]).sum(axis=1) / 2, np.float64)
-
-
-def _of_group(group: str) -> Iterator[Column[_Pair]]:
-    what = "words tagged " + " or ".join(GROUPS[group])
-    counted = {"pos_prepositions_conjunctions": _DCU, "pos_content": _WLV, "pos_function": _WLV}.get(
-        group, _DFKI
-    )
-    for side, origin in (("source", _WLV), ("target", _DCU)):
-        count, share = (partial(_of_side, side=side, group=group, share=share) for share in (False, True))
+def _of_group(group: str) -> Iterator[Column[_Counts]]:
+    what, counted = "words tagged " + " or ".join(GROUPS[group]), _ORIGINS.get(group, _DFKI)
+    for side, origin in zip(SIDES, (_WLV, _DCU), strict=True):
+        count, share = (partial(f, side=side, group=group) for f in (_Counts.count, _Counts.share))
         yield Column(f"{group}_{side}", f"{side}: {what}", counted, "words", count)
         yield Column(f"{group}_{side}_share", f"{side}: share of {what}", origin, "share", share)
-    for name, text, unit, origin, function in (
-        ("difference", "source less target", "words", _NOTES, _difference),
-        ("absolute_difference", "|source - target|", "words", _NOTES, _absolute_difference),
-        ("ratio", "target / source; NaN if the source has none", "ratio", _DFKI, _ratio),
-    ):
-        yield Column(f"{group}_{name}", f"{what}, {text}", origin, unit, partial(function, group=group))
+    rows: Sequence[tuple[str, str, str, str, Callable[[_Counts], FloatArray]]] = (
+        ("difference", "source less target", "words", _NOTES, lambda c: c.difference(group)),
+        ("absolute_difference", "|source - target|", "words", _NOTES, lambda c: np.abs(c.difference(group))),
+        ("ratio", "target / source; NaN if the source has none", "ratio", _DFKI,
+         lambda c: ratio(c.count("target", group), c.count("source", group))),
+    )  # fmt: skip
+    for name, text, unit, origin, compute in rows:
+        yield Column(f"{group}_{name}", f"{what}, {text}", origin, unit, compute)
 
 
-def _columns() -> Iterator[Column[_Pair]]:
-    for group in GROUPS:
-        yield from _of_group(group)
-    for group in ("pos_nouns", "pos_verbs", "upos_pron"):
-        yield Column(
-            f"{group}_ratio_of_shares",
-            f"share of {' or '.join(GROUPS[group])}, source / target; NaN if the target has none",
-            _WLV,
-            "ratio",
-            partial(_share_ratio, group=group),
-        )
-    for side in ("source", "target"):
-        yield Column(
-            f"pos_content_to_function_{side}",
-            f"{side}: content words / function words; NaN without function words",
-            _WLV,
-            "ratio",
-            partial(_content_to_function, side=side),
-        )
-    yield Column(
+def _ratio_of_shares(group: str) -> Column[_Counts]:
+    what = f"share of {' or '.join(GROUPS[group])}, source / target; NaN if the target has none"
+    return Column(
+        f"{group}_ratio_of_shares", what, _WLV, "ratio",
+        lambda c: ratio(c.share("source", group), c.share("target", group)),
+    )  # fmt: skip
+
+
+def _content_to_function(side: Side) -> Column[_Counts]:
+    what = f"{side}: content words / function words; NaN without function words"
+    return Column(
+        f"pos_content_to_function_{side}", what, _WLV, "ratio",
+        lambda c: ratio(c.count(side, "pos_content"), c.count(side, "pos_function")),
+    )  # fmt: skip
+
+
+COLUMNS: Final = (
+    *(column for group in GROUPS for column in _of_group(group)),
+    *map(_ratio_of_shares, ("pos_nouns", "pos_verbs", "upos_pron")),
+    *map(_content_to_function, SIDES),
+    Column[_Counts](
         "pos_distance",
         "half the sum over tags of |share in the source - share in the target|; NaN if a side is empty",
-        _OWN,
-        "share",
-        _distance,
-    )
-
-
-COLUMNS: Final = tuple(_columns())
+        _OWN, "share", lambda c: c.distance,
+    ),
+)  # fmt: skip
 
 
 _DCU_AMBIGUITY: Final = "DCU-SYMC at WMT12, section 3.2 (there TreeTagger's dictionary)"
 
 
-_STATISTICS: Final = {"ambiguous": "that have several tags in", "unknown": "that are not in"}
-
-
 @dataclass(frozen=True)
-class TagAmbiguity(ColumnFamily):
+class TagAmbiguity(Extractor):
     """Shares of words with several tags, and with none, in the annotated corpus."""
 
     plain: ClassVar[str] = "words of the {text} that may be nouns, verbs or others"
@@ -187,26 +151,20 @@ class TagAmbiguity(ColumnFamily):
     target_tag_dictionary: TagDictionary
 
     @property
-    def columns(self) -> Sequence[Column[Segments]]:
+    def features(self) -> Sequence[Feature]:
+        what = "{}: share of tokens that {} the annotated corpus; undefined without tokens"
         return [
-            Column(
-                f"tags_{side}_{statistic}",
-                f"{side}: share of tokens {what} the annotated corpus; undefined without tokens",
-                _DCU_AMBIGUITY,
-                "share",
-                partial(self._share, side, statistic),
-            )
-            for side in ("source", "target")
-            for statistic, what in _STATISTICS.items()
+            Feature(f"tags_{side}_{name}", what.format(side, text), _DCU_AMBIGUITY, "share")
+            for side in SIDES
+            for name, text in (("ambiguous", "have several tags in"), ("unknown", "are not in"))
         ]
 
-    def prepared(self, segments: Segments) -> Segments:
-        return segments
-
-    def _share(self, side: str, statistic: str, segments: Segments) -> FloatArray:
-        dictionary: TagDictionary = getattr(self, f"{side}_tag_dictionary")
-        tokens = segments.source_tokens if side == "source" else segments.target_tokens
-        return dictionary.ambiguous(tokens) if statistic == "ambiguous" else dictionary.unknown(tokens)
+    def extract(self, segments: Segments) -> FloatArray:
+        pairs = (
+            (self.source_tag_dictionary, segments.source_tokens),
+            (self.target_tag_dictionary, segments.target_tokens),
+        )
+        return np.column_stack([f(tokens) for d, tokens in pairs for f in (d.ambiguous, d.unknown)])
 
 
 _CHANGED = {"word_changed": "another word of the same class", "pos_changed": "a word of another class"}

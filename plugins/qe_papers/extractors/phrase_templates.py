@@ -45,33 +45,24 @@ def unmatched(words: Words, reference: Words) -> list[bool]:
     return result
 
 
-def different(words: Words, reference: Words) -> Iterator[tuple[str, ...]]:
-    """Yields runs of unmatched words, with the word before and after if they exist."""
-    alone = unmatched(words, reference)
-    start = 0
-    while start < len(words):
-        if not alone[start]:
-            start += 1
-            continue
-        end = start
-        while end < len(words) and alone[end]:
-            end += 1
-        yield tuple(words[max(start - 1, 0) : end + 1])
-        start = end
+def different(words: Words, reference: Words) -> list[tuple[int, int]]:
+    """First place and end of every run of unmatched words."""
+    bounds = np.diff([False, *unmatched(words, reference), False])
+    return [(start, end) for start, end in np.flatnonzero(bounds).reshape(-1, 2).tolist()]
+
+
+def surrounded(words: Words, reference: Words) -> list[Words]:
+    """The runs of unmatched words, with the word before and after if they exist."""
+    return [tuple(words[max(start - 1, 0) : end + 1]) for start, end in different(words, reference)]
 
 
 def anchors_of_differences(words: Words, reference: Words) -> set[Pattern]:
     """`prev s1 ... sn next` of every run of unmatched words s1 .. sn between two words."""
-    alone = unmatched(words, reference)
-    patterns, start = set[Pattern](), 0
-    while start < len(words):
-        end = start
-        while end < len(words) and alone[end]:
-            end += 1
-        if end > start and start > 0 and end < len(words):
-            patterns.add((words[start - 1], words[start], GAP, words[end - 1], words[end]))
-        start = max(end, start + 1)
-    return patterns
+    return {
+        (words[start - 1], words[start], GAP, words[end - 1], words[end])
+        for start, end in different(words, reference)
+        if start > 0 and end < len(words)
+    }
 
 
 def anchors(words: Words) -> set[Pattern]:
@@ -192,14 +183,12 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         also = ", and of known phrases that are like them" if self.expanded else ""
-        counts = [
-            Feature(
-                f"templates_{name}", f"number of {what}{also if name in _NGRAMS else ''}", _ORIGIN, "patterns"
-            )
-            for name, what in TEMPLATES.items()
-        ]
+        features = []
+        for name, what in TEMPLATES.items():
+            text = f"number of {what}{also if name in _NGRAMS else ''}"
+            features.append(Feature(f"templates_{name}", text, _ORIGIN, "patterns"))
         what = "label predicted from the templates; undefined for an empty translation"
-        return [*counts, Feature("templates_prediction", what, _ORIGIN, "as the label")]
+        return [*features, Feature("templates_prediction", what, _ORIGIN, "as the label")]
 
     def labels_used(self) -> tuple[str, ...]:
         return ("scores", "post_edit", "reference")
@@ -256,7 +245,7 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
         sources, backs = [row.source for row in rows], [row.back for row in rows]
         for name, left, right in (("edited", targets, edits), ("inverted", sources, backs)):
             pairs = list(zip(left, right, strict=True))
-            made[name] = {p for a, b in pairs for run in different(a, b) for p in ngrams(run)}
+            made[name] = {p for a, b in pairs for run in surrounded(a, b) for p in ngrams(run)}
             made[f"{name}_anchors"] = {p for a, b in pairs for p in anchors_of_differences(a, b)}
         return made
 

@@ -1,8 +1,9 @@
 """Sequences of tags: n-grams of parts of speech, language models."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -23,7 +24,15 @@ from features.resources.word_lexicon import StopWords
 from features.text.annotation import Layer, layer_tokens, layers
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, segment_mean, segment_min
-from qe_papers.families import ColumnFamily
+from qe_papers.families import (
+    ANNOTATIONS,
+    SIDES,
+    ColumnFamily,
+    Modelled,
+    model_columns,
+    save_parts,
+    translated_columns,
+)
 from qe_papers.learned.sequence_models import (
     SEQUENCES,
     Models,
@@ -32,13 +41,9 @@ from qe_papers.learned.sequence_models import (
     load_models,
     perplexities,
     perplexity_features,
-    save_models,
     sequences,
 )
-from qe_papers.units import Modelled, Translated, model_columns, translated_columns
 
-ANNOTATIONS: Final = "annotation_source", "annotation_target"
-SIDES: Final = "source", "target"
 SHARES: Final = 1, 2, 3, 4  # orders of n-grams in frequency quartiles
 LEAST: Final = 2, 3, 4, 5, 6, 7  # orders of the least frequent n-gram (DCU, section 3.2)
 CUT: Final = 3  # order of WLV's tag language models
@@ -92,12 +97,12 @@ class PosSequences(ColumnFamily):
         return ANNOTATIONS
 
     def prepared(self, segments: Segments) -> "_Batch":
-        tokens = segments.source_tokens, segments.target_tokens
+        texts = zip(SIDES, ANNOTATIONS, (segments.source_tokens, segments.target_tokens), strict=True)
         parts = (getattr(self, f.name) for f in fields(self) if f.name != "below")
         read: list[Layer] = sorted({part.settings["layer"] for part in parts})
         blocks = {
-            side: dict(zip(read, layers(segments.require(c), t, read, c), strict=True))
-            for side, c, t in zip(SIDES, ANNOTATIONS, tokens, strict=True)
+            side: dict(zip(read, layers(segments.require(c), tokens, read, c), strict=True))
+            for side, c, tokens in texts
         }
         return _Batch(self, blocks)
 
@@ -106,7 +111,6 @@ class PosSequences(ColumnFamily):
 class _Batch:
     resources: PosSequences
     tags: Mapping[str, Mapping[Layer, Tokens]]
-    tokens_by_key: dict[tuple[str, Layer, int], Tokens] = field(default_factory=dict)
 
     @cached_property
     def models(self) -> Mapping[str, tuple[Tokens, tuple[LMScores, ...]]]:
@@ -122,31 +126,24 @@ class _Batch:
 
     @cached_property
     def counts(self) -> Mapping[str, list[tuple[np.ndarray, np.ndarray]]]:
-        orders = max(*SHARES, *LEAST)
-        return {s: self.counter(s).counts_by_order(self._counted(s), orders) for s in SIDES}
-
-    def _counted(self, side: str) -> Tokens:
-        return self.tags[side][self.counter(side).settings["layer"]]
+        found = {}
+        for side in SIDES:
+            counter = self.counter(side)
+            tags = self.tags[side][counter.settings["layer"]]
+            found[side] = counter.counts_by_order(tags, max(*SHARES, *LEAST))
+        return found
 
     @cached_property
     def lexical(self) -> Mapping[str, WordScores]:
         r = self.resources
-        lexicons: dict[str, Lexicon] = {
-            "target": r.pos_lexicon_source_to_target,
-            "source": r.pos_lexicon_target_to_source,
-        }
+        lexicons = {"target": r.pos_lexicon_source_to_target, "source": r.pos_lexicon_target_to_source}
+        units = cache(lambda side, layer, order: unit_ngrams(self.tags[side][layer], order))
         values = {}
         for side, lexicon in lexicons.items():
-            layer, order = lexicon.settings["layer"], lexicon.settings["ngrams"]
-            units = {s: self._units(s, layer, order) for s in SIDES}
+            key = lexicon.settings["layer"], lexicon.settings["ngrams"]
             opposite = "source" if side == "target" else "target"
-            values[side] = lexicon.score(units[opposite], units[side])
+            values[side] = lexicon.score(units(opposite, *key), units(side, *key))
         return values
-
-    def _units(self, side: str, layer: Layer, order: int) -> Tokens:
-        if (side, layer, order) not in self.tokens_by_key:
-            self.tokens_by_key[side, layer, order] = unit_ngrams(self.tags[side][layer], order)
-        return self.tokens_by_key[side, layer, order]
 
 
 def _modelled(batch: _Batch, part: str, order: int) -> Modelled:
@@ -170,83 +167,57 @@ def _unseen(batch: _Batch, side: str, order: int) -> FloatArray:
     return segment_mean(counts == 0, offsets)
 
 
-def _rarest(batch: _Batch, side: str, order: int) -> FloatArray:
-    counts, offsets = batch.counts[side][order - 1]
-    return segment_min(counts, offsets)
-
-
-def _rare(batch: _Batch, side: str, order: int, limit: int) -> FloatArray:
-    least = _rarest(batch, side, order)
-    return np.where(np.isnan(least), np.nan, least < limit)
-
-
-def _translated(batch: _Batch, side: str, opposite: str) -> Translated:
-    return Translated(batch.lexical[side], batch.lexical[opposite])
+def _rarest(batch: _Batch, side: str, order: int, limit: int | None = None) -> FloatArray:
+    least = segment_min(*batch.counts[side][order - 1])
+    return least if limit is None else np.where(np.isnan(least), np.nan, least < limit)
 
 
 def _of_models() -> Iterator[Column[_Batch]]:
-    for side in SIDES:
-        for name, kind in (("pos", "detailed tags"), ("upos", "universal parts of speech")):
-            for order, suffix, model in ((0, "", "6-gram"), (CUT, f"_{CUT}", f"{CUT}-gram")):
-                for column in model_columns("token", _WLV if order or name == "upos" else _PLM):
-                    what = f"{side}, {model} model of {kind}: {column.description}; NaN for an empty text"
-                    stem = f"{name}_lm_{side}_{column.name}{suffix}"
-                    named = replace(column, name=stem, description=what)
-                    yield named.with_preparation(partial(_modelled, part=f"{side}_{name}_lm", order=order))
+    for side, (name, kind) in product(
+        SIDES, (("pos", "detailed tags"), ("upos", "universal parts of speech"))
+    ):
+        for order, suffix, model in ((0, "", "6-gram"), (CUT, f"_{CUT}", f"{CUT}-gram")):
+            origin, what = _WLV if order or name == "upos" else _PLM, f"{side}, {model} model of {kind}"
+            modelled = partial(_modelled, part=f"{side}_{name}_lm", order=order)
+            yield from model_columns("token", origin, f"{name}_lm_{side}", what, modelled, suffix)
 
 
 def _of_counts() -> Iterator[Column[_Batch]]:
     for side in SIDES:
+        stem = f"pos_ngrams_{side}"
         for order in SHARES:
+            what = f"{side}: share of tag {order}-grams"
             for quartile in (1, 2, 3, 4):
-                yield Column(
-                    f"pos_ngrams_{side}_quartile{quartile}_{order}",
-                    f"{side}: share of tag {order}-grams in frequency quartile {quartile} (1: rarest) of "
-                    f"the corpus; cut-offs from types seen {QUEST_MINIMUM} times; NaN if there is none",
-                    _OWN,
-                    "share",
-                    partial(_quartile, side=side, order=order, quartile=quartile),
+                text = (
+                    f"{what} in frequency quartile {quartile} (1: rarest) of the corpus; cut-offs from types"
                 )
-            yield Column(
-                f"pos_ngrams_{side}_unseen_{order}",
-                f"{side}: share of tag {order}-grams that the corpus lacks",
-                _OWN,
-                "share",
-                partial(_unseen, side=side, order=order),
-            )
+                text = f"{text} seen {QUEST_MINIMUM} times; NaN if there is none"
+                share = partial(_quartile, side=side, order=order, quartile=quartile)
+                yield Column(f"{stem}_quartile{quartile}_{order}", text, _OWN, "share", share)
+            unseen = partial(_unseen, side=side, order=order)
+            yield Column(f"{stem}_unseen_{order}", f"{what} that the corpus lacks", _OWN, "share", unseen)
         for order in LEAST:
-            yield Column(
-                f"pos_ngrams_{side}_least_{order}",
-                f"{side}: corpus count of the least frequent tag {order}-gram",
-                _DCU,
-                "occurrences",
-                partial(_rarest, side=side, order=order),
-            )
+            text = f"{side}: corpus count of the least frequent tag {order}-gram"
+            rarest = partial(_rarest, side=side, order=order)
+            yield Column(f"{stem}_least_{order}", text, _DCU, "occurrences", rarest)
 
 
 def _below(limits: Sequence[int]) -> Iterator[Column[_Batch]]:
-    for side in SIDES:
-        for order in LEAST:
-            for limit in limits:
-                yield Column(
-                    f"pos_ngrams_{side}_least_{order}_below_{limit}",
-                    f"{side}: 1 if the corpus has the least frequent tag {order}-gram fewer than {limit} "
-                    "times, else 0",
-                    f"{_DCU}, footnote 5",
-                    "0 or 1",
-                    partial(_rare, side=side, order=order, limit=limit),
-                )
+    for side, order, limit in product(SIDES, LEAST, limits):
+        stem, what = f"pos_ngrams_{side}_least_{order}", f"the least frequent tag {order}-gram"
+        text = f"{side}: 1 if the corpus has {what} fewer than {limit} times, else 0"
+        rare = partial(_rarest, side=side, order=order, limit=limit)
+        yield Column(f"{stem}_below_{limit}", text, f"{_DCU}, footnote 5", "0 or 1", rare)
 
 
-def _of_lexicons() -> Iterator[Column[_Batch]]:
-    for side, opposite in (SIDES, SIDES[::-1]):
-        undefined = "NaN if a side has fewer than 4 tokens"
-        for column in translated_columns("ngram", "tag 4-grams", _P4IBM1, side, opposite, undefined):
-            named = replace(column, name=f"pos_ibm1_{side}_{column.name}")
-            yield named.with_preparation(partial(_translated, side=side, opposite=opposite))
-
-
-COLUMNS: Final = (*_of_models(), *_of_counts(), *_of_lexicons())
+COLUMNS: Final = (
+    *_of_models(),
+    *_of_counts(),
+    *translated_columns(
+        "pos_ibm1", "ngram", "tag 4-grams", _P4IBM1, "NaN if a side has fewer than 4 tokens",
+        lambda batch, side: batch.lexical[side],
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -318,7 +289,7 @@ class SequenceLanguageModels(_OfSequences, FittedExtractor):
         return perplexities(self._sequences(segments, segments.target_tokens), models)
 
     def save(self, path: Path) -> None:
-        save_models(path, self.learned(self.models))
+        save_parts(path, self.learned(self.models))
 
     def restore(self, path: Path) -> Self:
         return self.with_learned(models=load_models(path))

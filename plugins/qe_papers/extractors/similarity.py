@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -15,10 +16,12 @@ from features.core.segments import Segments
 from features.edits.edit_labels import edit_labels
 from features.text.stems import base_form_tokens, base_forms
 from features.text.tokens import ratio, segment_sum
+from qe_papers.families import SIDES
 from qe_papers.resources.ngram_documents import K1, B, NgramDocuments, Padded
 from qe_papers.resources.topic_model import TopicModel
 
 Within = Literal["corpus", "segment"]
+Kind = Literal["okapi", "okapi_segment", "matching"]
 Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]
 WEIGHTINGS = get_args(Weighting)
 
@@ -44,23 +47,19 @@ _WEIGHTED = {
 
 @dataclass(frozen=True)
 class _Measure:
-    kind: Literal["okapi", "okapi_segment", "matching"]
+    kind: Kind
     order: int
     boundaries: bool
     weighting: str = "one"
 
-    @property
-    def name(self) -> str:
-        marks = ("boundary" if self.boundaries else "", "" if self.weighting == "one" else self.weighting)
-        return "_".join(filter(None, (self.kind, str(self.order), *marks)))
-
     def feature(self, prefix: str, side: str) -> Feature:
         description, origin, unit = _MEASURES[self.kind]
+        description = f"{description.format(n=self.order)}{_WEIGHTED[self.weighting]}"
+        weighting = "" if self.weighting == "one" else self.weighting
+        names = prefix, self.kind, str(self.order), "boundary" if self.boundaries else "", weighting
         marks = ", with boundary marks" if self.boundaries else ""
-        text = (
-            f"{side}: {description.format(n=self.order)}{_WEIGHTED[self.weighting]}{marks}; NaN without words"
-        )
-        return Feature(f"{prefix}_{self.name}", text, origin, _UNITS.get(self.weighting, unit))
+        text, unit = f"{side}: {description}{marks}; NaN without words", _UNITS.get(self.weighting, unit)
+        return Feature("_".join(filter(None, names)), text, origin, unit)
 
 
 @dataclass(frozen=True)
@@ -104,39 +103,34 @@ class Similarity(Extractor):
                 raise unknown_name("weighting", weighting, WEIGHTINGS)
 
     @property
-    def _sides(self) -> tuple[tuple[str, NgramDocuments], tuple[str, NgramDocuments]]:
-        return ("source", self.source_ngram_documents), ("target", self.target_ngram_documents)
-
-    @property
     def features(self) -> Sequence[Feature]:
+        sides = zip(SIDES, (self.source_ngram_documents, self.target_ngram_documents), strict=True)
         return [
             measure.feature("_".join(filter(None, ("similarity", side, documents.variant))), side)
-            for side, documents in self._sides
+            for side, documents in sides
             for measure in self._measures()
         ]
 
     def _measures(self) -> Iterator[_Measure]:
-        for order in self.okapi_orders:
-            for marks in self.boundaries:
-                if order > 1 or not marks:  # n-grams of order 1 never cross the end
-                    yield _Measure(
-                        "okapi_segment" if self.okapi_within == "segment" else "okapi", order, marks
-                    )
-        for order in self.matching_orders:
-            for marks in self.boundaries:
-                for weighting in self.weightings:
-                    yield _Measure("matching", order, marks, weighting)
+        okapi: Kind = "okapi_segment" if self.okapi_within == "segment" else "okapi"
+        for order, marks in product(self.okapi_orders, self.boundaries):
+            if order > 1 or not marks:  # n-grams of order 1 never cross the end
+                yield _Measure(okapi, order, marks)
+        for settings in product(self.matching_orders, self.boundaries, self.weightings):
+            yield _Measure("matching", *settings)
 
     def extract(self, segments: Segments) -> FloatArray:
         columns: list[FloatArray] = []
-        for side, documents in self._sides:
-            tokens = segments.source_tokens if side == "source" else segments.target_tokens
+        for documents, tokens in (
+            (self.source_ngram_documents, segments.source_tokens),
+            (self.target_ngram_documents, segments.target_tokens),
+        ):
             compared = _Compared(documents, documents.look_up(tokens))
             for measure in self._measures():
-                if measure.kind == "matching":
-                    columns.append(compared.matching(measure, self.penalty))
-                else:
-                    columns.append(compared.okapi(measure))
+                matching = measure.kind == "matching"
+                columns.append(
+                    compared.matching(measure, self.penalty) if matching else compared.okapi(measure)
+                )
         return np.column_stack(columns)
 
 
@@ -189,20 +183,18 @@ class _Compared:
 
     def _weights(self, order: int, weighting: str) -> tuple[FloatArray, FloatArray]:
         nodes = self.padded.nodes[order - 1]
-        seen = nodes >= 0
+        seen, ones = nodes >= 0, np.ones(len(nodes))
         frequency = np.where(seen, self.documents.occurrences[nodes], 0)
-        ones = np.ones(len(nodes))
         if weighting == "frequency":
             return frequency.astype(np.float64), ones
         if weighting == "log_frequency":
             return np.log10(1.0 + frequency), ones
+        weights = ones
         if weighting == "inverse_frequency":
-            inverse = 1.0 / np.maximum(frequency, 1)
-            return inverse, inverse
-        if weighting == "idf":
-            idf = self.documents.idf(np.where(seen, self.documents.documents[nodes], 0))
-            return idf, idf
-        return ones, ones
+            weights = 1.0 / np.maximum(frequency, 1)
+        elif weighting == "idf":
+            weights = self.documents.idf(np.where(seen, self.documents.documents[nodes], 0))
+        return weights, weights
 
 
 _DCU = "DCU-SYMC at WMT12, section 3.1"
@@ -241,15 +233,14 @@ class Topics(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        numbers = range(1, self.topic_model.topics + 1)
-        shares = [
-            (f"{side}_{k}", f"share of topic {k} in the {side}; NaN without topical words", "share")
-            for side in ("source", "target")
-            for k in numbers
-        ]
+        names = product(SIDES, range(1, self.topic_model.topics + 1))
+        shares = [(f"{s}_{k}", f"share of topic {k} in the {s}; NaN without topical words") for s, k in names]
         undefined = "of the topic shares of source and target; NaN if one has no topical words"
-        distances = [(name, f"{what} {undefined}", unit) for name, what, unit, _ in DISTANCES]
-        return [Feature(f"topics_{name}", what, _DCU, unit) for name, what, unit in (*shares, *distances)]
+        rows = [
+            *((*share, "share") for share in shares),
+            *((name, f"{what} {undefined}", unit) for name, what, unit, _ in DISTANCES),
+        ]
+        return [Feature(f"topics_{name}", what, _DCU, unit) for name, what, unit in rows]
 
     def extract(self, segments: Segments) -> FloatArray:
         source, of_source = self.topic_model.shares(segments.source_tokens, "source")
@@ -260,13 +251,13 @@ class Topics(Extractor):
         return np.hstack([source, target, distances])
 
 
-_MOVES = (
-    ("same", "kept their place"),
-    ("alone", "moved alone"),
-    ("group", "moved together with a neighbour"),
-    ("by_1", "moved by one place"),
-    ("further", "moved by two places or more"),
-)
+_MOVES = {
+    "same": "kept their place",
+    "alone": "moved alone",
+    "group": "moved together with a neighbour",
+    "by_1": "moved by one place",
+    "further": "moved by two places or more",
+}
 _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with post-editing operations, 3"
 
 
@@ -284,14 +275,10 @@ class WordMoves(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
+        what = "words paired with the pseudo-reference that {}, per paired word; NaN without any"
         return [
-            Feature(
-                f"word_moves_{name}",
-                f"words paired with the pseudo-reference that {text}, per paired word; NaN without any",
-                _ORIGIN,
-                "share",
-            )
-            for name, text in _MOVES
+            Feature(f"word_moves_{name}", what.format(text), _ORIGIN, "share")
+            for name, text in _MOVES.items()
         ]
 
     def requires(self) -> tuple[str, ...]:

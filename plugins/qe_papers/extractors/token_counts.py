@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final, get_args
+from typing import ClassVar, Final
 
 import numpy as np
 import regex
@@ -15,7 +15,7 @@ from features.core.segments import Segments
 from features.surface import COUNTED, MARK_KINDS, OTHER_PATTERNS, counted, is_punctuation, is_quote
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_sum
-from qe_papers.families import ColumnFamily
+from qe_papers.families import SIDES, ColumnFamily
 
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
 _BRACKETS: Final = frozenset("()[]{}")
@@ -32,6 +32,7 @@ _SJTU: Final = "Wu and Zhao 2012 (SJTU), section 3.2 (for named entities)"
 _ADEQUACY: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: surface form (F)"
 
 OfTokens = Callable[[Tokens], FloatArray]
+Texts = dict[str, Tokens]  # of both sides
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ class TokenCounts(ColumnFamily):
     plain: ClassVar[str] = "lengths, punctuation and capitals"
 
     @property
-    def columns(self) -> Sequence[Column[dict[str, Tokens]]]:
-        return tuple(_columns())
+    def columns(self) -> Sequence[Column[Texts]]:
+        return [*_of_sides(), *_of_both()]
 
-    def prepared(self, segments: Segments) -> dict[str, Tokens]:
+    def prepared(self, segments: Segments) -> Texts:
         return {"source": segments.source_tokens, "target": segments.target_tokens}
 
 
@@ -57,10 +58,6 @@ def _types(tokens: Tokens) -> FloatArray:
     pairs = distinct(words.text_index * max(len(words.types), 1) + words.ids)
     counts = np.bincount(pairs // max(len(words.types), 1), minlength=len(tokens))
     return counts.astype(np.float64)
-
-
-def _diversity(tokens: Tokens) -> FloatArray:
-    return diversity(tokens.lengths.astype(np.float64), _types(tokens))
 
 
 def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
@@ -72,33 +69,16 @@ def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
     return ratio(types**2, 2 * (tokens - types))
 
 
-def _bigrams(tokens: Tokens) -> FloatArray:
-    return np.maximum(tokens.lengths - 1, 0).astype(np.float64)
+def _marks(rule: Callable[[str], bool]) -> OfTokens:
+    def count(tokens: Tokens) -> FloatArray:
+        by_type = np.array([rule(token) for token in tokens.types], bool)
+        return segment_sum(by_type[tokens.ids], tokens.offsets)
+
+    return count
 
 
-def _brackets(tokens: Tokens) -> FloatArray:
-    return _by_text(tokens, lambda words: sum(word in _BRACKETS for word in words))
-
-
-def _genitives(tokens: Tokens) -> FloatArray:
-    return _by_text(tokens, genitives)
-
-
-def _inner_capitals(tokens: Tokens) -> FloatArray:
-    return _by_text(tokens, inner_capitals)
-
-
-def _quotes(tokens: Tokens) -> FloatArray:
-    return _count_tokens(tokens, is_quote)
-
-
-def _count_tokens(tokens: Tokens, rule: Callable[[str], bool]) -> FloatArray:
-    by_type = np.array([rule(token) for token in tokens.types], bool)
-    return segment_sum(by_type[tokens.ids], tokens.offsets)
-
-
-def _by_text(tokens: Tokens, count: Callable[[Sequence[str]], int]) -> FloatArray:
-    return np.array([count(tokens.words(i)) for i in range(len(tokens))], np.float64)
+def _by_text(count: Callable[[Sequence[str]], int]) -> OfTokens:
+    return lambda tokens: np.array([count(tokens.words(i)) for i in range(len(tokens))], np.float64)
 
 
 def genitives(words: Sequence[str]) -> int:
@@ -132,76 +112,61 @@ def inner_capitals(words: Sequence[str]) -> int:
     return total
 
 
-def _values(side: Side, function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
-    return function(sides[side])
+_GENITIVE, _BRACKET = _by_text(genitives), _marks(_BRACKETS.__contains__)
 
 
-def _has(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
-    return (function(sides["source"]) > 0).astype(np.float64)
+def _of(side: Side, function: OfTokens) -> Callable[[Texts], FloatArray]:
+    return lambda sides: function(sides[side])
 
 
-def _ratio(function: OfTokens, above: Side, below: Side, sides: dict[str, Tokens]) -> FloatArray:
-    return ratio(function(sides[above]), function(sides[below]))
+def _compared(
+    function: OfTokens, compare: Callable[[FloatArray, FloatArray], FloatArray]
+) -> Callable[[Texts], FloatArray]:
+    return lambda sides: compare(function(sides["target"]), function(sides["source"]))
 
 
-def _ratios() -> Iterator[Column[dict[str, Tokens]]]:
-    both: tuple[tuple[Side, Side], ...] = (("target", "source"), ("source", "target"))
-    for name, what, function, names in (
-        ("punctuation", "punctuation marks", partial(_count_tokens, rule=is_punctuation), ("inverse_ratio",)),
-        ("quote", "single and double quotation marks", _quotes, ("ratio", "inverse_ratio")),
-        ("bracket", "opening and closing brackets", _brackets, ("ratio", "inverse_ratio")),
+def _of_sides() -> Iterator[Column[Texts]]:
+    capitals = "capitalised words that do not begin a sentence"
+    rows: Sequence[tuple[str, str, str, str, OfTokens]] = (
+        ("types", "distinct words", _WLV, "words", _types),
+        ("bigrams", "tokens less one, at least 0", _BIGRAMS, "bigrams",
+         lambda tokens: np.maximum(tokens.lengths - 1, 0).astype(np.float64)),
+        ("brackets", "opening and closing brackets", _UU, "tokens", _BRACKET),
+        ("genitives", "`'s` and `s'`", _UEDIN, "tokens", _GENITIVE),
+        ("inner_capitals", capitals, _SJTU, "words", _by_text(inner_capitals)),
+    )  # fmt: skip
+    for name, what, origin, unit, function in rows:
+        for side in SIDES:
+            plain = counted(what, side) if unit in COUNTED else ""
+            yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, _of(side, function), plain=plain)
+
+
+def _of_both() -> Iterator[Column[Texts]]:
+    text = "opening and closing brackets, squared difference of target and source"
+    squares = _compared(_BRACKET, lambda target, source: (target - source) ** 2)
+    yield Column("brackets_squared_difference", text, _UU, "tokens^2", squares)
+    for name, what, has in (
+        ("genitives", "`'s` or `s'`", _GENITIVE), ("brackets", "opening or closing brackets", _BRACKET),
+    ):  # fmt: skip
+        there = _compared(has, lambda _, source: (source > 0).astype(np.float64))
+        yield Column(f"has_{name}", f"1 if the source has {what}", _UEDIN, "0 or 1", there)
+    quotes = "single and double quotation marks"
+    inverse = partial(_compared, compare=lambda target, source: ratio(source, target))
+    for name, what, values, (above, below) in (
+        ("punctuation_inverse", "punctuation marks", _compared(_marks(is_punctuation), ratio), SIDES[::-1]),
+        ("quote", quotes, _compared(_marks(is_quote), ratio), SIDES[::-1]),
+        ("quote_inverse", quotes, inverse(_marks(is_quote)), SIDES),
+        ("bracket", "opening and closing brackets", _compared(_BRACKET, ratio), SIDES[::-1]),
+        ("bracket_inverse", "opening and closing brackets", inverse(_BRACKET), SIDES),
     ):
-        for kind, (above, below) in zip(names, both, strict=False):
-            yield Column(
-                f"{name}_{kind}",
-                f"{what}, {above} by {below}; NaN if the {below} has none",
-                _ADEQUACY,
-                "ratio",
-                partial(_ratio, function, above, below),
-            )
-
-
-def _absolute(rule: Callable[[str], bool], sides: dict[str, Tokens]) -> FloatArray:
-    return np.abs(_count_tokens(sides["target"], rule) - _count_tokens(sides["source"], rule))
-
-
-def _marks() -> Iterator[Column[dict[str, Tokens]]]:
+        text = f"{what}, {above} by {below}; NaN if the {below} has none"
+        yield Column(f"{name}_ratio", text, _ADEQUACY, "ratio", values)
+    for side in SIDES:
+        text = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"
+        dispersed = _of(side, lambda tokens: diversity(tokens.lengths.astype(np.float64), _types(tokens)))
+        yield Column(f"diversity_d_{side}", text, _D, "ratio", dispersed)
     for name in MARK_KINDS:
         what, rule, _ = OTHER_PATTERNS[name]
-        yield Column(
-            f"{name}_absolute_difference",
-            f"{what}, absolute difference of target and source",
-            _MARKS,
-            "tokens",
-            partial(_absolute, rule),
-        )
-
-
-def _columns() -> Iterator[Column[dict[str, Tokens]]]:
-    for name, what, origin, unit, function in (
-        ("types", "distinct words", _WLV, "words", _types),
-        ("bigrams", "tokens less one, at least 0", _BIGRAMS, "bigrams", _bigrams),
-        ("brackets", "opening and closing brackets", _UU, "tokens", _brackets),
-        ("genitives", "`'s` and `s'`", _UEDIN, "tokens", _genitives),
-        ("inner_capitals", "capitalised words that do not begin a sentence", _SJTU, "words", _inner_capitals),
-    ):
-        for side in get_args(Side):
-            of_side = partial(_values, side, function)
-            plain = counted(what, side) if unit in COUNTED else ""
-            yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, of_side, plain=plain)
-    yield Column(
-        "brackets_squared_difference",
-        "opening and closing brackets, squared difference of target and source",
-        _UU,
-        "tokens^2",
-        lambda sides: (_brackets(sides["target"]) - _brackets(sides["source"])) ** 2,
-    )
-    for name, what, has in (
-        ("genitives", "`'s` or `s'`", _genitives), ("brackets", "opening or closing brackets", _brackets),
-    ):  # fmt: skip
-        yield Column(f"has_{name}", f"1 if the source has {what}", _UEDIN, "0 or 1", partial(_has, has))
-    yield from _ratios()
-    for side in get_args(Side):
-        description = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"
-        yield Column(f"diversity_d_{side}", description, _D, "ratio", partial(_values, side, _diversity))
-    yield from _marks()
+        gap = _compared(_marks(rule), lambda target, source: np.abs(target - source))
+        text = f"{what}, absolute difference of target and source"
+        yield Column(f"{name}_absolute_difference", text, _MARKS, "tokens", gap)

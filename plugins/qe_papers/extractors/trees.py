@@ -1,6 +1,6 @@
 """Constituent and dependency trees: their shape, phrases and probabilities."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -40,12 +40,6 @@ class Tree:
     tags: Sequence[str]
 
 
-def trees_of(annotated: Annotated) -> list[Tree]:
-    """Trees (n,); raises InputError for a text that was not parsed, or unbalanced brackets."""
-    trees = Trees.from_brackets(annotated.parses, annotated.location, plain=True)
-    return [_tree(trees, i) for i in range(len(trees))]
-
-
 def _tree(trees: Trees, i: int) -> Tree:
     first, last = int(trees.offsets[i]), int(trees.offsets[i + 1])
     depths = np.zeros(last - first, np.int64)
@@ -62,17 +56,11 @@ def _tree(trees: Trees, i: int) -> Tree:
     return Tree(levels, phrases, tags)
 
 
-def _width(tree: Tree) -> float:
-    return max(tree.levels, default=np.nan)
-
-
-def _depth(tree: Tree) -> float:
-    return len(tree.levels) - 1 if tree.levels else np.nan
+def _in_tree(count: Callable[[Tree], float]) -> Callable[[Tree], float]:
+    return lambda tree: count(tree) if tree.levels else np.nan
 
 
 def _phrases(tree: Tree, labels: frozenset[str]) -> float:
-    if not tree.levels:
-        return np.nan
     return sum(is_phrase(label, labels) for label in tree.phrases)
 
 
@@ -86,29 +74,23 @@ def is_phrase(label: str, labels: frozenset[str]) -> bool:
 
 
 def _tags(tree: Tree, beginnings: tuple[str, ...]) -> float:
-    if not tree.levels:
-        return np.nan
     whole = set(beginnings) & _WHOLE
     return sum(tag in whole if whole else tag.startswith(beginnings) for tag in tree.tags)
 
 
-def _measures() -> Sequence[Measure[Tree]]:
-    def counted(name: str, measure: Callable[[Tree], float], description: str, origin: str) -> Measure[Tree]:
-        return Measure(name, f"{description}; undefined without a tree", origin, "nodes", measure, ratio=True)
-
-    return (
-        counted("width", _width, "nodes of the widest level of the constituents' tree", _WLV),
-        counted("depth", _depth, "levels below the root of the constituents' tree", _WLV),
-        *(
-            counted(name, partial(_phrases, labels=labels), f"phrases {' or '.join(sorted(labels))}",
-                    _DFKI if name == "s" else _WLV)
-            for name, labels in PHRASES.items()
-        ),
-        *(
-            counted(name, partial(_tags, beginnings=tags), f"words tagged {', '.join(tags)}", _DFKI)
-            for name, tags in TAGS.items()
-        ),
-    )  # fmt: skip
+def _measures() -> Iterator[Measure[Tree]]:
+    rows: list[tuple[str, str, str, Callable[[Tree], float]]] = [
+        ("width", "nodes of the widest level of the constituents' tree", _WLV, lambda tree: max(tree.levels)),
+        ("depth", "levels below the root of the constituents' tree", _WLV, lambda tree: len(tree.levels) - 1),
+    ]
+    for name, labels in PHRASES.items():
+        what, origin = f"phrases {' or '.join(sorted(labels))}", _DFKI if name == "s" else _WLV
+        rows.append((name, what, origin, partial(_phrases, labels=labels)))
+    for name, tags in TAGS.items():
+        rows.append((name, f"words tagged {', '.join(tags)}", _DFKI, partial(_tags, beginnings=tags)))
+    for name, what, origin, count in rows:
+        text = f"{what}; undefined without a tree"
+        yield Measure(name, text, origin, "nodes", _in_tree(count), ratio=True)
 
 
 @dataclass(frozen=True)
@@ -128,10 +110,11 @@ class ConstituentTrees(AnnotationFamily):
     sides: Sides = "both"
 
     stem = "tree"
-    measures = _measures()
+    measures = tuple(_measures())
 
     def read(self, annotated: Annotated) -> list[Tree]:
-        return trees_of(annotated)
+        trees = Trees.from_brackets(annotated.parses, annotated.location, plain=True)
+        return [_tree(trees, i) for i in range(len(trees))]
 
 
 _OWN: Final = "this project: shape of the dependencies"
@@ -145,21 +128,10 @@ class Heads:
     heads: Sequence[int]
     depths: Sequence[int]
 
-
-def heads_of(annotated: Annotated) -> list[Heads]:
-    """Heads (n,) of each text; raises InputError for cyclic heads."""
-    heads, offsets = annotated.heads.tolist(), annotated.tokens.offsets.tolist()
-    result = []
-    for number, (low, high) in enumerate(pairwise(offsets), start=1):
-        own = heads[low:high]
-        depths = depths_of(own)
-        if depths is None:
-            raise InputError(
-                "words depend on each other in a circle, not on a root",
-                location=f"{annotated.location}, segment {number}",
-            )
-        result.append(Heads(own, depths))
-    return result
+    @property
+    def arcs(self) -> list[int]:
+        """Place of each head minus that of its dependant."""
+        return [head - place for place, head in enumerate(self.heads) if head != _NO_HEAD]
 
 
 def depths_of(heads: Sequence[int]) -> list[int] | None:
@@ -177,30 +149,18 @@ def depths_of(heads: Sequence[int]) -> list[int] | None:
     return [depths[place] for place in range(len(heads))]
 
 
-def _dependency_width(tree: Heads) -> float:
-    return float(np.bincount(tree.depths).max()) if tree.heads else np.nan
+def _of_words(measure: Callable[[Heads], float]) -> Callable[[Heads], float]:
+    return lambda tree: measure(tree) if tree.heads else np.nan
 
 
-def _dependency_depth(tree: Heads) -> float:
-    return max(tree.depths, default=np.nan)
+def _of_arcs(measure: Callable[[list[int]], list[int] | list[bool]]) -> Callable[[Heads], float]:
+    return lambda tree: float(np.mean(measure(tree.arcs))) if tree.arcs else np.nan
 
 
-def _roots(tree: Heads) -> float:
-    return tree.heads.count(_NO_HEAD) if tree.heads else np.nan
-
-
-def _mean(tree: Heads) -> float:
-    distances = [abs(head - place) for place, head in enumerate(tree.heads) if head != _NO_HEAD]
-    return float(np.mean(distances)) if distances else np.nan
-
-
-def _leaves(tree: Heads) -> float:
-    return 1 - len(set(tree.heads) - {_NO_HEAD}) / len(tree.heads) if tree.heads else np.nan
-
-
-def _to_the_right(tree: Heads) -> float:
-    inner = [head < place for place, head in enumerate(tree.heads) if head != _NO_HEAD]
-    return float(np.mean(inner)) if inner else np.nan
+_WIDTH: Final = "words at the widest level of the dependencies"
+_DEPTH: Final = "heads above the word that has most"
+_DISTANCE: Final = "mean distance of words from heads; NaN without any"
+_RIGHT: Final = "share of dependants after their heads"
 
 
 @dataclass(frozen=True)
@@ -220,23 +180,27 @@ class DependencyTrees(AnnotationFamily):
 
     stem = "dependency"
     measures = (
-        Measure(
-            "width",
-            "words at the widest level of the dependencies",
-            _WLV,
-            "nodes",
-            _dependency_width,
-            ratio=True,
-        ),
-        Measure("depth", "heads above the word that has most", _WLV, "nodes", _dependency_depth, ratio=True),
-        Measure("roots", "words without a head", _OWN, "nodes", _roots),
-        Measure("distance", "mean distance of words from heads; NaN without any", _OWN, "mean words", _mean),
-        Measure("leaves", "share of words without dependants", _OWN, "share", _leaves),
-        Measure("to_the_right", "share of dependants after their heads", _OWN, "share", _to_the_right),
-    )
+        Measure("width", _WIDTH, _WLV, "nodes",
+                _of_words(lambda t: float(np.bincount(t.depths).max())), ratio=True),
+        Measure("depth", _DEPTH, _WLV, "nodes", _of_words(lambda t: max(t.depths)), ratio=True),
+        Measure("roots", "words without a head", _OWN, "nodes", _of_words(lambda t: t.heads.count(_NO_HEAD))),
+        Measure("distance", _DISTANCE, _OWN, "mean words", _of_arcs(lambda arcs: [abs(a) for a in arcs])),
+        Measure("leaves", "share of words without dependants", _OWN, "share",
+                _of_words(lambda t: 1 - len(set(t.heads) - {_NO_HEAD}) / len(t.heads))),
+        Measure("to_the_right", _RIGHT, _OWN, "share", _of_arcs(lambda arcs: [a < 0 for a in arcs])),
+    )  # fmt: skip
 
     def read(self, annotated: Annotated) -> list[Heads]:
-        return heads_of(annotated)
+        heads, result = annotated.heads.tolist(), list[Heads]()
+        for number, (low, high) in enumerate(pairwise(annotated.tokens.offsets.tolist()), start=1):
+            depths = depths_of(heads[low:high])
+            if depths is None:
+                raise InputError(
+                    "words depend on each other in a circle, not on a root",
+                    location=f"{annotated.location}, segment {number}",
+                )
+            result.append(Heads(heads[low:high], depths))
+        return result
 
 
 _DFKI_PARSES: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)"
@@ -250,6 +214,19 @@ class Parses:
     log: FloatArray
     words: int
 
+    @property
+    def best(self) -> float:
+        return float(self.log[0]) if len(self.log) else np.nan
+
+    @property
+    def mean(self) -> float:
+        return float(self.log.mean()) if len(self.log) else np.nan
+
+    @property
+    def shares(self) -> FloatArray:
+        weights = np.exp(self.log - self.log.max(initial=-np.inf))
+        return np.asarray(weights / weights.sum())
+
 
 def parses_of(annotated: Annotated) -> list[Parses]:
     """Parses (n,); raises InputError if probabilities are missing."""
@@ -259,86 +236,41 @@ def parses_of(annotated: Annotated) -> list[Parses]:
         zip(annotated.parses, annotated.blocks, lists, lengths, strict=True), start=1
     ):
         if tree and not (len(log) and np.isfinite(log).all()):
-            raise _no_probabilities(annotated.location, number)
+            raise InputError(
+                "the parse has no probabilities",
+                location=f"{annotated.location}, segment {number}",
+                remedy="annotate with an annotator of constituents, or give "
+                "`# tree_log_probabilities = -81.2 -83`",
+            )
         plain = "# tree_grammar = plain" in text
         result.append(Parses(plain if tree else None, np.empty(0) if plain else log, words))
     return result
 
 
-def _no_probabilities(location: str, number: int) -> InputError:
-    return InputError(
-        "the parse has no probabilities",
-        location=f"{location}, segment {number}",
-        remedy="annotate with an annotator of constituents, or give `# tree_log_probabilities = -81.2 -83`",
-    )
-
-
-def _best(parses: Parses) -> float:
-    return float(parses.log[0]) if len(parses.log) else np.nan
-
-
-def _by_word(parses: Parses) -> float:
-    return _best(parses) / parses.words if parses.words else np.nan
-
-
-def _number(parses: Parses) -> float:
-    return len(parses.log) or np.nan
-
-
-def _mean_probability(parses: Parses) -> float:
-    return float(parses.log.mean()) if len(parses.log) else np.nan
-
-
-def _spread(parses: Parses) -> float:
-    return _best(parses) - _mean_probability(parses)
-
-
-def _shares(parses: Parses) -> FloatArray:
-    weights = np.exp(parses.log - parses.log.max(initial=-np.inf))
-    return np.asarray(weights / weights.sum())
-
-
-def _confidence(parses: Parses) -> float:
-    return float(_shares(parses)[0]) if len(parses.log) else np.nan
-
-
 def _entropy(parses: Parses) -> float:
     if not len(parses.log):
         return np.nan
-    shares = _shares(parses)
+    shares = parses.shares
     return float(-(shares * np.log(np.maximum(shares, np.finfo(np.float64).tiny))).sum())
-
-
-def _plain(parses: Parses) -> float:
-    return np.nan if parses.plain is None else float(parses.plain)
 
 
 _BEST: Final = "logarithm of the best parse's probability"
 _SURE: Final = "share of the best parse in the probability of the n best"
-MEASURES: Final = (
-    Measure("log_probability", _BEST, _DFKI_PARSES, "nat", _best, ratio=True),
-    Measure("log_probability_by_word", f"{_BEST}, by word", _DFKI_PARSES, "nat", _by_word),
-    Measure(
-        "trees",
-        "how many parses there are among the n best",
-        _DFKI_PARSES,
-        "parses",
-        _number,
-        ratio=True,
-    ),
-    Measure("confidence", _SURE, _DFKI_PARSES, "share", _confidence, ratio=True),
-    Measure(
-        "mean_log_probability",
-        "mean of the n best's logarithms",
-        _DFKI_PARSES,
-        "nat",
-        _mean_probability,
-        ratio=True,
-    ),
-    Measure("spread", f"{_BEST} less the mean of the n best", _DFKI_PARSES, "nat", _spread),
+_NUMBER: Final = "how many parses there are among the n best"
+MEASURES: Final[Sequence[Measure[Parses]]] = (
+    Measure("log_probability", _BEST, _DFKI_PARSES, "nat", lambda p: p.best, ratio=True),
+    Measure("log_probability_by_word", f"{_BEST}, by word", _DFKI_PARSES, "nat",
+            lambda p: p.best / p.words if p.words else np.nan),
+    Measure("trees", _NUMBER, _DFKI_PARSES, "parses", lambda p: len(p.log) or np.nan, ratio=True),
+    Measure("confidence", _SURE, _DFKI_PARSES, "share",
+            lambda p: float(p.shares[0]) if len(p.log) else np.nan, ratio=True),
+    Measure("mean_log_probability", "mean of the n best's logarithms", _DFKI_PARSES, "nat",
+            lambda p: p.mean, ratio=True),
+    Measure("spread", f"{_BEST} less the mean of the n best", _DFKI_PARSES, "nat", lambda p: p.best - p.mean),
     Measure("entropy", "entropy of the n best parses", _DFKI_PARSES, "nat", _entropy),
-    Measure("plain", "1 if only the plain grammar has a tree", "this project", "share", _plain),
-)
+    Measure("plain", "1 if only the plain grammar has a tree", "this project", "share",
+            lambda p: np.nan if p.plain is None else float(p.plain)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,21 @@
 """Words by lists, spelling and case: deictic and function words, misspellings, capitals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.word_lexicon import StopWords
 from features.text.annotation import Annotated
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
-from qe_papers.families import AnnotationFamily, BothSides, ColumnFamily, Measure
+from qe_papers.families import SIDES, AnnotationFamily, number_and_share
 from qe_papers.resources.truecaser import Truecaser, begins
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (the lists are this project's)"
@@ -43,7 +41,7 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 
 @dataclass(frozen=True)
-class Deictics(ColumnFamily):
+class Deictics(Extractor):
     """Deictic words of both sides by lists: number, share, and source minus target.
 
     Shares are NaN for a text without tokens. Raises InputError for a language without a list.
@@ -52,21 +50,19 @@ class Deictics(ColumnFamily):
     plain: ClassVar[str] = "words such as this, here and now"
 
     @property
-    def columns(self) -> Sequence[Column[BothSides[FloatArray]]]:
-        return (
-            Column("deictics_source", "source: deictic words", _WLV, "words", lambda m: m.source[0]),
-            Column("deictics_target", "target: deictic words", _WLV, "words", lambda m: m.target[0]),
-            Column("deictics_difference", "deictic words, source less target", _WLV, "words",
-                   lambda m: m.source[0] - m.target[0]),
-            Column("deictics_source_share", "source: share of deictic words", _WLV, "share",
-                   lambda m: m.source[1]),
-            Column("deictics_target_share", "target: share of deictic words", _WLV, "share",
-                   lambda m: m.target[1]),
-        )  # fmt: skip
+    def features(self) -> Sequence[Feature]:
+        return [
+            *(Feature(f"deictics_{side}", f"{side}: deictic words", _WLV, "words") for side in SIDES),
+            Feature("deictics_difference", "deictic words, source less target", _WLV, "words"),
+            *(Feature(f"deictics_{s}_share", f"{s}: share of deictic words", _WLV, "share") for s in SIDES),
+        ]
 
-    def prepared(self, segments: Segments) -> BothSides[FloatArray]:
-        source = _counted(segments.source_tokens, segments.source_tokenizer)
-        return BothSides(source, _counted(segments.target_tokens, segments.target_tokenizer))
+    def extract(self, segments: Segments) -> FloatArray:
+        (source, share), (target, other_share) = (
+            _counted(segments.source_tokens, segments.source_tokenizer),
+            _counted(segments.target_tokens, segments.target_tokenizer),
+        )
+        return np.column_stack([source, target, source - target, share, other_share])
 
 
 def _counted(tokens: Tokens, tokenizer: Tokenizer) -> tuple[FloatArray, FloatArray]:
@@ -77,8 +73,7 @@ def _counted(tokens: Tokens, tokenizer: Tokenizer) -> tuple[FloatArray, FloatArr
             remedy=f"known: {', '.join(WORDS)}",
         )
     words = WORDS[tokenizer.language]
-    by_type = np.array([word.lower() in words for word in tokens.types], np.float64)
-    deictic = by_type[tokens.ids] if len(by_type) else np.empty(0)
+    deictic = np.array([word.lower() in words for word in tokens.types], bool)[tokens.ids]
     return segment_sum(deictic, tokens.offsets), segment_mean(deictic, tokens.offsets)
 
 
@@ -101,8 +96,7 @@ class FunctionWords(Extractor):
     @property
     def features(self) -> Sequence[Feature]:
         what = "share of tokens that are function words"
-        sides = ("source", "target")
-        return [Feature(f"function_words_{side}_share", f"{side}: {what}", _LIMSI, "share") for side in sides]
+        return [Feature(f"function_words_{side}_share", f"{side}: {what}", _LIMSI, "share") for side in SIDES]
 
     def extract(self, segments: Segments) -> FloatArray:
         source = _share(segments.source_tokens, self.source_stop_words)
@@ -116,13 +110,6 @@ def _share(tokens: Tokens, listed: StopWords) -> FloatArray:
 
 
 _WLV_SPELLING: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there JMySpell)"
-
-
-Unknown = NDArray[np.bool_]  # mask over the counted words of a text
-
-
-def _unknown_share(unknown: Unknown) -> float:
-    return float(unknown.mean()) if len(unknown) else np.nan
 
 
 @dataclass(frozen=True)
@@ -141,26 +128,22 @@ class Misspellings(AnnotationFamily):
     entities: bool = False
 
     stem = "misspelled"
-    measures = (
-        Measure[Unknown](
-            "words", "words that the speller does not know", _WLV_SPELLING, "words", np.count_nonzero
-        ),
-        Measure[Unknown](
-            "share",
-            "share of words that the speller does not know",
-            _WLV_SPELLING,
-            "share",
-            _unknown_share,
-        ),
+    measures = tuple(
+        replace(measure, name=name)
+        for name, measure in zip(
+            ("words", "share"),
+            number_and_share("", "words that the speller does not know", _WLV_SPELLING, list[bool]),
+            strict=True,
+        )
     )
 
-    def read(self, annotated: Annotated) -> list[Unknown]:
+    def read(self, annotated: Annotated) -> list[list[bool]]:
         unknown = []
         for i, (low, high) in enumerate(pairwise(annotated.tokens.offsets.tolist())):
             counted = np.ones(high - low, bool)
             for first, last, _ in () if self.entities else annotated.entities[i]:
                 counted[first:last] = False
-            unknown.append(annotated.misspelled[low:high][counted])
+            unknown.append(annotated.misspelled[low:high][counted].tolist())
         return unknown
 
 
@@ -182,16 +165,13 @@ class Casing(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        features = []
-        for side in ("source", "target"):
-            unusual = f"{side} tokens of unusual case"
-            share = f"share of {unusual}; NaN for an empty text"
-            names = f"{side} words usually capitalised"
-            features += [
-                Feature(f"casing_{side}_unusual", unusual, _NOTES, "tokens"),
-                Feature(f"casing_{side}_unusual_share", share, _NOTES, "share"),
-                Feature(f"casing_{side}_names", names, _UEDIN, "tokens"),
-            ]
+        features = list[Feature]()
+        for side in SIDES:
+            unusual, stem = f"{side} tokens of unusual case", f"casing_{side}"
+            share, names = f"share of {unusual}; NaN for an empty text", f"{side} words usually capitalised"
+            features.append(Feature(f"{stem}_unusual", unusual, _NOTES, "tokens"))
+            features.append(Feature(f"{stem}_unusual_share", share, _NOTES, "share"))
+            features.append(Feature(f"{stem}_names", names, _UEDIN, "tokens"))
         difference = "usually capitalised words, target minus source"
         return [*features, Feature("casing_names_difference", difference, _UEDIN, "tokens")]
 
@@ -203,10 +183,9 @@ class Casing(Extractor):
 
 def _columns(truecaser: Truecaser, tokens: Tokens) -> FloatArray:
     usual = truecaser.usual(tokens.types)
-    pairs = list(zip(tokens.types, usual, strict=True))
-    differs: NDArray[np.bool_] = np.array([form is not None and form != word for word, form in pairs], bool)
-    named: NDArray[np.bool_] = np.array([form is not None and form != form.lower() for form in usual], bool)
-    wrong = differs[tokens.ids] & ~begins(tokens) if len(differs) else np.zeros(0, bool)
-    names = named[tokens.ids] if len(named) else np.zeros(0, bool)
-    unusual = segment_sum(wrong, tokens.offsets)
-    return np.column_stack([unusual, ratio(unusual, tokens.lengths), segment_sum(names, tokens.offsets)])
+    pairs = zip(tokens.types, usual, strict=True)
+    differs = np.array([form is not None and form != word for word, form in pairs], bool)
+    named = np.array([form is not None and form != form.lower() for form in usual], bool)
+    unusual = segment_sum(differs[tokens.ids] & ~begins(tokens), tokens.offsets)
+    names = segment_sum(named[tokens.ids], tokens.offsets)
+    return np.column_stack([unusual, ratio(unusual, tokens.lengths), names])

@@ -23,6 +23,7 @@ from features.storage.damage import finite, typed, within
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_sum
 from features.word_level.labels import post_edit_labels
+from qe_papers.families import SIDES
 from qe_papers.learned.development_set import DevelopmentSet
 from qe_papers.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of
 from qe_papers.resources.triggers import Triggers
@@ -48,20 +49,13 @@ class TriggerScores(Extractor):
     def features(self) -> Sequence[Feature]:
         within = "mean mutual information of each {} word with the others; NaN below two words"
         across = "mean mutual information of each target word with the source words; NaN if a side is empty"
-        return [
-            Feature("triggers_source", within.format("source"), _LORIA, "nats"),
-            Feature("triggers_target", within.format("target"), _LORIA, "nats"),
-            Feature("triggers_cross", across, _LORIA, "nats"),
-        ]
+        rows = (*((side, within.format(side)) for side in SIDES), ("cross", across))
+        return [Feature(f"triggers_{name}", what, _LORIA, "nats") for name, what in rows]
 
     def extract(self, segments: Segments) -> FloatArray:
         source, target = segments.source_tokens, segments.target_tokens
-        columns = (
-            self.source_triggers.within(source),
-            self.target_triggers.within(target),
-            self.cross_triggers.across(target, source),
-        )
-        return np.column_stack(columns)
+        within = self.source_triggers.within(source), self.target_triggers.within(target)
+        return np.column_stack([*within, self.cross_triggers.across(target, source)])
 
 
 _UEDIN = "University of Edinburgh at WMT12, section 3.4"
@@ -78,20 +72,21 @@ class WordLexiconScores(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
+        rows = (
+            ("mean", "geometric mean of the probabilities", 3, "probability"),
+            ("min", "least probability", 4, "probability"),
+            ("mean_log10", "mean log10 probability", 3, "log10"),
+            ("min_log10", "least log10 probability", 4, "log10"),
+        )
+        what = f"{{}} of the target words; {_UNDEFINED}"
         return [
-            Feature(f"word_lexicon_{name}", f"{what} of the target words; {_UNDEFINED}", origin, unit)
-            for name, what, origin, unit in (
-                ("mean", "geometric mean of the probabilities", f"{_UEDIN}, equation 3", "probability"),
-                ("min", "least probability", f"{_UEDIN}, equation 4", "probability"),
-                ("mean_log10", "mean log10 probability", f"{_UEDIN}, equation 3", "log10"),
-                ("min_log10", "least log10 probability", f"{_UEDIN}, equation 4", "log10"),
-            )
+            Feature(f"word_lexicon_{name}", what.format(text), f"{_UEDIN}, equation {equation}", unit)
+            for name, text, equation, unit in rows
         ]
 
     def extract(self, segments: Segments) -> FloatArray:
-        values = self.word_lexicon.log_probability(segments.source_tokens, segments.target_tokens) / np.log(
-            10
-        )
+        logs = self.word_lexicon.log_probability(segments.source_tokens, segments.target_tokens)
+        values = logs / np.log(10)
         offsets = segments.target_tokens.offsets
         known = np.isfinite(values)
         mean = ratio(segment_sum(np.where(known, values, 0.0), offsets), segment_sum(known, offsets))
@@ -123,16 +118,13 @@ class WordPredictionScores(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [
-            Feature(
-                f"word_prediction_{kind}_{name}", f"{what}, by a network of {of}", _UEDIN_PREDICTION, unit
-            )
-            for kind, of in _KINDS.items()
-            for name, what, unit in (
-                ("distance", "Euclidean distance of predicted and observed words", "distance"),
-                ("probability", "geometric mean probability of the observed words", "probability"),
-            )
-        ]
+        distance = "Euclidean distance of predicted and observed words, by a network of"
+        mean, features = "geometric mean probability of the observed words, by a network of", list[Feature]()
+        for kind, of in _KINDS.items():
+            stem = f"word_prediction_{kind}"
+            features.append(Feature(f"{stem}_distance", f"{distance} {of}", _UEDIN_PREDICTION, "distance"))
+            features.append(Feature(f"{stem}_probability", f"{mean} {of}", _UEDIN_PREDICTION, "probability"))
+        return features
 
     def extract(self, segments: Segments) -> FloatArray:
         sides = segments.source_tokens, segments.target_tokens
@@ -244,10 +236,10 @@ class WordConfidence(_Confidence, FittedExtractor):
         typed("occurrences", model.occurrences, np.int64, criteria, rows, 2)
         typed("evidence", model.evidence, np.int64, criteria, EVIDENCE, rows, self.bins, 2)
         typed("quartiles", model.quartiles, np.float64, criteria, 3)
-        for name in ("occurrences", "evidence"):
-            within(name, getattr(model, name), 0, 2**40)
-        for name in ("edges", "quartiles"):
-            finite(name, getattr(model, name))
+        within("occurrences", model.occurrences, 0, 2**40)
+        within("evidence", model.evidence, 0, 2**40)
+        finite("edges", model.edges)
+        finite("quartiles", model.quartiles)
         return self.with_learned(_model=model)
 
 
@@ -278,10 +270,8 @@ def _features(stem: str, order: int, text: str) -> list[Feature]:
         what = f"confidence that {units} are {right.replace('post-edit', text)}"
         own = f"{stem}_{name}" if order == 1 else f"{stem}_{order}_{name}"
         made.append(Feature(f"{own}_mean", f"mean {what}", _PRHLT, "probability"))
-        made += [
-            Feature(f"{own}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share")
-            for q in range(1, 5)
-        ]
+        for q in range(1, 5):
+            made.append(Feature(f"{own}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share"))
     return made
 
 

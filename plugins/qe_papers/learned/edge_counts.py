@@ -46,15 +46,13 @@ Projection = Sequence[Sequence[Projected]]  # projected edges of every dependenc
 
 
 def edge_features(stem: str) -> list[Feature]:
-    made = []
+    made, seen = list[Feature](), "mean number of times seen in training"
     for variant, of in VARIANTS.items():
-        about = f"of dependencies projected on {of}; undefined without any"
-        made.append(Feature(f"{stem}_{variant}_coverage", f"share seen in training {about}", _UPC, "share"))
-        position = f"mean number of times seen in training {about}"
-        made.append(Feature(f"{stem}_{variant}_occurrences", position, _UPC_PRINTED, "edges"))
-        for name, what, _, _ in _PARTS:
-            share = f"share that references {what} {about}"
-            made.append(Feature(f"{stem}_{variant}_{name}", share, _UPC, "share"))
+        name, about = f"{stem}_{variant}", f"of dependencies projected on {of}; undefined without any"
+        made.append(Feature(f"{name}_coverage", f"share seen in training {about}", _UPC, "share"))
+        made.append(Feature(f"{name}_occurrences", f"{seen} {about}", _UPC_PRINTED, "edges"))
+        for part, what, _, _ in _PARTS:
+            made.append(Feature(f"{name}_{part}", f"share that references {what} {about}", _UPC, "share"))
     return made
 
 
@@ -105,21 +103,15 @@ def projection(
 
 def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) -> dict[str, Counts]:
     """Variant -> M+ (edges that the reference has in the same place) and M- (others)."""
-    agreed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
-    differed: dict[str, Counter[Edge]] = {variant: Counter() for variant in VARIANTS}
+    agreed, differed = ({variant: Counter[Edge]() for variant in VARIANTS} for _ in range(2))
     for translation, reference in zip(own_edges, other_edges, strict=True):
         for edges, others in zip(translation, reference, strict=True):
             for variant in VARIANTS:
                 there = {edge[variant] for edge in others}
                 for edge in dict.fromkeys(edge[variant] for edge in edges):  # a set has no fixed order
                     (agreed if edge in there else differed)[variant][edge] += 1
-    return {
-        variant: {
-            edge: (agreed[variant][edge], differed[variant][edge])
-            for edge in {**agreed[variant], **differed[variant]}
-        }
-        for variant in VARIANTS
-    }
+    pairs = ((variant, agreed[variant], differed[variant]) for variant in VARIANTS)
+    return {variant: {e: (plus[e], minus[e]) for e in {**plus, **minus}} for variant, plus, minus in pairs}
 
 
 def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
@@ -134,19 +126,13 @@ def measures(edges: Sequence[Edge], counts: Counts) -> list[float]:
     """
     if not edges:
         return [np.nan] * (2 + len(_PARTS))
-    ranked = sorted((counts.get(edge, (0, 0)) for edge in edges), key=_score, reverse=True)
-    shares = {
-        "agreed": [agreed / max(agreed + differed, 1) for agreed, differed in ranked],
-        "differed": [differed / max(agreed + differed, 1) for agreed, differed in ranked][::-1],
-    }
-    parts = [float(np.mean(shares[kind][: -(-len(ranked) // among)])) for _, _, kind, among in _PARTS]
-    occurrences = float(np.mean([sum(position) for position in ranked]))
-    return [sum(position != (0, 0) for position in ranked) / len(ranked), occurrences, *parts]
-
-
-def _score(position: tuple[int, int]) -> float:
-    agreed, differed = position
-    return (agreed - differed) / max(agreed + differed, 1)
+    counted = np.array([counts.get(edge, (0, 0)) for edge in edges])
+    total = counted.sum(axis=1)
+    shares = counted / np.maximum(total, 1)[:, None]
+    order = np.argsort(-((counted[:, 0] - counted[:, 1]) / np.maximum(total, 1)), kind="stable")
+    ranked = {"agreed": shares[order, 0], "differed": shares[order[::-1], 1]}
+    parts = [float(ranked[kind][: -(-len(edges) // among)].mean()) for _, _, kind, among in _PARTS]
+    return [float((total > 0).mean()), float(total.mean()), *parts]
 
 
 def save_counts(path: Path, counts: Mapping[str, Counts]) -> None:

@@ -22,7 +22,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.stems import stems
 from features.text.tokens import Tokens, ratio
-from qe_papers.units import Modelled
+from qe_papers.families import Modelled, load_parts, save_parts
 
 SEQUENCES: Final[Mapping[str, str]] = {
     "words": "words",
@@ -73,17 +73,12 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str])
     made: dict[str, list[list[str]]] = {name: [] for name in SEQUENCES}
     for i in range(len(lowered)):
         words = lowered.words(i)
+        stemmed = [roots[word] for word in words]
         suffixes = [suffix(word, roots[word]) for word in words]
-        others: dict[str, Sequence[str]] = {
-            "root_stop": [roots[w] for w in words],
-            "suffix_stop": suffixes,
-            "pos_stop": tags[i],
-        }
-        made["words"].append(words)
-        made["roots"].append([roots[word] for word in words])
-        made["suffixes"].append(suffixes)
-        made["chains"].append(chains(words, stop))
-        for name, instead in others.items():
+        plain = {"words": words, "roots": stemmed, "suffixes": suffixes, "chains": chains(words, stop)}
+        for name, own in plain.items():
+            made[name].append(own)
+        for name, instead in (("root_stop", stemmed), ("suffix_stop", suffixes), ("pos_stop", tags[i])):
             made[name].append([w if w in stop else o for w, o in zip(words, instead, strict=True)])
     return {name: Tokens.from_lists(texts) for name, texts in made.items()}
 
@@ -125,19 +120,11 @@ def chains(words: Sequence[str], stop: Collection[str]) -> list[str]:
     return ["_".join(run) for run in runs if len(run) > 1]
 
 
-def save_models(path: Path, models: Models) -> None:
-    for name, model in models.items():
-        (path / name).mkdir()
-        model.save(path / name)
-
-
 def load_models(path: Path) -> Models:
-    """Loads the output of `save_models`; raises Damaged for invalid arrays."""
-    names = [f"{name}_{kind}" for name in SEQUENCES for kind in ("sys", "ref")]
-    models = {name: LanguageModel.load(path / name) for name in names}
-    for model in models.values():
-        model.check_stored()
-    return models
+    """Loads saved models; raises Damaged for invalid arrays."""
+    return load_parts(
+        path, LanguageModel, [f"{name}_{kind}" for name in SEQUENCES for kind in ("sys", "ref")]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,31 +137,24 @@ class SequenceModelsBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SequenceModels":
         """Raises InputError if a sequence is empty in all texts."""
-        texts = self.translated_corpus
+        texts, language = self.translated_corpus, corpus.target_tokenizer.language
         stop = frozenset(self.target_stop_words.words)
         tags = self.source_annotation.layer("xpos").take(texts.rows)
         models: dict[str, LanguageModel] = {}
-        total = 2 * len(SEQUENCES)
         for kind, tokens in (("sys", texts.machine), ("ref", texts.reference)):
-            links = self.aligner.align(texts.source, tokens)
-            made = self._sequences(tokens, corpus, aligned_tags(tags, links, tokens), stop)
+            aligned = aligned_tags(tags, self.aligner.align(texts.source, tokens), tokens)
+            made = sequences(tokens, language, aligned, stop)
+            for name, sequence in made.items():
+                if not sequence.lengths.any():  # chains can be absent from few texts
+                    raise InputError(
+                        f"the corpus and its translations have no {SEQUENCES[name]}",
+                        location="sequence_models",
+                        remedy="give more text, or more stop words",
+                    )
             for name, sequence in made.items():
                 models[f"{name}_{kind}"] = LanguageModel.from_tokens(sequence, order=self.order)
-                progress("models of sequences", len(models), total)
+                progress("models of sequences", len(models), 2 * len(SEQUENCES))
         return SequenceModels(models, settings=self.settings, corpus_fingerprint=corpus.fingerprint)
-
-    def _sequences(
-        self, tokens: Tokens, corpus: ParallelCorpus, tags: list[list[str]], stop: frozenset[str]
-    ) -> dict[str, Tokens]:
-        made = sequences(tokens, corpus.target_tokenizer.language, tags, stop)
-        for name, sequence in made.items():
-            if not sequence.lengths.any():  # chains can be absent from few texts
-                raise InputError(
-                    f"the corpus and its translations have no {SEQUENCES[name]}",
-                    location="sequence_models",
-                    remedy="give more text, or more stop words",
-                )
-        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +177,7 @@ class SequenceModels(Resource):
 
     def save(self, path: Path) -> None:
         save_arrays(path, {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint})
-        save_models(path, self.models)
+        save_parts(path, self.models)
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -48,7 +48,7 @@ class SkipGrams:
     def build(cls, trie: Trie, pattern: str) -> Self:
         """Skip-grams of all n-grams of the pattern's length in the trie."""
         vocabulary = trie.sizes[0]
-        columns = [column.astype(np.int64) for column in _words(trie, len(pattern), pattern)]
+        columns = [column.astype(np.int64) for column in _words(trie, pattern)]
         kept, steps = columns[0], []
         for words in columns[1:]:
             keys, kept = np.unique(kept * vocabulary + words, return_inverse=True)
@@ -61,11 +61,8 @@ class SkipGrams:
         there = np.zeros(places, np.bool_)
         if places < size or not all(map(len, self.steps)):
             return there
-        columns = [
-            ids[j : places - size + 1 + j].astype(np.int64)
-            for j, mark in enumerate(self.pattern)
-            if mark == "1"
-        ]
+        kept_places = [j for j, mark in enumerate(self.pattern) if mark == "1"]
+        columns = [ids[j : places - size + 1 + j].astype(np.int64) for j in kept_places]
         known, kept = columns[0] >= 0, columns[0]
         for words, keys in zip(columns[1:], self.steps, strict=True):
             wanted = kept * self.vocabulary + words
@@ -75,17 +72,19 @@ class SkipGrams:
         return there
 
 
-def _words(trie: Trie, order: int, pattern: str) -> list[Ints]:
+def _words(trie: Trie, pattern: str) -> list[Ints]:
     columns: list[Ints] = []
-    for n in range(1, order + 1):
-        nodes = trie.nodes(n)
+    for n, mark in enumerate(pattern, start=1):
         if n > 1:
-            below = trie.nodes(n - 1)
-            children = np.diff(trie.first[below.start : below.stop + 1])
-            columns = [np.repeat(column, children) for column in columns]
-        if pattern[n - 1] == "1":
-            columns.append(trie.words[nodes])
+            columns = [np.repeat(column, _children(trie, n - 1)) for column in columns]
+        if mark == "1":
+            columns.append(trie.words[trie.nodes(n)])
     return columns
+
+
+def _children(trie: Trie, order: int) -> Ints:
+    nodes = trie.nodes(order)
+    return np.diff(trie.first[nodes.start : nodes.stop + 1])
 
 
 # Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 is for the query.
@@ -137,12 +136,9 @@ class NgramDocumentsBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "NgramDocuments":
         made = NgramDocuments.from_tokens(
-            corpus.side(self.side),
-            order=self.order,
-            case=self.case,
-            punctuation=self.punctuation,
+            corpus.side(self.side), order=self.order, case=self.case, punctuation=self.punctuation,
             progress=progress,
-        )
+        )  # fmt: skip
         return replace(made, corpus_fingerprint=corpus.fingerprint).with_settings(side=self.side)
 
 
@@ -173,14 +169,9 @@ class NgramDocuments(Resource):
 
     @classmethod
     def from_tokens(
-        cls,
-        tokens: Tokens,
-        *,
-        order: int,
-        case: Case = "lower",
-        punctuation: bool = True,
+        cls, tokens: Tokens, *, order: int, case: Case = "lower", punctuation: bool = True,
         progress: Progress = silent,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Counts n-grams of any text; without `punctuation`, tokens without letters and digits are left out.
 
         Raises InputError for an order below 1 or an unknown case.
@@ -196,16 +187,17 @@ class NgramDocuments(Resource):
             progress("counting n-grams and their segments", completed, order + 1)
         trie = Trie.from_levels([(table.words, table.first) for table in tables])
         counts = np.concatenate([table.counts for table in tables])
-        documents = counts - _repeated(padded, offsets, trie)
+        repeats = side_by_side(
+            lambda texts: _repeats(*texts, padded, offsets, trie.words, trie.first, order),
+            even_ranges(np.diff(offsets) ** 2, _SMALLEST),
+        )
+        repeated = np.concatenate([np.empty(0, np.int32), *repeats])
+        documents = counts - occurrences(repeated, len(trie.words))
         progress("counting n-grams and their segments", order + 1, order + 1)
         settings = {
-            "order": order,
-            "case": case,
-            "punctuation": punctuation,
-            "segments": len(text),
-            "mean_length": float(text.lengths.mean()),
-            "ngrams": list(trie.sizes),
-        }
+            "order": order, "case": case, "punctuation": punctuation, "segments": len(text),
+            "mean_length": float(text.lengths.mean()), "ngrams": list(trie.sizes),
+        }  # fmt: skip
         return cls(
             vocabulary, trie, counts, documents, settings=settings, corpus_fingerprint=tokens.fingerprint
         )
@@ -286,15 +278,6 @@ def _normalised(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
     return Tokens(text.types, text.ids[kept], offsets)
 
 
-def _repeated(ids: Ints, offsets: Offsets, trie: Trie) -> Ints:
-    repeated = side_by_side(
-        lambda texts: _repeats(*texts, ids, offsets, trie.words, trie.first, trie.order),
-        even_ranges(np.diff(offsets) ** 2, _SMALLEST),
-    )
-    result: Ints = occurrences(np.concatenate([np.empty(0, np.int32), *repeated]), len(trie.words))
-    return result
-
-
 @numba.njit(cache=True, nogil=True)
 def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any, order: int) -> Any:
     places, n = np.empty(1024, np.int32), 0
@@ -326,8 +309,6 @@ def _node(ngram: Any, words: Any, first: Any) -> Any:
 def _with_marks(trie: Trie, order: int) -> NDArray[np.bool_]:
     marked = np.isin(trie.words[trie.nodes(1)], (BOS, EOS))
     for n in range(2, order + 1):
-        nodes, below = trie.nodes(n), trie.nodes(n - 1)
-        children = np.diff(trie.first[below.start : below.stop + 1])
-        words = trie.words[nodes]
-        marked = np.repeat(marked, children) | (words == BOS) | (words == EOS)
+        words = trie.words[trie.nodes(n)]
+        marked = np.repeat(marked, _children(trie, n - 1)) | (words == BOS) | (words == EOS)
     return marked

@@ -97,9 +97,15 @@ class PhraseWords(Resource):
     def _look_up(self, patterns: Sequence[Phrase]) -> None:
         begins = np.cumsum([0, *map(len, patterns)], dtype=np.int64)
         ids = self.vocabulary.lookup([word for pattern in patterns for word in pattern])
-        ends, rows = _similar(ids, begins, np.asarray(self.words), np.asarray(self.starts), self._trigrams)
-        for pattern, (low, high) in zip(patterns, pairwise(ends.tolist()), strict=True):
-            self._phrases[pattern] = tuple(self.phrase(place) for place in rows[low:high].tolist())
+        words, starts, (keys, phrases) = np.asarray(self.words), np.asarray(self.starts), self._trigrams
+        own = _trigram_keys(ids, begins)
+        low, high = np.searchsorted(keys, own, "left"), np.searchsorted(keys, own, "right")
+        high[own == 0] = low[own == 0]
+        sizes = np.cumsum(np.concatenate(([0], high - low)))[begins]
+        rows, counts = np.empty(sizes[-1], np.int32), np.zeros(len(begins), np.int64)
+        _gather(ids, begins, words, starts, phrases, low, high, rows, counts)
+        for pattern, (first, end) in zip(patterns, pairwise(np.cumsum(counts).tolist()), strict=True):
+            self._phrases[pattern] = tuple(self.phrase(place) for place in rows[first:end].tolist())
 
     @cached_property
     def _trigrams(self) -> Trigrams:
@@ -112,20 +118,6 @@ class PhraseWords(Resource):
 
 def _trigram_keys(ids: Ints, starts: Longs) -> Keys:
     return np.asarray(keys_of(ids, starts, SEGMENT)[:, SEGMENT - 1])
-
-
-def _similar(
-    patterns: Ints, begins: Longs, words: Ints, starts: Longs, trigrams: Trigrams
-) -> tuple[Longs, Ints]:
-    keys, phrases = trigrams
-    own = _trigram_keys(patterns, begins)
-    low, high = np.searchsorted(keys, own, "left"), np.searchsorted(keys, own, "right")
-    high[own == 0] = low[own == 0]
-    sizes = np.cumsum(np.concatenate(([0], high - low)))[begins]
-    rows, counts = np.empty(sizes[-1], np.int32), np.zeros(len(begins), np.int64)
-    _gather(patterns, begins, words, starts, phrases, low, high, rows, counts)
-    ends = np.cumsum(counts)
-    return ends, rows[: ends[-1]]
 
 
 @numba.njit(cache=True, nogil=True)

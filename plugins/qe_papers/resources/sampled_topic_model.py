@@ -15,7 +15,7 @@ from features.core.resource import Builder, Parts
 from features.resources.word_lexicon import StopWords
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Vocabulary
-from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, bags_of, content_words, joined
+from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, content_words, modelled
 
 _TOLD = 10  # iterations between progress reports
 
@@ -93,25 +93,25 @@ class SampledTopicModelBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SampledTopicModel":
         """Raises InputError if no word is left."""
         rare = min(self.rare, max(len(corpus) // 100, 1))
-        source = _without_stop_words(content_words(corpus.source, 1.0, rare), self.source_stop_words)
-        target = _without_stop_words(content_words(corpus.target, 1.0, rare), self.target_stop_words)
+        stops = [frozenset(stop.words) for stop in (self.source_stop_words, self.target_stop_words)]
+        source, target = (
+            Vocabulary([word for word in content_words(tokens, 1.0, rare).index if word not in stop])
+            for tokens, stop in zip((corpus.source, corpus.target), stops, strict=True)
+        )
         if not len(source.index) and not len(target.index):
             raise InputError(
                 f"no word but stop words occurs in {rare} segments or more",
                 remedy="build the topic model from a larger corpus",
             )
-        bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
         lda = LdaSettings(self.topics, self.alpha, self.eta, seed=self.seed)
-        weights = sample(
-            bags, len(source) + len(target), lda, self.iterations,
-            lambda completed: progress("topic model", completed, self.iterations),
-        )  # fmt: skip
-        words = [len(source.index), len(target.index)]
-        settings = {**self.settings, "rare": rare, "words": words}
-        return SampledTopicModel(
-            source, target, weights.astype(np.float32), settings=settings,
-            corpus_fingerprint=corpus.fingerprint,
-        )  # fmt: skip
+
+        def fitted(bags: Bags, words: int) -> FloatArray:
+            def report(completed: int) -> None:
+                progress("topic model", completed, self.iterations)
+
+            return sample(bags, words, lda, self.iterations, report)
+
+        return modelled(SampledTopicModel, corpus, source, target, {**self.settings, "rare": rare}, fitted)
 
 
 class SampledTopicModel(TopicModel):
@@ -125,8 +125,3 @@ class SampledTopicModel(TopicModel):
 
     parts: ClassVar[Parts] = {"sampled_topic_model": {"topics": 10}}
     builder: ClassVar[type[Builder]] = SampledTopicModelBuilder
-
-
-def _without_stop_words(words: Vocabulary, stop: StopWords) -> Vocabulary:
-    left = frozenset(stop.words)
-    return Vocabulary([word for word in words.index if word not in left])

@@ -1,9 +1,9 @@
 """TopicModel: bilingual topics; each corpus segment with its translation is a document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numba
 import numpy as np
@@ -150,23 +150,14 @@ def _document(ids: Any, counts: Any, expected: Any, alpha: float, gamma: Any, th
 
 @numba.njit(cache=True, nogil=True)
 def _settle(
-    low: int,
-    high: int,
-    bags: Any,
-    topics: Any,
-    begins: Any,
-    expected: Any,
-    alpha: float,
-    theta: Any,
+    low: int, high: int, bags: Any, topics: Any, begins: Any, expected: Any, alpha: float, theta: Any,
     norm: Any,
-) -> None:
+) -> None:  # fmt: skip
     ids, counts, offsets = bags
     gamma = np.empty(expected.shape[1])
     for n in range(low, high):
-        batch = slice(offsets[topics[n]], offsets[topics[n] + 1])
-        _document(
-            ids[batch], counts[batch], expected, alpha, gamma, theta[n], norm[begins[n] : begins[n + 1]]
-        )
+        batch, own = slice(offsets[topics[n]], offsets[topics[n] + 1]), norm[begins[n] : begins[n + 1]]
+        _document(ids[batch], counts[batch], expected, alpha, gamma, theta[n], own)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -213,18 +204,13 @@ class TopicModelBuilder(Builder):
                 f"no word occurs in {rare} segments or more and in at most {self.common:.0%} of them",
                 remedy="build the topic model from a larger corpus",
             )
-        bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
-        lda = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
         total = self.passes * len(corpus)
-        weights = train(
-            bags, len(source) + len(target), lda, lambda completed: progress("topic model", completed, total)
-        )
-        words = [len(source.index), len(target.index)]
-        settings = {**self.settings, "rare": rare, "words": words}
-        return TopicModel(
-            source, target, weights.astype(np.float32), settings=settings,
-            corpus_fingerprint=corpus.fingerprint,
-        )  # fmt: skip
+        lda = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
+
+        def fitted(bags: Bags, words: int) -> FloatArray:
+            return train(bags, words, lda, lambda completed: progress("topic model", completed, total))
+
+        return modelled(TopicModel, corpus, source, target, {**self.settings, "rare": rare}, fitted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +253,19 @@ class TopicModel(Resource):
         bags = bags_of(tokens, vocabulary)
         expected = self._expected[begin : begin + len(vocabulary)]
         return infer(bags, expected, float(self.settings["alpha"])), np.diff(bags.offsets) > 0
+
+
+Model = TypeVar("Model", bound=TopicModel)
+
+
+def modelled(
+    kind: type[Model], corpus: ParallelCorpus, source: Vocabulary, target: Vocabulary,
+    settings: Mapping[str, Any], fitted: Callable[[Bags, int], FloatArray],
+) -> Model:  # fmt: skip
+    bags = joined(bags_of(corpus.source, source), bags_of(corpus.target, target), len(source))
+    weights = fitted(bags, len(source) + len(target)).astype(np.float32)
+    settings = {**settings, "words": [len(source.index), len(target.index)]}
+    return kind(source, target, weights, settings=settings, corpus_fingerprint=corpus.fingerprint)
 
 
 def content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha1
+from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -57,7 +58,13 @@ def trained(
 ) -> SentenceNetwork:
     """Trains on at most `pairs`, evenly spaced; output biases start at the dimensions' base rates."""
     rng = np.random.default_rng(training.seed)
-    network = _initial(source.shape[1], target, training.hidden, rng)
+    shares = (np.asarray(target.sum(axis=0)).ravel() + 0.5) / (target.shape[0] + 1)
+    network = SentenceNetwork(
+        rng.normal(scale=0.1, size=(source.shape[1], training.hidden)).astype(np.float32),
+        np.zeros(training.hidden, np.float32),
+        np.zeros((training.hidden, target.shape[1]), np.float32),
+        np.log(shares / (1 - shares)).astype(np.float32),
+    )
     chosen = np.unique(np.linspace(0, source.shape[0] - 1, min(pairs, source.shape[0])).astype(np.int64))
     steps = training.epochs * -(-len(chosen) // training.batch)
     step = 0
@@ -71,16 +78,6 @@ def trained(
                 step += 1
                 progress(step * len(chosen) // steps)
     return network
-
-
-def _initial(inputs: int, target: Sets, hidden: int, rng: np.random.Generator) -> SentenceNetwork:
-    shares = (np.asarray(target.sum(axis=0)).ravel() + 0.5) / (target.shape[0] + 1)
-    return SentenceNetwork(
-        rng.normal(scale=0.1, size=(inputs, hidden)).astype(np.float32),
-        np.zeros(hidden, np.float32),
-        np.zeros((hidden, target.shape[1]), np.float32),
-        np.log(shares / (1 - shares)).astype(np.float32),
-    )
 
 
 def _step(network: SentenceNetwork, source: Sets, target: Singles, rate: float) -> None:
@@ -129,19 +126,17 @@ class WordPredictionBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordPrediction":
         left, right = plain(corpus.source), plain(corpus.target)
-        source, target = _words(self.source_kept_words), _words(self.target_kept_words)
+        source, target = (
+            Vocabulary([] if kept is None else kept.words)
+            for kept in (self.source_kept_words, self.target_kept_words)
+        )
         total = min(self.pairs, len(corpus))
         network = trained(
-            _vectors(left, source, self.hashed),
-            _vectors(right, target, self.hashed),
-            self.pairs,
-            self.training,
-            lambda completed: progress("word prediction", completed, total),
-        )
-        weights = (network.into, network.hidden_bias, network.output, network.bias)
-        return WordPrediction(
-            source, target, *weights, settings=self.settings, corpus_fingerprint=corpus.fingerprint
-        )
+            _vectors(left, source, self.hashed), _vectors(right, target, self.hashed), self.pairs,
+            self.training, lambda completed: progress("word prediction", completed, total),
+        )  # fmt: skip
+        identity = {"settings": self.settings, "corpus_fingerprint": corpus.fingerprint}
+        return WordPrediction(source, target, network, **identity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +144,6 @@ class WordPrediction(Resource):
     """A network that maps the source's vector to the translation's.
 
     Words are lower-cased; all words with digits are one word.
-
-    into, hidden_bias, out, bias  weights of the network, float32
 
     Source: WMT12 UEdin, section 3.5.
     """
@@ -167,20 +160,17 @@ class WordPrediction(Resource):
 
     source: Vocabulary
     target: Vocabulary
-    into: NDArray[np.float32]
-    hidden_bias: NDArray[np.float32]
-    output: NDArray[np.float32]
-    bias: NDArray[np.float32]
+    network: SentenceNetwork
 
     def check_arrays(self) -> None:
         hashed = bool(self.settings["hashed"])
         inputs, outputs = (2**BITS if hashed else len(v) for v in (self.source, self.target))
-        hidden = len(self.hidden_bias)
+        network, hidden = self.network, len(self.network.hidden_bias)
         if hidden < 1:
             raise Damaged("`hidden_bias` must have at least one entry, but has none")
         for name, array, *shape in (
-            ("into", self.into, inputs, hidden), ("hidden_bias", self.hidden_bias, hidden),
-            ("out", self.output, hidden, outputs), ("bias", self.bias, outputs),
+            ("into", network.into, inputs, hidden), ("hidden_bias", network.hidden_bias, hidden),
+            ("out", network.output, hidden, outputs), ("bias", network.bias, outputs),
         ):  # fmt: skip
             typed(name, array, np.float32, *shape)
             finite(name, array)
@@ -188,37 +178,27 @@ class WordPrediction(Resource):
     def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
         """Euclidean distances (n,), geometric mean predictions; NaN for a side without dimensions."""
         hashed = bool(self.settings["hashed"])
-        given, there = (
-            _vectors(plain(source), self.source, hashed),
-            _vectors(plain(target), self.target, hashed),
-        )
-        network = SentenceNetwork(self.into, self.hidden_bias, self.output, self.bias)
+        given = _vectors(plain(source), self.source, hashed)
+        there = _vectors(plain(target), self.target, hashed)
         distances, means = np.empty(len(source)), np.empty(len(source))
         for low in range(0, len(source), _ROWS):
             rows = slice(low, low + _ROWS)
-            predicted = network.probabilities(given[rows])
+            predicted = self.network.probabilities(given[rows])
             distances[rows], means[rows] = distance(predicted, there[rows]), mean_log(predicted, there[rows])
         known = (np.diff(given.indptr) > 0) & (np.diff(there.indptr) > 0)
         return np.where(known, distances, np.nan), np.where(known, np.exp(means), np.nan)
 
 
-def _words(allowed_words: KeptWords | None) -> Vocabulary:
-    return Vocabulary([] if allowed_words is None else allowed_words.words)
-
-
 def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:
-    if not hashed:
+    if hashed:
+        by_type = np.array([hashes(word) for word in tokens.types], np.int64).reshape(-1, SALTS)
+        lists = [np.unique(by_type[tokens.ids[low:high]]) for low, high in pairwise(tokens.offsets.tolist())]
+        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+        ids, width = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int32), 2**BITS
+    else:
         sets = WordSets.from_tokens(tokens, vocabulary)
-        return _matrix(sets.ids, sets.offsets, len(vocabulary))
-    by_type = np.array([hashes(word) for word in tokens.types], np.int64).reshape(-1, SALTS)
-    lists = [np.unique(by_type[tokens.ids[low:high]]) for low, high in _bounds(tokens)]
-    offsets = np.concatenate(([0], np.cumsum([len(each) for each in lists]))).astype(np.int64)
-    ids = np.concatenate([np.empty(0, np.int64), *lists])
-    return _matrix(ids.astype(np.int32), offsets, 2**BITS)
-
-
-def _bounds(tokens: Tokens) -> list[tuple[int, int]]:
-    return list(zip(tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist(), strict=True))
+        ids, offsets, width = sets.ids, sets.offsets, len(vocabulary)
+    return csr_matrix((np.ones(len(ids), np.float32), ids, offsets), shape=(len(offsets) - 1, width))
 
 
 def hashes(word: str) -> list[int]:
@@ -230,7 +210,3 @@ def hashes(word: str) -> list[int]:
     text = word.encode("utf-8", "surrogatepass")
     digests = (sha1(str(salt).encode() + text, usedforsecurity=False).digest() for salt in range(SALTS))
     return [int.from_bytes(digest[:2], "big") >> (16 - BITS) for digest in digests]
-
-
-def _matrix(ids: NDArray[np.int32], offsets: NDArray[np.int64], width: int) -> Sets:
-    return csr_matrix((np.ones(len(ids), np.float32), ids, offsets), shape=(len(offsets) - 1, width))

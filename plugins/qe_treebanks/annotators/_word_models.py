@@ -95,10 +95,10 @@ class ChoiceModel:
     candidates: Candidates
 
     def predict(self, tokens: Tokens, tags: Ids, hashes: Hashes | None = None) -> Ids:
-        result = np.empty(len(tokens.ids), np.int32)
+        result, none = np.empty(len(tokens.ids), np.int32), np.empty(0, np.int32)
         texts = texts_of(tokens, hashes, tag_hashes(self.tags)[tags])
         model = linear(template_array(self.templates), self.weights, len(self.labels))
-        _choose(texts, tags, model, self.candidates, result)
+        _choose(texts, tags, np.arange(len(tokens)), model, self.candidates, none, 0, result)
         return result
 
 
@@ -112,38 +112,30 @@ def fit_choices(
 ) -> ChoiceModel:  # fmt: skip
     candidates = Candidates.from_gold(tags, gold, len(tag_names))
     texts = texts_of(tokens, None, tag_hashes(tag_names)[tags])
-    model = untrained(template_array(templates), training.bits, len(labels))
-    steps = training.steps(
-        len(tokens), lambda order, steps: _choice_pass(texts, tags, gold, order, model, candidates, steps)
-    )
-    average = averaged(model.weights, model.sums, steps)
+    model, guess = untrained(template_array(templates), training.bits, len(labels)), np.empty_like(gold)
+
+    def one_pass(order: Longs, steps: int) -> int:
+        _choose(texts, tags, order, model, candidates, gold, steps, guess)
+        return steps + len(order)
+
+    average = averaged(model, training.steps(len(tokens), one_pass))
     return ChoiceModel(tuple(labels), tuple(tag_names), tuple(templates), average, candidates)
 
 
 @njit(cache=True, nogil=True)
-def _choose(texts: Texts, tags: Ids, model: Linear, candidates: Candidates, result: Ids) -> None:
-    for k in range(len(texts.offsets) - 1):
-        low, high = texts.offsets[k], texts.offsets[k + 1]
-        cells = word_cells(texts, low, high, model)
-        for i in range(low, high):
-            allowed = candidates.labels[candidates.starts[tags[i]] : candidates.starts[tags[i] + 1]]
-            result[i] = best_of(cells[i - low], model.weights, allowed)
-
-
-@njit(cache=True, nogil=True)
-def _choice_pass(
-    texts: Texts, tags: Ids, gold: Ids, order: Longs, model: Linear, candidates: Candidates, steps: int
-) -> int:
+def _choose(
+    texts: Texts, tags: Ids, order: Longs, model: Linear, candidates: Candidates, gold: Ids, steps: int,
+    result: Ids,
+) -> None:  # fmt: skip
     for k in order:
         low, high = texts.offsets[k], texts.offsets[k + 1]
         cells = word_cells(texts, low, high, model)
         steps += 1
         for i in range(low, high):
             allowed = candidates.labels[candidates.starts[tags[i]] : candidates.starts[tags[i] + 1]]
-            guess = best_of(cells[i - low], model.weights, allowed)
-            if guess != gold[i]:
-                update(model, cells[i - low], gold[i], guess, steps)
-    return steps
+            result[i] = best_of(cells[i - low], model.weights, allowed)
+            if len(gold) and gold[i] != result[i]:
+                update(model, cells[i - low], gold[i], result[i], steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,20 +153,20 @@ class SequenceModel:
     weights: Floats
     transitions: Floats
 
-    @property
-    def linear(self) -> Linear:
-        return linear(template_array(self.templates), self.weights, len(self.labels))
-
     def predict(self, tokens: Tokens, hashes: Hashes | None = None) -> Ids:
         result = np.empty(len(tokens.ids), np.int32)
-        _predict(texts_of(tokens, hashes), self.linear, self.transitions, result)
+        _predict(*self._arrays(tokens, hashes), result)
         return result
 
     def near(self, tokens: Tokens, margin: float, hashes: Hashes | None = None) -> Flags:
         """Labels (n_tokens, L) of every token in labellings of its text up to `margin` below the best."""
         result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
-        _near(texts_of(tokens, hashes), self.linear, self.transitions, np.float32(margin), result)
+        _near(*self._arrays(tokens, hashes), np.float32(margin), result)
         return result
+
+    def _arrays(self, tokens: Tokens, hashes: Hashes | None) -> tuple[Texts, Linear, Floats]:
+        model = linear(template_array(self.templates), self.weights, len(self.labels))
+        return texts_of(tokens, hashes), model, self.transitions
 
     @classmethod
     def load(
@@ -211,8 +203,7 @@ def fit_sequence(
         len(tokens), lambda order, steps: _sequence_pass(texts, gold, order, model, moves, steps)
     )
     transitions = (moves.weights - moves.sums / max(steps, 1) + fence).astype(np.float32)
-    average = averaged(model.weights, model.sums, steps)
-    return SequenceModel(tuple(labels), tuple(templates), average, transitions)
+    return SequenceModel(tuple(labels), tuple(templates), averaged(model, steps), transitions)
 
 
 @njit(cache=True, nogil=True)
@@ -336,10 +327,15 @@ class Lemmas:
             for more in (morphology, ""):
                 for length in range(min(_LONGEST, len(form)) + 1):
                     endings[tag, form.lower()[len(form) - length :], more][_rule(form, lemma)] += 1
-        best = {key: _most_frequent(lemma_counts) for key, lemma_counts in endings.items()}
-        kept = {key: best[key] for key, lemma_counts in endings.items() if lemma_counts[best[key]] >= _LEAST}
+        rules = {key: _most_frequent(counts) for key, counts in endings.items()}
+        kept = {key: rule for key, rule in rules.items() if endings[key][rule] >= _LEAST}
         return cls(
-            {key: _most_frequent(lemma_counts) for key, lemma_counts in words.items()}, _without_repeats(kept)
+            {key: _most_frequent(counts) for key, counts in words.items()},
+            {
+                (tag, ending, more): rule
+                for (tag, ending, more), rule in kept.items()
+                if not ending or kept.get((tag, ending[1:], more)) != rule  # a shorter ending has it
+            },
         )
 
     def lemma(self, form: str, tag: str, morphology: str) -> str:
@@ -351,7 +347,7 @@ class Lemmas:
             for length in range(min(_LONGEST, len(lower)), -1, -1):
                 rule = self.endings.get((tag, lower[len(lower) - length :], more))
                 if rule is not None and rule[0] <= len(lower):
-                    stem = lower if rule[1] is not None and not rule[1].startswith(_AS_IT_IS) else form
+                    stem = form if rule[1].startswith(_AS_IT_IS) else lower
                     return (stem[: len(stem) - rule[0]] + rule[1].removeprefix(_AS_IT_IS)) or form
         return form
 
@@ -368,14 +364,11 @@ class Lemmas:
         _storage.check(good, "no base forms", path)
         try:
             words = {(str(f), str(t), str(m)): str(lemma) for f, t, m, lemma in content["words"]}
-            endings = {
-                (str(t), str(e), str(m)): (max(int(cut), 0), str(add))
-                for t, e, m, cut, add in content["endings"]
-            }
+            rows = [(str(t), str(e), str(m), int(cut), str(add)) for t, e, m, cut, add in content["endings"]]
         except (TypeError, ValueError):
             _storage.check(False, "base forms are no lists of texts", path)
             raise
-        return cls(words, endings)
+        return cls(words, {(tag, ending, more): (max(cut, 0), add) for tag, ending, more, cut, add in rows})
 
 
 _AS_IT_IS: Final = "\x00"  # marks a rule whose base form keeps the form's capitals
@@ -397,11 +390,3 @@ def _rule(form: str, lemma: str) -> Rule:
 
 def _most_frequent(counts: Counter[Any]) -> Any:
     return min(counts, key=lambda item: (-counts[item], item))
-
-
-def _without_repeats(endings: dict[tuple[str, str, str], Rule]) -> dict[tuple[str, str, str], Rule]:
-    return {
-        (tag, ending, more): rule
-        for (tag, ending, more), rule in endings.items()
-        if not ending or endings.get((tag, ending[1:], more)) != rule
-    }

@@ -26,8 +26,8 @@ from qe.language.conllu import (
     versions,
 )
 from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, annotated, indexed
-from qe_treebanks.annotators import _relations, _storage, _transitions
-from qe_treebanks.annotators._transitions import ACTIONS, Words, projective
+from qe_treebanks.annotators import _storage, _transitions
+from qe_treebanks.annotators._transitions import ACTIONS, RELATION_TEMPLATES, TEMPLATES, Words, projective
 from qe_treebanks.annotators._word_models import Candidates, Training
 from qe_treebanks.annotators.pos import Pos
 from qe_treebanks.hashed_features import ATTRIBUTES, Floats, hashed, linear, untrained
@@ -36,7 +36,7 @@ _FOLDS: Final = 4
 _MARKS: Final = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 4, "SCONJ": 4}
 _BITS: Final = 22
 _LABEL_BITS: Final = 21
-_VERSION: Final = digest(_transitions.TEMPLATES.tolist(), _relations.TEMPLATES.tolist())
+_VERSION: Final = digest(TEMPLATES.tolist(), RELATION_TEMPLATES.tolist())
 
 
 @summarised
@@ -88,12 +88,14 @@ class Dependencies(Annotator):
         tags, by_word = batch.layers["upos"].types, batch.layers["upos"].ids
         words, offsets = _words(batch), batch.tokens.offsets
         candidates = Candidates.from_gold(by_word, gold, len(tags))
-        moves = untrained(_transitions.TEMPLATES, _BITS, ACTIONS)
-        relations = untrained(_relations.TEMPLATES, _LABEL_BITS, len(labels))
+        moves = untrained(TEMPLATES, _BITS, ACTIONS)
+        relations, scratch = untrained(RELATION_TEMPLATES, _LABEL_BITS, len(labels)), np.empty_like(gold)
 
         def one_pass(order: NDArray[np.int64], clock: int) -> int:
             _transitions.one_pass(words, offsets, heads, order, moves, settings["beam"], clock)
-            _relations.one_pass(words, by_word, offsets, heads, gold, order, relations, candidates, clock)
+            _transitions.label(
+                words, by_word, offsets, heads, order, relations, candidates, gold, clock, scratch
+            )
             return clock + len(order)
 
         training = Training(settings["epochs"], settings["seed"], progress=progress, stage="dependencies")
@@ -105,13 +107,14 @@ class Dependencies(Annotator):
     def annotate(self, batch: Batch) -> None:
         words, offsets = _words(batch), batch.tokens.offsets
         heads, labels = (np.empty(len(batch.tokens.ids), np.int32) for _ in range(2))
-        moves = linear(_transitions.TEMPLATES, self.moves, ACTIONS)
+        moves = linear(TEMPLATES, self.moves, ACTIONS)
         _transitions.parse(words, offsets, moves, int(self.settings["beam"]), heads)
         own = {tag: i for i, tag in enumerate(self.tags)}
         upos = batch.layers["upos"]
         tags = np.array([own.get(tag, 0) for tag in upos.types], np.int32)[upos.ids]
-        relations = linear(_relations.TEMPLATES, self.relations, len(self.labels))
-        _relations.label(words, tags, offsets, heads, relations, self.candidates, labels)
+        relations = linear(RELATION_TEMPLATES, self.relations, len(self.labels))
+        order, none = np.arange(len(batch.tokens)), np.empty(0, np.int32)
+        _transitions.label(words, tags, offsets, heads, order, relations, self.candidates, none, 0, labels)
         batch.heads = heads
         batch.add("deprel", self.labels, labels)
 

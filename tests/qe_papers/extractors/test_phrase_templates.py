@@ -17,8 +17,8 @@ from qe_papers.extractors.phrase_templates import (
     PhraseTemplates,
     anchors,
     anchors_of_differences,
-    different,
     ngrams,
+    surrounded,
     unmatched,
 )
 from qe_papers.resources.phrase_words import PhraseWords
@@ -91,7 +91,7 @@ def test_differences_and_anchors_by_hand() -> None:
     """Figure of section 3.2: prevWord s1 .. sn nextWord."""
     output, edited = ["p", "a", "b", "n", "q", "c"], ["p", "n", "q"]
     assert unmatched(output, edited) == [False, True, True, False, False, True]
-    assert list(different(output, edited)) == [("p", "a", "b", "n"), ("q", "c")]
+    assert surrounded(output, edited) == [("p", "a", "b", "n"), ("q", "c")]
     assert anchors_of_differences(output, edited) == {("p", "a", "\t", "b", "n")}
     assert ("p", "a", "\t", "b", "n") in anchors(["p", "a", "x", "y", "b", "n"])
     assert ("p", "a", "\t", "a", "n") in anchors(["p", "a", "n"])
