@@ -1,8 +1,9 @@
 """Moses n-best lists, traces and search graphs as the column `nbest` of Segments."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,7 +85,7 @@ def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
 
     Raises InputError, with the line, for an invalid line.
     """
-    graphs = [_Graph([], [], 0, []) for _ in column]
+    graphs = [_Graph() for _ in column]
     for number, line in enumerate(read_lines(path), start=1):
         match, location = _NODE.match(line), f"{path}:{number}"
         segment = None if match is None else natural(match[1])
@@ -107,17 +108,19 @@ def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
 
 @dataclass
 class _Graph:
-    stacks: list[int]
-    forward: list[int]
-    recombined: int
-    transitions: list[float]
+    stacks: list[int] = field(default_factory=list)
+    forward: list[int] = field(default_factory=list)
+    recombined: int = 0
+    transitions: list[float] = field(default_factory=list)
 
     def add(self, stack: int, rest: str, location: str) -> None:
-        values = dict(item.split("=", 1) for item in _head(rest))
-        self.stacks.append(stack)
-        self.forward.append(
-            -1 if values.get("forward", "-1") == "-1" else _integer(values["forward"], location)
+        head = takewhile(
+            lambda item: not item.startswith(("out=", "scorebreakdown", "scores=")), rest.split()
         )
+        values = dict(item.split("=", 1) for item in head if "=" in item)
+        forward = values.get("forward", "-1")
+        self.stacks.append(stack)
+        self.forward.append(-1 if forward == "-1" else _integer(forward, location))
         self.recombined += "recombined" in values
         if "transition" in values:
             self.transitions.append(_number(values["transition"], location))
@@ -125,20 +128,9 @@ class _Graph:
     def summary(self) -> dict[str, Any]:
         last = max(self.stacks)
         ends = zip(self.stacks, self.forward, strict=True)
-        return {
-            "nodes": len(self.stacks),
-            "dead": sum(to < 0 and stack < last for stack, to in ends),
-            "recombined": self.recombined,
-            "transitions": self.transitions,
-        }
-
-
-def _head(rest: str) -> Iterator[str]:
-    for item in rest.split():
-        if item.startswith(("out=", "scorebreakdown", "scores=")):
-            return
-        if "=" in item:
-            yield item
+        dead = sum(to < 0 and stack < last for stack, to in ends)
+        counts = {"nodes": len(self.stacks), "dead": dead, "recombined": self.recombined}
+        return {**counts, "transitions": self.transitions}
 
 
 def _without_trace(text: str, location: str) -> tuple[str, list[list[int]] | None]:
@@ -161,12 +153,11 @@ def _scores(text: str, location: str) -> dict[str, list[float]]:
     scores: dict[str, list[float]] = {}
     label = ""
     for item in text.split():
-        match = _LABEL.fullmatch(item)
-        if match:
+        if match := _LABEL.fullmatch(item):
             label = match[1]
-            scores.setdefault(label, [])
-        else:
-            scores.setdefault(label, []).append(_number(item, location))
+        numbers = scores.setdefault(label, [])
+        if not match:
+            numbers.append(_number(item, location))
     return scores
 
 

@@ -41,7 +41,12 @@ class TreeKernel(ABC):
 
     def between(self, rows: Trees, columns: Trees) -> FloatArray:
         """Normalised values (n, k) of n trees with k others."""
-        trees_a, trees_b = _sorted(rows, self._kinds_of(rows, columns)), self._sorted_nodes(columns)
+        numbers: dict[Hashable, int] = columns.cached(
+            (type(self), "numbers"), lambda: {kind: i for i, kind in enumerate(self.kinds(columns)[1])}
+        )
+        own, kinds = self.kinds(rows)
+        known = np.array([*(numbers.get(kind, _ALONE) for kind in kinds), _ALONE], np.int64)
+        trees_a, trees_b = _sorted(rows, known[own]), self._sorted_nodes(columns)
         values = np.zeros((len(rows), len(columns)))
 
         def fill(start: int, end: int) -> None:
@@ -60,14 +65,6 @@ class TreeKernel(ABC):
             (type(self), "sorted"), lambda: _sorted(trees, self.kinds(trees)[0].astype(np.int64))
         )
         return sorted_nodes
-
-    def _kinds_of(self, trees: Trees, second_trees: Trees) -> NDArray[np.int64]:
-        numbers: dict[Hashable, int] = second_trees.cached(
-            (type(self), "numbers"), lambda: {kind: i for i, kind in enumerate(self.kinds(second_trees)[1])}
-        )
-        own, kinds = self.kinds(trees)
-        known = np.array([*(numbers.get(kind, _ALONE) for kind in kinds), _ALONE], np.int64)
-        return known[own]
 
     def _gram(self, trees: Trees) -> FloatArray:
         own, prepared = self.own_values(trees), self._sorted_nodes(trees)

@@ -5,12 +5,12 @@ import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -403,12 +403,12 @@ def _annotated(
         parts.append(part)
         lines, tokens = lines + len(texts), tokens + len(words.ids)
         progress("annotating (segments)", lines, None)
-    with atomic_file(output) as temporary, temporary.open("wb") as raw, ExitStack() as stack:
-        joined: IO[bytes] = raw
+    with atomic_file(output) as temporary, temporary.open("wb") as raw:
+        packed: Any = nullcontext(raw)
         if output.suffix == ".gz":
             packed = gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6)
-            joined = stack.enter_context(packed)
-        for part in parts:
-            joined.write(part.read_bytes())
+        with packed as joined:
+            for part in parts:
+                joined.write(part.read_bytes())
     shutil.rmtree(folder)
     return AnnotatedFile(lines, tokens, resumed)

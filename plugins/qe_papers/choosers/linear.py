@@ -1,6 +1,6 @@
 """Linear models of differences between systems: classification, ranking, gain, log-linear."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -119,14 +119,9 @@ _NARROW = 1e-9  # narrower intervals of equal choices are skipped
 
 
 def mert(
-    values: FloatArray,
-    statistics: FloatArray,
-    aggregate: Aggregate,
-    *,
-    start: FloatArray,
-    restarts: int,
+    values: FloatArray, statistics: FloatArray, aggregate: Aggregate, *, start: FloatArray, restarts: int,
     seed: int,
-) -> FloatArray:
+) -> FloatArray:  # fmt: skip
     """Weights (k,) of (S, n, k) features that maximise the metric of the chosen translations.
 
     statistics  (S, n, c) of the metric; the score of a choice is the aggregate of its sums
@@ -145,18 +140,14 @@ def _climbed(
     score = -np.inf
     for _ in range(_ROUNDS):
         before = score
-        for direction in _directions(values.shape[2], rng):
+        k = values.shape[2]
+        for direction in (*np.eye(k), *rng.normal(size=(k, k))):
             best, step = line_search(values @ weights, values @ direction, statistics, aggregate)
             if best > score:
                 score, weights = best, weights + step * direction
         if not score > before:
             break
     return score, weights / max(float(np.linalg.norm(weights)), _NARROW)
-
-
-def _directions(columns: int, rng: Any) -> Iterator[FloatArray]:
-    yield from np.eye(columns)
-    yield from rng.normal(size=(columns, columns))
 
 
 def line_search(
@@ -229,15 +220,12 @@ class LogLinear(StandardisedChooser):
     def _learned(self, outputs: Outputs) -> Self:
         spread = float(np.std(outputs.agreement)) if len(outputs.agreement) else 0.0
         prior = (float(np.mean(outputs.agreement)), spread) if spread > 0 else (0.0, 1.0)
-        fitted = replace(self, prior=prior)
-        values = fitted._with_priors(outputs)
-        start = np.zeros(values.shape[2])
-        start[-1] = 1.0
-        aggregate = Bleu().aggregate
-        weights = mert(
+        values, aggregate = replace(self, prior=prior)._with_priors(outputs), Bleu().aggregate
+        start = np.append(np.zeros(values.shape[2] - 1), 1.0)
+        found = mert(
             values, outputs.statistics, aggregate, start=start, restarts=self.restarts, seed=self.seed
         )
-        return replace(fitted, weights=weights)
+        return replace(self, prior=prior, weights=found)
 
     def preferences(self, outputs: Outputs) -> FloatArray:
         if self.weights is None:

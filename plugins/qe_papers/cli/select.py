@@ -1,6 +1,6 @@
 """`qe select`: choose among the translations of several systems."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -13,7 +13,7 @@ from qe.cli.shared.options import Positive, Samples, Seed
 from qe.cli.shared.printing import Result, Verbatim
 
 if TYPE_CHECKING:
-    from qe_papers.selection.selection import Selection, Translations
+    from qe_papers.selection.selection import Translations
 
 
 def select(
@@ -97,7 +97,7 @@ def select(
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
     from qe.resources.cache import default_cache
     from qe.systems.mt_metrics.ngrams import Bleu
-    from qe.systems.text_metric import metric
+    from qe.systems.text_metric import metric, title_of
     from qe.systems.texts import TOKENIZATIONS
     from qe_papers.selection.chooser import CHOOSERS
     from qe_papers.selection.files import selection_tables, write
@@ -119,35 +119,25 @@ def select(
     )  # fmt: skip
     if new is not None and output is not None:
         chosen_new = applied(translations, new, extraction, choosers, tokenizers, bleu)
-        write(output / "new", new, chosen_new, unit, None)
+        write(output / "new", new, chosen_new, unit)
     if output is not None:
         write(output, translations, selection.preferences, unit, selection)
-    verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
-    first = next(iter(chosen))
-    better = [name for name in selection.preferences if verdicts[name, first] == 1]
-    lines = map(Verbatim, _verdict_lines(selection, first, better, verdicts))
-    parts = [*selection_tables(selection, list(chosen)), *lines]
-    return Result("select", selection, parts, code=0 if better else 1)
-
-
-def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
-    sign = -1 if metrics[comparison.metric].higher_is_better is False else 1
-    if not comparison.p_corrected <= 0.05 or not comparison.result.difference:
-        return 0
-    return sign if comparison.result.difference > 0 else -sign
-
-
-def _verdict_lines(
-    selection: "Selection", first: str, better: Sequence[str], verdicts: Mapping[tuple[str, str], int]
-) -> Iterator[str]:
-    from qe.systems.text_metric import title_of
-
+    first, better = next(iter(chosen)), list[str]()
+    worse: dict[str, list[str]] = {}
+    for one in selection.comparisons:
+        sign = -1 if chosen[one.metric].higher_is_better is False else 1
+        if one.p_corrected <= 0.05 and sign * one.result.difference > 0 and one.metric == first:
+            better.append(one.system)
+        if one.p_corrected <= 0.05 and sign * one.result.difference < 0:
+            worse.setdefault(one.system, []).append(title_of(one.metric))
     found = ", ".join(better) or "none"
-    yield f"significantly better than always {selection.best} by {title_of(first)}: {found}"
+    lines = [f"significantly better than always {selection.best} by {title_of(first)}: {found}"]
     for name in better:
-        against = [title_of(metric) for (method, metric), v in verdicts.items() if method == name and v == -1]
-        if against:
-            yield f"  but {name} is significantly worse by {', '.join(against)}: BLEU was what it learned"
+        if name in worse:
+            against = ", ".join(worse[name])
+            lines.append(f"  but {name} is significantly worse by {against}: BLEU was what it learned")
+    parts = [*selection_tables(selection, list(chosen)), *map(Verbatim, lines)]
+    return Result("select", selection, parts, code=0 if better else 1)
 
 
 def _lines(path: Path) -> tuple[str, ...]:
@@ -203,7 +193,7 @@ def _apply(
     if output is None:
         raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
     preferences = choose_by_model(Model.load(*model_folder(model)), translations)
-    write(output, translations, {"model": preferences}, unit, None)
+    write(output, translations, {"model": preferences}, unit)
     taken = shares(preferences.choice(unit, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))
     parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())

@@ -100,7 +100,7 @@ class PosSequences(ColumnFamily):
         texts = zip(SIDES, ANNOTATIONS, (segments.source_tokens, segments.target_tokens), strict=True)
         parts = (getattr(self, f.name) for f in fields(self) if f.name != "below")
         read: list[Layer] = sorted({part.settings["layer"] for part in parts})
-        blocks = {
+        blocks: dict[str, dict[Layer, Tokens]] = {
             side: dict(zip(read, layers(segments.require(c), tokens, read, c), strict=True))
             for side, c, tokens in texts
         }
@@ -126,7 +126,7 @@ class _Batch:
 
     @cached_property
     def counts(self) -> Mapping[str, list[tuple[np.ndarray, np.ndarray]]]:
-        found = {}
+        found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
         for side in SIDES:
             counter = self.counter(side)
             tags = self.tags[side][counter.settings["layer"]]

@@ -46,19 +46,18 @@ class DevelopmentSetBuilder(Builder):
                 remedy="set `first_line` and `last_line` to lines of the corpus, or give more text",
             )
         texts = corpus.take(rows)
-        report = _renamed(progress)
+
+        def report(stage: str, completed: int, total: int | None) -> None:
+            progress(f"development set: {stage}", completed, total)
+
         with reduced(corpus.take(left), _MADE, {}, self.scratch, report) as made:
             machine = decode(texts.source, made["phrase_table"], made["target_lm"]).tokens
             lexicon, model = made["lexicon_source_to_target"], made["target_lm"]
             evidence = evidence_of(lexicon, model, texts.source, machine)
         return DevelopmentSet(
-            texts.source,
-            machine,
-            texts.target.lower(),
-            evidence,
-            settings=self.settings,
-            corpus_fingerprint=corpus.fingerprint,
-        )
+            texts.source, machine, texts.target.lower(), evidence,
+            settings=self.settings, corpus_fingerprint=corpus.fingerprint,
+        )  # fmt: skip
 
     def _rows(self, corpus: ParallelCorpus) -> tuple[Rows, Rows]:
         if not (self.first_line or self.last_line):
@@ -101,10 +100,3 @@ class DevelopmentSet(Resource):
                 raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.source)} of `source`")
         typed("evidence", self.evidence, np.float64, EVIDENCE, len(self.machine.ids))
         finite("evidence", self.evidence)
-
-
-def _renamed(progress: Progress) -> Progress:
-    def report(stage: str, completed: int, total: int | None) -> None:
-        progress(f"development set: {stage}", completed, total)
-
-    return report

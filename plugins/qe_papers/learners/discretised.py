@@ -91,9 +91,17 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.model_: Any = None
         if len(levels) > 1 and (np.ptp(X, axis=0) > 0).any():
             model = self._make()
-            self._fit(model, X, place, sample_weight, weights)
-            # Model files must not contain compiled trees.
-            self.model_ = _flat(model) if self.classifier in ("tree", "forest") else model
+            if self.classifier != "k_neighbours":
+                model.fit(X, place, sample_weight=weights)
+            elif sample_weight is None:
+                model.fit(X, place)
+            else:
+                raise InputError("nearest neighbours take no weights", remedy="set `weights: none`")
+            self.model_ = model
+            if self.classifier in ("tree", "forest"):  # model files must not contain compiled trees
+                trees = FlatTrees.from_forest(getattr(model, "estimators_", [model]))
+                names = ("links", "threshold", "values", "roots")
+                self.model_ = {name: getattr(trees, name) for name in names}
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -109,22 +117,18 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.classifier in ("tree", "forest"):
             return FlatTrees(**self.model_).mean(X)
         if self.classifier == "svm":
-            return _softmax(self.model_.decision_function(X))
+            decisions = self.model_.decision_function(X)
+            if decisions.ndim == 1:
+                decisions = np.column_stack([-decisions, decisions])
+            shares = np.exp(decisions - decisions.max(axis=1, keepdims=True))
+            return np.asarray(shares / shares.sum(axis=1, keepdims=True))
         return np.asarray(self.model_.predict_proba(X))
 
     def check_arrays(self) -> None:
         if self.classifier in ("tree", "forest") and self.model_ is not None:
             FlatTrees(**self.model_).check_arrays(self.n_features_in_)
 
-    def _fit(self, model: Any, X: FloatArray, place: Any, sample_weight: Any, weights: FloatArray) -> None:
-        if self.classifier != "k_neighbours":
-            model.fit(X, place, sample_weight=weights)
-        elif sample_weight is None:
-            model.fit(X, place)
-        else:
-            raise InputError("nearest neighbours take no weights", remedy="set `weights: none`")
-
-    def _make(self) -> BaseEstimator:
+    def _make(self) -> Any:
         if self.classifier not in _DEFAULTS:
             raise InputError(
                 f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_DEFAULTS)}"
@@ -133,20 +137,6 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.classifier in ("tree", "forest", "svm", "logistic"):
             params = {"random_state": self.seed, **params}
         return _MAKERS[self.classifier](**params)
-
-
-def _flat(model: Any) -> dict[str, Any]:
-    trees = FlatTrees.from_forest(getattr(model, "estimators_", [model]))
-    return {
-        "links": trees.links, "threshold": trees.threshold, "values": trees.values, "roots": trees.roots,
-    }  # fmt: skip
-
-
-def _softmax(decisions: FloatArray) -> FloatArray:
-    if decisions.ndim == 1:
-        decisions = np.column_stack([-decisions, decisions])
-    shares = np.exp(decisions - decisions.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 class Discretised(Learner):

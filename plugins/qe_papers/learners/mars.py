@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Self
 import numba
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -72,7 +71,13 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         terms, B = self._forward(X, y)
         self.forward_terms_ = len(terms)
         keep, self.gcv_ = self._backward(B, y)
-        self._store([terms[i] for i in keep])
+        shape = (len(keep), self.max_degree)
+        self.features_, self.signs_ = np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
+        self.knots_ = np.zeros(shape)
+        for i, term in enumerate(keep):
+            for d, hinge in enumerate(terms[term]):
+                self.features_[i, d], self.knots_[i, d] = hinge.feature, hinge.knot
+                self.signs_[i, d] = hinge.sign
         self.coefficients_ = np.linalg.lstsq(B[:, keep], y, rcond=None)[0]
         self.rss_ = float(((y - B[:, keep] @ self.coefficients_) ** 2).sum())
         return self
@@ -90,7 +95,11 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         lines = [f"{label} ="]
         for value, term in zip(self.coefficients_, self._terms(), strict=True):
-            factors = "".join(f" * {_hinge_text(hinge, names)}" for hinge in term)
+            factors = ""
+            for hinge in term:
+                name, knot = names[hinge.feature], general(hinge.knot, 6)
+                inner = f"{name} - {knot}" if hinge.sign > 0 else f"{knot} - {name}"
+                factors += f" * h({inner})" if hinge.sign else f" * {name}"
             lines.append(f"  {'-' if value < 0 else '+'} {general(abs(value), 6)}{factors}")
         return "\n".join(lines) + "\n"
 
@@ -101,7 +110,10 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         while len(basis.terms) < most - 1 and basis.rss > 1e-12 * basis.total > 0:
             self._open_families(families, opened, basis, data)
             opened = len(basis.terms)
-            pair, before = _best_pair(families), basis.rss
+            gain, pair, before = 0.0, list[Term](), basis.rss
+            for found, candidates in (family.best() for family in families):
+                if found > gain * (1 + 1e-10):
+                    gain, pair = found, candidates
             for term in pair:
                 basis.add(term, X)
             if len(basis.terms) == opened or before - basis.rss < self.threshold * basis.total:
@@ -148,15 +160,6 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         penalty = (2.0 if self.max_degree == 1 else 3.0) if self.penalty is None else self.penalty
         effective = terms + penalty * (terms - 1) / 2
         return rss / n / (1 - effective / n) ** 2 if effective < n else np.inf
-
-    def _store(self, terms: list[Term]) -> None:
-        shape = (len(terms), self.max_degree)
-        self.features_, self.signs_ = np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
-        self.knots_ = np.zeros(shape)
-        for i, term in enumerate(terms):
-            for d, hinge in enumerate(term):
-                self.features_[i, d], self.knots_[i, d] = hinge.feature, hinge.knot
-                self.signs_[i, d] = hinge.sign
 
     def _terms(self) -> list[Term]:
         rows = zip(self.features_.tolist(), self.knots_.tolist(), self.signs_.tolist(), strict=True)
@@ -209,7 +212,10 @@ class _Candidates:
         self.free = np.setdiff1d(np.arange(len(data.centred)), taken)
         inside = column != 0
         self.rows = np.stack([data.order[j][inside[data.order[j]]] for j in self.free])
-        self.point = _knot_positions(int(inside.sum()), *spans)
+        minspan, endspan = spans
+        between = int(inside.sum()) - 2 * endspan
+        count = 1 + (between - 1) // minspan if between > 0 else 0
+        self.point = endspan + (between - 1 - (count - 1) * minspan) // 2 + minspan * np.arange(count)
         self.knots = np.take_along_axis(data.centred[self.free], self.rows[:, self.point], axis=1)
         linear = column * data.centred[self.free]
         self.linear_power, self.linear_y = (linear**2).sum(axis=1), linear @ y
@@ -259,36 +265,11 @@ class _Candidates:
         return [(*self.parent, Hinge(feature, knot, sign)) for sign in (1, -1)]
 
 
-def _best_pair(families: list[_Candidates]) -> list[Term]:
-    best, chosen = 0.0, list[Term]()
-    for family in families:
-        gain, terms = family.best()
-        if gain > best * (1 + 1e-10):
-            best, chosen = gain, terms
-    return chosen
-
-
-def _knot_positions(n: int, minspan: int, endspan: int) -> NDArray[np.int64]:
-    inside = n - 2 * endspan
-    count = 1 + (inside - 1) // minspan if inside > 0 else 0
-    first = endspan + (inside - 1 - (count - 1) * minspan) // 2
-    return first + minspan * np.arange(count)
-
-
 def _values(term: Term, X: FloatArray) -> FloatArray:
     product = np.ones(len(X))
     for hinge in term:
         product *= hinge(X)
     return product
-
-
-def _hinge_text(hinge: Hinge, names: list[str]) -> str:
-    name = names[hinge.feature]
-    if hinge.sign == 0:
-        return name
-    return (
-        f"h({name} - {general(hinge.knot, 6)})" if hinge.sign > 0 else f"h({general(hinge.knot, 6)} - {name})"
-    )
 
 
 @numba.njit(cache=True, nogil=True)

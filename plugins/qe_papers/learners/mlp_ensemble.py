@@ -1,6 +1,6 @@
 """Ensembles of small neural networks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -196,10 +196,14 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = relative_weights(sample_weight, len(y))
         rng = np.random.default_rng(self.seed)
         self.centre_, self.spread_ = float(y.mean()), float(y.std())
-        self.weights_ = self._initial(X.shape[1], rng)
+        k, m, h = X.shape[1], self.n_members, self.hidden
+        into = rng.normal(scale=k**-0.5, size=(k, m * h))
+        parts = into, np.zeros(m * h), rng.normal(scale=h**-0.5, size=(m, h)), np.zeros(m)
+        self.weights_ = [part.astype(np.float32) for part in parts]
         labels = (y - self.centre_) / (self.spread_ or 1.0)
         rows = LabelledRows(*(values.astype(np.float32) for values in (X, labels, weights)))
-        apply_to_each(lambda members: self._train(rows, members, deepcopy(rng)), list(self._groups()))
+        groups = [slice(start, min(start + _GROUP, m)) for start in range(0, m, _GROUP)]
+        apply_to_each(lambda members: self._train(rows, members, deepcopy(rng)), groups)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -207,20 +211,13 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_members(self, X: Any) -> FloatArray:
         X = rows_to_predict(self, X)
-        size = max(1, _VALUES // self.weights_[2].size)
-        blocks = [X[start : start + size] for start in range(0, len(X), size)]
-        outputs = np.concatenate([_outputs(self.weights_, block) for block in blocks])
-        return np.asarray(outputs * self.spread_ + self.centre_)
-
-    def _initial(self, k: int, rng: np.random.Generator) -> list[Array]:
-        m, h = self.n_members, self.hidden
-        into = rng.normal(scale=k**-0.5, size=(k, m * h))
-        parts = into, np.zeros(m * h), rng.normal(scale=h**-0.5, size=(m, h)), np.zeros(m)
-        return [part.astype(np.float32) for part in parts]
-
-    def _groups(self) -> Iterator[slice]:
-        for start in range(0, self.n_members, _GROUP):
-            yield slice(start, min(start + _GROUP, self.n_members))
+        into, hidden_bias, output, bias = self.weights_
+        size = max(1, _VALUES // output.size)
+        outputs = list[FloatArray]()
+        for block in (X[start : start + size] for start in range(0, len(X), size)):
+            hidden = np.tanh(block @ into + hidden_bias).reshape(len(block), *output.shape)
+            outputs.append(np.einsum("nmh,mh->nm", hidden, output) + bias)
+        return np.asarray(np.concatenate(outputs) * self.spread_ + self.centre_)
 
     def _train(self, rows: LabelledRows, members: slice, rng: np.random.Generator) -> None:
         n, k = rows.inputs.shape
@@ -248,12 +245,6 @@ def _lanes(weights: list[Array], members: slice) -> Lanes:
         hidden=hidden_bias.reshape(output.shape)[members].T.reshape(-1),
         bias=bias[members],
     )
-
-
-def _outputs(weights: list[Array], X: FloatArray) -> FloatArray:
-    into, hidden_bias, output, bias = weights
-    hidden = np.tanh(X @ into + hidden_bias).reshape(len(X), *output.shape)
-    return np.asarray(np.einsum("nmh,mh->nm", hidden, output) + bias)
 
 
 class Mlp(Learner):

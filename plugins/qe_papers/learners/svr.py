@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import MinLen
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import ElasticNet
 from sklearn.metrics.pairwise import rbf_kernel
@@ -56,7 +55,9 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             model = SVR(kernel=self.kernel, C=self.C, epsilon=self.epsilon, gamma=self.gamma, cache_size=500)
             self.model_ = model.fit(X[kept], y[kept], sample_weight=weights[kept])
             self.rounds_ += 1
-            consistent = self._consistent(len(kept), weights[kept])
+            multipliers, bounds = np.zeros(len(kept)), self.C * weights[kept] * _AT_BOUND
+            multipliers[self.model_.support_] = np.abs(self.model_.dual_coef_[0])
+            consistent = (multipliers < bounds) | (weights[kept] == 0)
             if consistent.all() or consistent.sum() < _LEAST:
                 break
             kept = kept[consistent]
@@ -66,11 +67,6 @@ class ConsistentSVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> FloatArray:
         rows = rows_to_predict(self, X)
         return np.asarray(self.model_.predict(rows), np.float64)
-
-    def _consistent(self, rows: int, weights: FloatArray) -> NDArray[np.bool_]:
-        multipliers = np.zeros(rows)
-        multipliers[self.model_.support_] = np.abs(self.model_.dual_coef_[0])
-        return np.asarray((multipliers < self.C * weights * _AT_BOUND) | (weights == 0), bool)
 
 
 class SvrConsistent(Learner):

@@ -70,7 +70,10 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # A kernel covers one batch, so that folds of the same batch share its values.
         self._batches = {name: _batch(*column) for name, column in trees.items()}
         svr = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, cache_size=500)
-        svr.fit(self._kernel_of_training_rows(rows), y, weights)
+        kernel = self._polynomial(rows, rows)
+        for name, (batch, places) in self._batches.items() if self.tree_weight else ():
+            kernel += self.tree_weight * self._kernel(name).gram(batch)[np.ix_(places, places)]
+        svr.fit(kernel, y, weights)
         self.weights_, self.intercept_ = svr.dual_coef_[0], float(svr.intercept_[0])
         self.support_rows_ = rows[svr.support_]
         self._support = {name: places[svr.support_] for name, (_, places) in self._batches.items()}
@@ -116,12 +119,6 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.scale_ = np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
         return (values - self.low_) * self.scale_, y
 
-    def _scaled(self, X: Any) -> FloatArray:
-        if not self.n_features_in_:
-            return np.empty((len(X), 0))
-        values = rows_to_predict(self, without_trees(X) if isinstance(X, pd.DataFrame) else X)
-        return np.ascontiguousarray((values - self.low_) * self.scale_)
-
     def _polynomial(self, first: FloatArray, right: FloatArray) -> FloatArray:
         if not first.shape[1]:
             return np.zeros((len(first), len(right)))
@@ -139,14 +136,12 @@ class TreeKernelSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return PartialTreeKernel(self.decay, self.depth_decay)
         return SubsetTreeKernel(self.decay)
 
-    def _kernel_of_training_rows(self, rows: FloatArray) -> FloatArray:
-        values = self._polynomial(rows, rows)
-        for name, (batch, places) in self._batches.items() if self.tree_weight else ():
-            values += self.tree_weight * self._kernel(name).gram(batch)[np.ix_(places, places)]
-        return values
-
     def _from_features(self, X: Any) -> FloatArray:
-        values = self._polynomial(self._scaled(X), self.support_rows_)
+        scaled = np.empty((len(X), 0))
+        if self.n_features_in_:
+            table = rows_to_predict(self, without_trees(X) if isinstance(X, pd.DataFrame) else X)
+            scaled = np.ascontiguousarray((table - self.low_) * self.scale_)
+        values = self._polynomial(scaled, self.support_rows_)
         return np.asarray((values * self.weights_).sum(axis=1) + self.intercept_)
 
     def _tree_parts(self, trees: Mapping[str, tuple[Trees, Rows]]) -> dict[str, FloatArray]:

@@ -34,7 +34,11 @@ class TagDictionaryBuilder(Builder):
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TagDictionary":
         progress(f"tags of words, {self.side}", 0, 1)
         words, tags = corpus.side(self.side), self.annotation.layer(self.layer)
-        counts = _tags_of_types(words, tags, self.least_share)
+        cells, uses = np.unique(words.ids.astype(np.int64) * len(tags.types) + tags.ids, return_counts=True)
+        owner = cells // max(len(tags.types), 1)
+        total = np.bincount(words.ids, minlength=len(words.types))
+        frequent = np.bincount(owner[uses >= self.least_share * total[owner]], minlength=len(total))
+        counts = np.maximum(frequent, total > 0)
         known = np.flatnonzero(counts)
         made = TagDictionary(
             words=Vocabulary([words.types[i] for i in known]),
@@ -76,17 +80,6 @@ class TagDictionary(Resource):
     def _counts(self, tokens: Tokens) -> NDArray[np.int64]:
         places = self.words.lookup(tokens.types)
         first = len(self.words) - len(self.tags)  # the markers come before the words
-        by_type = (
-            np.where(places == UNK, 0, self.tags[np.maximum(places - first, 0)]) if len(self.tags) else 0
-        )
-        return np.broadcast_to(by_type, len(tokens.types)).astype(np.int64)[tokens.ids]
-
-
-def _tags_of_types(words: Tokens, tags: Tokens, least_share: float) -> NDArray[np.int64]:
-    """Number of tags (types,) with at least `least_share` of a word's occurrences, at least 1."""
-    size = len(tags.types)
-    cells, counts = np.unique(np.asarray(words.ids, np.int64) * size + tags.ids, return_counts=True)
-    owner = cells // max(size, 1)
-    total = np.bincount(words.ids, minlength=len(words.types))
-    enough = counts >= least_share * total[owner]
-    return np.maximum(np.bincount(owner[enough], minlength=len(words.types)), total > 0)
+        by_type = np.zeros(len(places), np.int64)
+        by_type[places != UNK] = self.tags[places[places != UNK] - first]
+        return by_type[tokens.ids]

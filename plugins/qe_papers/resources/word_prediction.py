@@ -135,8 +135,9 @@ class WordPredictionBuilder(Builder):
             _vectors(left, source, self.hashed), _vectors(right, target, self.hashed), self.pairs,
             self.training, lambda completed: progress("word prediction", completed, total),
         )  # fmt: skip
-        identity = {"settings": self.settings, "corpus_fingerprint": corpus.fingerprint}
-        return WordPrediction(source, target, network, **identity)
+        return WordPrediction(
+            source, target, network, settings=self.settings, corpus_fingerprint=corpus.fingerprint
+        )
 
 
 @dataclass(frozen=True, eq=False)

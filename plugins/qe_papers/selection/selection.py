@@ -1,7 +1,7 @@
 """System selection: chooses among translations of several systems, by segment or by document."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
-from qe.data.folds import Fold, make_folds
+from qe.data.folds import make_folds
 from qe.display.numbers import percent
 from qe.display.summary import summarised, table_by
 from qe.display.table import Table
@@ -152,33 +152,23 @@ def cross_validated(
         name: Preferences(np.full(shape, np.nan), np.full((shape[0], len(names)), np.nan))
         for name in choosers
     }
-    for number, fold in enumerate(_folds(translations, folds, seed)):
-        progress("cross-validation", number, folds)
-        system_sums, other = _outputs(extraction, splits, statistics, agreement, fold)
-        documents = [translations.documents[i] for i in fold[1]]
-        columns = [names.index(name) for name in document_names(documents)]
-        for name, chooser in choosers.items():
-            fitted = chooser.fit(system_sums)
-            chosen[name].segments[:, fold[1]] = fitted.preferences(other)
-            chosen[name].documents[:, columns] = fitted.document_preferences(other, documents)
-    return chosen
-
-
-def _folds(translations: Translations, folds: int, seed: int) -> list[Fold]:
-    return make_folds(
+    by_document = make_folds(
         len(translations), folds, seed=seed, scheme="document", documents=translations.documents
     )
-
-
-def _outputs(
-    extraction: Extraction, splits: Sequence[Split], statistics: FloatArray, agreement: FloatArray, fold: Fold
-) -> tuple[Outputs, Outputs]:
-    train, held_out = fold
-    tables = [extraction.fold(split, train, held_out) for split in splits]
-    return (
-        Outputs(tuple(system_sums for system_sums, _ in tables), statistics[:, train], agreement),
-        Outputs(tuple(other for _, other in tables), without_reference(statistics[:, held_out]), agreement),
-    )
+    for number, (train, held) in enumerate(by_document):
+        progress("cross-validation", number, folds)
+        tables = [extraction.fold(split, train, held) for split in splits]
+        known, other = (
+            Outputs(tuple(pair[part] for pair in tables), rows, agreement)
+            for part, rows in ((0, statistics[:, train]), (1, without_reference(statistics[:, held])))
+        )
+        documents = [translations.documents[i] for i in held]
+        columns = [names.index(name) for name in document_names(documents)]
+        for name, chooser in choosers.items():
+            fitted = chooser.fit(known)
+            chosen[name].segments[:, held] = fitted.preferences(other)
+            chosen[name].documents[:, columns] = fitted.document_preferences(other, documents)
+    return chosen
 
 
 def applied(
@@ -320,18 +310,14 @@ def select(
         bleu=bleu, folds=folds, seed=seed, progress=progress,
     )  # fmt: skip
     choices = {ORACLE: oracle(statistics, bleu, granularity, translations.documents)}
-    choices |= {
-        name: preference.choice(granularity, translations.documents)
-        for name, preference in preferences.items()
-    }
+    for name, preference in preferences.items():
+        choices[name] = preference.choice(granularity, translations.documents)
     whole = bleu.aggregate(statistics.sum(axis=1))
     best = translations.names[int(np.argmax(whole))]
-    settings = [
-        ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family="table")
-        for test in ("ar", "bootstrap")
-    ]
+    settings = ResamplingSettings("ar", samples=samples, seed=seed, correct=correction, family="table")
     randomization, bootstrap = (
-        _tests(translations, choices, best, metrics, each, progress) for each in settings
+        _tests(translations, choices, best, metrics, replace(settings, test=test), progress)
+        for test in ("ar", "bootstrap")
     )
     recipe = {
         "bleu": repr(bleu), "folds": folds, "seed": seed, "samples": samples, "correction": correction,
@@ -384,26 +370,22 @@ def choose_by_model(model: Model, translations: Translations) -> Preferences:
         segments = model.segments(
             {"source": translations.source, "target": output, "doc_id": translations.documents}
         )
-        _check_independent(model, name, segments)
+        if segments.pseudo_reference is not None:
+            pairs = zip(segments.target, segments.pseudo_reference, strict=True)
+            same = np.mean([own.split() == other.split() for own, other in pairs])
+            if same >= _SAME_ENGINE:
+                engine = model.made_columns.get("pseudo_reference", "given")
+                raise InputError(
+                    f"{percent(float(same), 0)} of the translations of '{name}' are the pseudo-references of "
+                    f"the model '{model.name}' ({engine}), which would always prefer them",
+                    remedy="use a model without pseudo-references of that engine, or learn the choice "
+                    "(--references)",
+                )
         empty = np.array([not text.strip() for text in output])
         rows.append(np.where(empty, -np.inf, model.scale.sign * model.predict(segments)))
         lengths = np.maximum(segments.source_tokens.lengths, 1).astype(np.float64)
     documents = [document_means(row, translations.documents, lengths) for row in rows]
     return Preferences(np.stack(rows), np.stack(documents))
-
-
-def _check_independent(model: Model, system: str, segments: Segments) -> None:
-    if segments.pseudo_reference is None:
-        return
-    pairs = zip(segments.target, segments.pseudo_reference, strict=True)
-    same = np.mean([system_sums.split() == other.split() for system_sums, other in pairs])
-    if same >= _SAME_ENGINE:
-        raise InputError(
-            f"{percent(float(same), 0)} of the translations of '{system}' are the pseudo-references of the"
-            f" model '{model.name}' ({model.made_columns.get('pseudo_reference', 'given')}), which would"
-            " always prefer them",
-            remedy="use a model without pseudo-references of that engine, or learn the choice (--references)",
-        )
 
 
 def _tests(
@@ -431,7 +413,12 @@ def _scores(
     numbers = np.arange(len(translations))
     systems = range(len(translations.names))
     alone = {name: np.full(len(numbers), i) for i, name in enumerate(translations.names)}
-    draws = _random_choices(translations, granularity, seed)
+    rng = np.random.default_rng(seed)
+    if granularity == "segment":
+        draws = rng.integers(0, len(systems), (_DRAWS, len(translations)))
+    else:
+        index, count = group_index(translations.documents, len(translations))
+        draws = rng.integers(0, len(systems), (_DRAWS, count))[:, index]
     scores: dict[str, dict[str, float]] = {name: {} for name in (*alone, RANDOM, *choices)}
     for metric_name, metric in metrics.items():
         statistics = translations.statistics(metric)
@@ -440,14 +427,6 @@ def _scores(
         sums = sum(np.einsum("bn,nk->bk", (draws == i).astype(np.float64), statistics[i]) for i in systems)
         scores[RANDOM][metric_name] = float(np.mean(metric.aggregate(np.asarray(sums))))
     return scores
-
-
-def _random_choices(translations: Translations, granularity: By, seed: int) -> Rows:
-    rng, systems = np.random.default_rng(seed), len(translations.names)
-    if granularity == "segment":
-        return rng.integers(0, systems, (_DRAWS, len(translations)))
-    index, count = group_index(translations.documents, len(translations))
-    return rng.integers(0, systems, (_DRAWS, count))[:, index]
 
 
 def _document_reports(
