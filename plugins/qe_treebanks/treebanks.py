@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from features.core.bundle import Bundle
 from features.resources.aligner import Aligner
 from features.storage.files import atomic_file, digest, sha256
 from features.text.annotation import NOTHING, OUTSIDE, layer_tokens, spans
-from features.text.corpus import ParallelCorpus, Side
+from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens
 from qe.config.experiment import Experiment, TreebankSection
@@ -55,7 +55,12 @@ def write_projected(
     with ExitStack() as stack:
         parts = [stack.enter_context(atomic_file(file)) for file in (path, held_out_path) if file is not None]
         files = [stack.enter_context(part.open("w", encoding="utf-8")) for part in parts]
-        for text, made in _sentences(words, tags, links):
+        for k in range(len(words)):
+            text, (first, last) = words.words(k), links.offsets[k : k + 2].tolist()
+            pairs = np.column_stack([links.source[first:last], links.target[first:last]]).tolist()
+            made = projected(len(text), tags.words(k), pairs) if text else None
+            if made is None:
+                continue
             sentences, entities = sentences + 1, entities + len(spans(made))
             file = files[-1] if sentences % HELD_OUT == 0 else files[0]
             file.writelines(f"{word} {tag}\n" for word, tag in zip(text, made, strict=True))
@@ -63,15 +68,6 @@ def write_projected(
         if not sentences:
             raise InputError("no sentence has a place for the entities of its translation")
     return Projected(sentences, entities, len(words) - sentences)
-
-
-def _sentences(words: Tokens, tags: Tokens, links: Links) -> Iterator[tuple[list[str], list[str]]]:
-    for k in range(len(words)):
-        text, (first, last) = words.words(k), links.offsets[k : k + 2].tolist()
-        pairs = np.column_stack([links.source[first:last], links.target[first:last]]).tolist()
-        made = projected(len(text), tags.words(k), pairs) if text else None
-        if made is not None:
-            yield text, made
 
 
 def projected(length: int, tags: Sequence[str], links: Sequence[Link]) -> list[str] | None:
@@ -103,32 +99,24 @@ def project_entities(
     Links are the intersection of the aligner's directions, of the first `pairs`; see `write_projected`.
     Raises InputError for a language that neither side has, and for an annotator without entities.
     """
-    side = _side(corpus, language)
-    corpus = corpus.take(np.arange(min(pairs, len(corpus))))
-    tags = _tags(corpus.side(side), annotator, progress)
-    links = aligner.align(corpus.source, corpus.target, "intersection", progress=progress)
-    if side == "source":
-        links = Links(links.offsets, links.target, links.source)
-    words = corpus.target if side == "source" else corpus.source
-    return write_projected(path, words, tags, links, held_out_path)
-
-
-def _side(corpus: ParallelCorpus, language: str) -> Side:
     source, target = corpus.source_tokenizer.language, corpus.target_tokenizer.language
     if language not in (source, target):
         raise InputError(
             f"the annotator is of '{language}', but the corpus of '{source}' and '{target}'",
             remedy="give an annotator of one of the two languages",
         )
-    return "source" if language == source else "target"
-
-
-def _tags(tokens: Tokens, annotator: Tagger, progress: Progress) -> Tokens:
+    corpus = corpus.take(np.arange(min(pairs, len(corpus))))
+    words, tokens = corpus.source, corpus.target
+    if language == source:
+        words, tokens = tokens, words
     blocks = annotated(tokens, for_corpora(annotator, ("entity",)), None, progress=progress)
     tags = layer_tokens(blocks, tokens, "entity", "what the annotator says")
     if NOTHING in tags.types:
         raise InputError("the annotator says nothing of entities", remedy="train one: --task entities")
-    return tags
+    links = aligner.align(corpus.source, corpus.target, "intersection", progress=progress)
+    if language == source:
+        links = Links(links.offsets, links.target, links.source)
+    return write_projected(path, words, tags, links, held_out_path)
 
 
 _TRAINERS = 1  # version of the trainers; a change retrains all annotators
@@ -175,9 +163,14 @@ class _Learned:
         return self.languages.get(side, self.languages["target"])
 
     def _folder(self, side: str) -> Path:
-        ordered = _in_order(self._sections(side))
-        treebanks = [(task, section, self._treebank(section)) for task, section in ordered]
-        folder = self.cache / "annotators" / _fingerprint(treebanks, self._language(side))
+        pairs = [(task, section) for section in self._sections(side) for task in section.tasks]
+        pairs.sort(key=lambda pair: (len(ANNOTATORS.get(pair[0]).needs), pair[0]))
+        treebanks = [(task, section, self._treebank(section)) for task, section in pairs]
+        tasks = (
+            (task, sha256(treebank), json.dumps(section.settings.get(task, {}), sort_keys=True))
+            for task, section, treebank in treebanks
+        )
+        folder = self.cache / "annotators" / digest("annotators", _TRAINERS, self._language(side), *tasks)
         for task, section, treebank in treebanks:
             there = read_manifest(folder)["tasks"] if (folder / MANIFEST).is_file() else {}
             if task not in there:
@@ -200,19 +193,6 @@ class _Learned:
             corpus = corpus_of(bundle)
             project_entities(corpus, aligner, by, language, path, section.pairs, progress=self.progress)
         return path
-
-
-def _fingerprint(treebanks: Sequence[tuple[str, TreebankSection, Path]], language: str) -> str:
-    tasks = (
-        (task, sha256(treebank), json.dumps(section.settings.get(task, {}), sort_keys=True))
-        for task, section, treebank in treebanks
-    )
-    return digest("annotators", _TRAINERS, language, *tasks)
-
-
-def _in_order(sections: Sequence[TreebankSection]) -> list[tuple[str, TreebankSection]]:
-    pairs = [(task, section) for section in sections for task in section.tasks]
-    return sorted(pairs, key=lambda pair: (len(ANNOTATORS.get(pair[0]).needs), pair[0]))
 
 
 def mistakes(experiment: Experiment) -> Iterator[str]:
@@ -241,16 +221,13 @@ def projection_mistakes(experiment: Experiment) -> Iterator[str]:
             place, other = f"annotations.{side}.{number}", section.projected
             if section.tasks != ["entities"]:
                 yield f"{place}.tasks: what is projected are entities; say `tasks: entities`"
-            if not _has_entities(experiment, other) or (side == "source") == (other == "source"):
+            by_other = experiment.annotations.get(other, ())
+            sections = () if isinstance(by_other, str) else by_other
+            taught = any("entities" in one.tasks and one.treebank is not None for one in sections)
+            if not taught or (side == "source") == (other == "source"):
                 yield f"{place}.projected: the {other} side has no treebank of entities in another language"
             if experiment.resources is None:
                 yield f"{place}.projected: needs a parallel corpus; name one in `resources`"
-
-
-def _has_entities(experiment: Experiment, side: Literal["source", "target"]) -> bool:
-    by = experiment.annotations.get(side, ())
-    sections = () if isinstance(by, str) else by
-    return any("entities" in one.tasks and one.treebank is not None for one in sections)
 
 
 def _section_mistakes(section: TreebankSection, tasks: Sequence[str], place: str) -> Iterator[str]:

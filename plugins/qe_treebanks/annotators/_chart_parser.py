@@ -24,7 +24,6 @@ from qe_treebanks.annotators._cky import (
     Floats,
     Ints,
     Longs,
-    Nodes,
     Rules,
     best_derivation,
     inside,
@@ -210,15 +209,6 @@ class Restricted(NamedTuple):
     chains: Ints
 
 
-def by_kind(rules: Rules, kinds: Ints) -> Rules:
-    """The rules of every left child in the order of their parents' kinds, `kinds` (S,)."""
-    lefts = np.repeat(np.arange(len(rules.stay)), np.diff(rules.starts))
-    order = np.lexsort((kinds[rules.parents], lefts))
-    return rules._replace(
-        parents=rules.parents[order], rights=rules.rights[order], scores=rules.scores[order]
-    )
-
-
 @njit(cache=True, nogil=True)
 def usable(tags: Ints, rules: Rules, kinds: Ints, pairs: Flags) -> tuple[Flags, Flags]:
     """Symbols (S,) that can be base, and top, of a span of words with these `tags`; no `pairs`: all kinds."""
@@ -287,15 +277,6 @@ def _renumbered(rules: Rules, base: Flags, top: Flags, symbols: Ints, numbers: I
         rules.priors[symbols],
     )  # fmt: skip
     return Restricted(made, symbols, numbers, chains[:m])
-
-
-def in_full(nodes: Nodes, part: Restricted) -> Nodes:
-    """Nodes of derivations (`_cky.best_derivation`) with the numbers of the whole grammar."""
-    result = nodes.copy()
-    result[:, 0] = part.symbols[nodes[:, 0]]
-    chained = nodes[:, 3] >= 0
-    result[chained, 3] = part.chains[nodes[chained, 3]]
-    return result
 
 
 MARGIN: Final = 20.0  # maximum score distance from the best labelling
@@ -407,23 +388,41 @@ class Parse:
 
 @dataclass(frozen=True, eq=False)
 class Level:
+    """A grammar and its lexicon; `kinds` (S,) is the place of each symbol's kind in the coarse grammar."""
+
     grammar: Grammar
     lexicon: Lexicon
-    _by_key: dict[tuple[str, ...], tuple[NDArray[np.int32], NDArray[np.float32]]] = field(
-        default_factory=dict, repr=False
-    )
+    kinds: Ints
+    _by_key: dict[tuple[str, ...], tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def build(cls, counts: Counts) -> "Level":
-        return cls(grammar_of(counts), Lexicon(counts.words))
+    def build(cls, counts: Counts, coarse: Grammar | None = None) -> "Level":
+        """The grammar of the counts; below a coarse one, rules of each left child are ordered by kind."""
+        grammar, lexicon = grammar_of(counts), Lexicon(counts.words)
+        if coarse is None:
+            return cls(grammar, lexicon, np.arange(len(grammar.symbols), dtype=np.int32))
+        kinds = np.array([coarse.index[kind_name(symbol)] for symbol in grammar.symbols], np.int32)
+        rules = grammar.rules
+        lefts = np.repeat(np.arange(len(rules.stay)), np.diff(rules.starts))
+        order = np.lexsort((kinds[rules.parents], lefts))
+        ordered = rules._replace(
+            parents=rules.parents[order], rights=rules.rights[order], scores=rules.scores[order]
+        )
+        return cls(replace(grammar, rules=ordered), lexicon, kinds)
 
-    def emissions(self, words: Sequence[str]) -> Emissions:
+    def emissions(self, words: Sequence[str], kinds: Flags | None = None) -> Emissions:
+        """The words' tags, of these `kinds` (n, coarse symbols) for words that have one of them."""
         of_words = [self._of_word(word) for word in words]
-        starts = np.cumsum([0, *(len(tags) for tags, _ in of_words)]).astype(np.int64)
+        word = np.repeat(np.arange(len(words)), [len(tags) for tags, _ in of_words])
         tags, scores = (np.concatenate(parts) for parts in zip(*of_words, strict=True))
-        return Emissions(starts, tags, scores)
+        if kinds is not None:
+            kept = kinds[word, self.kinds[tags]]
+            kept |= (np.bincount(word[kept], minlength=len(words)) == 0)[word]
+            word, tags, scores = word[kept], tags[kept], scores[kept]
+        counts = np.bincount(word, minlength=len(words))
+        return Emissions(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), tags, scores)
 
-    def _of_word(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _of_word(self, word: str) -> tuple[Ints, Floats]:
         key = self.lexicon.key(word)
         if key not in self._by_key:
             tags = self.lexicon.tags(word)
@@ -445,11 +444,11 @@ class ChartParser:
 
     @cached_property
     def fine(self) -> Level:
-        return self._by_kind(Level.build(self.counts))
+        return Level.build(self.counts, self.coarse.grammar)
 
     @cached_property
     def plain(self) -> Level:
-        return self._by_kind(Level.build(self.counts.renamed(plain_name)))
+        return Level.build(self.counts.renamed(plain_name), self.coarse.grammar)
 
     @cached_property
     def coarse(self) -> Level:
@@ -458,22 +457,6 @@ class ChartParser:
     @cached_property
     def _groups(self) -> Grouped:
         return grouped(self.coarse.grammar.rules)
-
-    @cached_property
-    def _kinds(self) -> NDArray[np.int32]:
-        return self._kinds_of(self.fine)
-
-    @cached_property
-    def _plain_kinds(self) -> NDArray[np.int32]:
-        return self._kinds_of(self.plain)
-
-    def _by_kind(self, level: Level) -> Level:
-        rules = by_kind(level.grammar.rules, self._kinds_of(level))
-        return replace(level, grammar=replace(level.grammar, rules=rules))
-
-    def _kinds_of(self, level: Level) -> NDArray[np.int32]:
-        index = self.coarse.grammar.index
-        return np.array([index[kind_name(symbol)] for symbol in level.grammar.symbols], np.int32)
 
     def parse_all(self, texts: Tokens, n_best: int = 1, hashes: Hashes | None = None) -> Iterator[Parse]:
         """The best trees of every text, at most `n_best`, within the guide's limits if there is one."""
@@ -485,58 +468,29 @@ class ChartParser:
         """The best trees of a text within the limits, which are ignored if no tree satisfies them."""
         if not 0 < len(words) <= LONGEST:
             return Parse((), (), "none")
-        if limits is not None:
-            found = self._pruned(words, n_best, self._marked(limits), limits.ends)
-            if found is not None:
-                return found
-        anywhere = np.ones(len(words), np.bool_)
-        found = self._pruned(words, n_best, None, anywhere)
-        if found is not None:
-            return found
+        for of_text in (None,) if limits is None else (limits, None):
+            parse = self._pruned(words, n_best, of_text)
+            if parse is not None:
+                return parse
         searched = exhaustive(self.plain, words, n_best)
         return Parse(*searched, "plain") if searched else Parse((), (), "none")
 
-    def _marked(self, limits: Limits) -> NDArray[np.bool_]:
-        marked = np.zeros((len(limits.kinds), len(self.coarse.grammar.symbols)), np.bool_)
-        marked[:, self._tag_kinds] = limits.kinds
-        return marked
-
-    @cached_property
-    def _tag_kinds(self) -> NDArray[np.int64]:
-        assert self.guide is not None
-        return np.array([self.coarse.grammar.index[kind] for kind in self.guide.kinds], np.int64)
-
-    def _pruned(
-        self, words: Sequence[str], n_best: int, tags: NDArray[np.bool_] | None, ends: NDArray[np.bool_]
-    ) -> Parse | None:
-        grammar = self.coarse.grammar
-        every = np.arange(len(grammar.symbols), dtype=np.int32)
-        emissions = _limited(self.coarse.emissions(words), tags, every)
+    def _pruned(self, words: Sequence[str], n_best: int, limits: Limits | None) -> Parse | None:
+        grammar, ends, kinds = self.coarse.grammar, np.ones(len(words), np.bool_), None
+        if limits is not None and self.guide is not None:
+            kinds, ends = np.zeros((len(words), len(grammar.symbols)), np.bool_), limits.ends
+            kinds[:, [grammar.index[kind] for kind in self.guide.kinds]] = limits.kinds
+        emissions = self.coarse.emissions(words, kinds)
         allowed = possible(emissions, grammar.rules, self._groups, grammar.root, COARSE_BEAM, THRESHOLD, ends)
         if not len(allowed):
             return None
-        for level, kinds, name in (
-            (self.fine, self._kinds, "fine"),
-            (self.plain, self._plain_kinds, "plain"),
-        ):
-            emissions = _limited(level.emissions(words), tags, kinds)
-            searched = _searched(level, words, emissions, n_best, allowed, kinds, FINE_BEAM)
+        for name in ("fine", "plain"):
+            level: Level = getattr(self, name)
+            given = level.emissions(words, kinds)
+            searched = _searched(level, words, given, n_best, allowed, level.kinds, FINE_BEAM)
             if searched:
                 return Parse(*searched, name)
         return None
-
-
-def _limited(emissions: Emissions, tags: NDArray[np.bool_] | None, kinds: NDArray[np.int32]) -> Emissions:
-    if tags is None:
-        return emissions
-    starts, symbols, scores = emissions
-    word = np.repeat(np.arange(len(tags)), np.diff(starts))
-    kept = tags[word, kinds[symbols]]
-    left = np.bincount(word[kept], minlength=len(tags))
-    kept |= (left == 0)[word]
-    counts = np.bincount(word[kept], minlength=len(tags))
-    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Emissions(starts, symbols[kept], scores[kept])
 
 
 Found = tuple[tuple[Node, ...], tuple[float, ...]]
@@ -549,8 +503,8 @@ def exhaustive(level: Level, words: Sequence[str], n_best: int = 1) -> Found | N
 
 
 def _searched(
-    level: Level, words: Sequence[str], emissions: Emissions, n_best: int, allowed: NDArray[np.bool_],
-    kinds: NDArray[np.int32], beam: float,
+    level: Level, words: Sequence[str], emissions: Emissions, n_best: int, allowed: Flags,
+    kinds: Ints, beam: float,
 ) -> Found | None:  # fmt: skip
     grammar, n = level.grammar, len(words)
     part = restricted(grammar.rules, grammar.root, emissions.tags, kinds, allowed)
@@ -563,10 +517,12 @@ def _searched(
     best: Floats = chart.top[row, root]
     if n_best == 1:
         nodes = best_derivation(n, root, chart, rules)
-        return (tree_of(in_full(nodes, part), grammar, words),), (float(best),)
-    out, _ = outside(n, root, chart, rules, best - SPREAD)
-    scores, nodes, begins = k_best(n, root, n_best, chart, out, rules, best - SPREAD)
-    nodes = in_full(nodes, part)
+        scores, begins = np.array([best]), np.array([0, len(nodes)])
+    else:
+        out, _ = outside(n, root, chart, rules, best - SPREAD)
+        scores, nodes, begins = k_best(n, root, n_best, chart, out, rules, best - SPREAD)
+    chained = nodes[:, 3] >= 0  # numbers of the whole grammar from here on
+    nodes[:, 0], nodes[chained, 3] = part.symbols[nodes[:, 0]], part.chains[nodes[chained, 3]]
     kept = [k for k in range(len(scores)) if scores[k] >= best - SPREAD]
     trees = tuple(tree_of(nodes[begins[k] : begins[k + 1]], grammar, words) for k in kept)
     return trees, tuple(float(scores[k]) for k in kept)

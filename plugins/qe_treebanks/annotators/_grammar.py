@@ -478,15 +478,12 @@ class Lexicon:
         """(symbol, log P(word | symbol)) of the word's possible tags."""
         if word not in self._of_word and word.lower() in self._of_word:
             word = word.lower()
-        return self._emissions(word)
-
-    def key(self, word: str) -> tuple[str, ...]:
-        if word in self._of_word:
-            return (word,)
-        return (word.lower(),) if word.lower() in self._of_word else classes(word)
-
-    def _emissions(self, word: str) -> list[tuple[str, float]]:
-        of_tags, uses, emissions = self._of_tags(word), self._word[word], []
+        uses, emissions = self._word[word], []
+        of_tags = self._column(self._of_word.get(word, {}))
+        if uses >= _SURE:
+            of_tags = of_tags / uses
+        else:
+            of_tags = (of_tags + _CLASS_WEIGHT * self._of_class(word)) / (uses + _CLASS_WEIGHT)
         share = log(max(uses, 0.5) / self._total)
         for place in np.flatnonzero(of_tags >= _LEAST * of_tags.max()).tolist():
             tag, probability = self._tags[place], float(of_tags[place])
@@ -500,11 +497,10 @@ class Lexicon:
                 )
         return emissions
 
-    def _of_tags(self, word: str) -> NDArray[np.float64]:
-        uses, seen = self._word[word], self._column(self._of_word.get(word, {}))
-        if uses >= _SURE:
-            return seen / uses
-        return (seen + _CLASS_WEIGHT * self._of_class(word)) / (uses + _CLASS_WEIGHT)
+    def key(self, word: str) -> tuple[str, ...]:
+        if word in self._of_word:
+            return (word,)
+        return (word.lower(),) if word.lower() in self._of_word else classes(word)
 
     def _of_class(self, word: str) -> NDArray[np.float64]:
         result = self._usual
@@ -531,10 +527,7 @@ def classes(word: str) -> tuple[str, ...]:
     ('', 'Ad-a', 'Ad-a 2', 'Ad-a 22', 'Ad-a -22', 'Ad-a i-22')
     """
     lower = word.lower()
+    signs = ("d", any(map(str.isdigit, word))), ("-", "-" in word), ("_", "_" in word)
     look = ("A" if word[:1].isupper() else "a") + ("U" if word.isupper() and len(word) > 1 else "")
-    look += (
-        "".join(sign for sign, there in (("d", any(map(str.isdigit, word))), ("-", "-" in word)) if there)
-        + ("_" if "_" in word else "")
-        + ("a" if any(map(str.isalpha, word)) else "")
-    )
+    look += "".join(sign for sign, there in (*signs, ("a", any(map(str.isalpha, word)))) if there)
     return ("", look, *(f"{look} {lower[-k:]}" for k in range(1, 5)))

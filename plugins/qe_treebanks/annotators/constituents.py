@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
@@ -58,8 +58,10 @@ class Constituents(Annotator):
         if not trees:
             raise InputError("no tree", location=", ".join(map(str, files)))
         about = {"trees": len(trees), "skipped": skipped, "files": [sha256(file) for file in files]}
-        counts = counted(_weighted(trees), settings["vertical"], settings["horizontal"])
-        guide = Guide.learned([version for tree in trees for version in _versions(tree)], progress=progress)
+        forms = [_versions(tree) for tree in trees]
+        weighted = ((form, 2 // len(of_tree)) for of_tree in forms for form in of_tree)
+        counts = counted(weighted, settings["vertical"], settings["horizontal"])
+        guide = Guide.learned([form for of_tree in forms for form in of_tree], progress=progress)
         return cls({**settings, **about}, counts, ChartParser(counts, guide))
 
     def annotate(self, batch: Batch) -> None:
@@ -125,9 +127,12 @@ class Constituents(Annotator):
         known = tops | {*binary[:, 0].tolist(), *uses[:, 0].tolist()}
         linked = tops.issuperset(chains[:, 0].tolist()) and known.issuperset(chains[:, 1].tolist())
         _storage.check(linked, "a chain begins or ends at a symbol without rules", path)
+        names = [symbols[k] for k in paths.tolist()]
+        inner = [tuple(names[low:high]) for low, high in pairwise(starts.tolist())]
+        rows = zip(chains.tolist(), inner, strict=True)
         made = Counts(
             Counter({(symbols[a], symbols[b], symbols[c]): n for a, b, c, n in binary.tolist()}),
-            Counter(_chains(chains, starts, paths, symbols)),
+            Counter({(symbols[a], path_, symbols[b]): n for (a, b, n), path_ in rows}),
             Counter({(symbols[s], words[w]): n for s, w, n in uses.tolist()}),
             Counter(roots),
         )
@@ -159,23 +164,6 @@ def _symbols(counts: Counts) -> Iterator[str]:
     for symbol, _ in counts.words:
         yield symbol
     yield from counts.roots
-
-
-def _chains(
-    chains: NDArray[np.int64], starts: NDArray[np.int64], paths: NDArray[np.int64], symbols: Sequence[str]
-) -> dict[tuple[str, tuple[str, ...], str], int]:
-    names = [symbols[k] for k in paths.tolist()]
-    bounds = starts.tolist()
-    return {
-        (symbols[a], tuple(names[bounds[i] : bounds[i + 1]]), symbols[b]): n
-        for i, (a, b, n) in enumerate(chains.tolist())
-    }
-
-
-def _weighted(trees: Sequence[Node]) -> Iterator[tuple[Node, int]]:
-    for tree in trees:
-        versions = _versions(tree)
-        yield from ((version, 2 // len(versions)) for version in versions)
 
 
 def _versions(tree: Node) -> list[Node]:
