@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, offsets_of
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.text.tokens import UNK, Tokens, Vocabulary
@@ -51,7 +51,7 @@ class NaiveBayes:
     def fit(cls, words: Tokens, evidence: FloatArray, right: Flags, bins: int, smoothing: FloatArray) -> Self:
         """Counts all words; `right` is (criteria, n), `smoothing` (criteria,) occurrences."""
         data = _Data.fit(words, evidence, right, bins)
-        counts = data.counts(np.ones(data.n, np.bool_))
+        counts = data.counts()
         confidences = _confidences(data.ids, data.binned, *counts, smoothing)
         return cls(data.vocabulary, data.edges, *counts, np.quantile(confidences, _QUARTILES, axis=1).T)
 
@@ -65,7 +65,7 @@ class NaiveBayes:
         errors = [[error_rate(own, flags) for own, flags in zip(c, right, strict=True)] for c in confidences]
         best = np.argmin(errors, axis=0)
         own = confidences[best, np.arange(len(right))]
-        counts = data.counts(np.ones(data.n, np.bool_))
+        counts = data.counts()
         quartiles = np.quantile(own, _QUARTILES, axis=1).T
         return cls(data.vocabulary, data.edges, *counts, quartiles), np.array(grid, np.float64)[best]
 
@@ -78,9 +78,7 @@ def error_rate(confidences: FloatArray, right: Flags) -> float:
     """Share of wrongly classified words at the best threshold of confidence."""
     order = np.argsort(confidences, kind="stable")
     ordered = right[order].astype(np.int64)
-    wrong = (
-        np.concatenate([[0], np.cumsum(ordered)]) + np.concatenate([[0], np.cumsum(1 - ordered[::-1])])[::-1]
-    )
+    wrong = offsets_of(ordered) + offsets_of(1 - ordered[::-1])[::-1]
     values = confidences[order]
     between = np.concatenate([[True], values[1:] != values[:-1], [True]])  # equal values cannot be separated
     return float(wrong[between].min() / len(right))
@@ -102,18 +100,20 @@ class _Data:
         edges = np.array([np.quantile(kind, shares) for kind in evidence]).reshape(EVIDENCE, -1)
         return cls(vocabulary, edges, words.ids_in(vocabulary), _binned(evidence, edges), right, bins)
 
-    @property
-    def n(self) -> int:
-        return len(self.ids)
-
-    def counts(self, rows: Flags) -> tuple[Longs, Longs]:
+    def counts(self, rows: Any = slice(None)) -> tuple[Longs, Longs]:
         ids, binned = self.ids[rows], self.binned[:, rows]
-        made = [_counted(ids, binned, flags[rows], len(self.vocabulary), self.bins) for flags in self.right]
-        occurrences, evidence = (np.stack(parts) for parts in zip(*made, strict=True))
+        criteria, size = len(self.right), len(self.vocabulary)
+        occurrences = np.zeros((criteria, size, 2), np.int64)
+        evidence = np.zeros((criteria, len(binned), size, self.bins, 2), np.int64)
+        for c, classes in enumerate(self.right[:, rows].astype(np.int64)):
+            for words in (ids, np.full_like(ids, UNK)):
+                np.add.at(occurrences[c], (words, classes), 1)
+                for kind, places in zip(evidence[c], binned, strict=True):
+                    np.add.at(kind, (words, places, classes), 1)
         return occurrences, evidence
 
     def cross_fitted(self, fold: Longs, grid: Sequence[float]) -> FloatArray:
-        result = np.empty((len(grid), len(self.right), self.n))
+        result = np.empty((len(grid), len(self.right), len(self.ids)))
         for f in np.unique(fold):
             counts = self.counts(fold != f)
             held = np.flatnonzero(fold == f)
@@ -126,16 +126,6 @@ class _Data:
 def _binned(values: FloatArray, edges: FloatArray) -> Longs:
     pairs = zip(values, edges, strict=True)
     return np.array([np.searchsorted(e, v, side="right") for v, e in pairs], np.int64).reshape(values.shape)
-
-
-def _counted(ids: Ids, binned: Longs, right: Flags, words: int, bins: int) -> tuple[Longs, Longs]:
-    classes = right.astype(np.int64)
-    occurrences, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
-    for rows in (ids, np.full_like(ids, UNK)):
-        np.add.at(occurrences, (rows, classes), 1)
-        for kind, places in zip(evidence, binned, strict=True):
-            np.add.at(kind, (rows, places, classes), 1)
-    return occurrences, evidence
 
 
 def _confidences(

@@ -1,8 +1,9 @@
 """Words of annotated texts with morphology, and heads if known."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from features.basics.errors import InputError
@@ -51,20 +52,11 @@ def features_of(text: str) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(values.split(",")) for name, _, values in pairs if values}
 
 
-def tagged(annotated: Annotated) -> list[list[Word]]:
-    """Words (n,) of every text without heads; raises InputError if a word has no part of speech."""
-    return [list(words) for words in _texts(annotated, None)]
-
-
-def parsed(annotated: Annotated) -> list[list[Word]]:
-    """Words (n,) like `tagged`, with heads and relations; raises InputError if they are missing."""
-    return [list(words) for words in _texts(annotated, annotated.heads.tolist())]
-
-
-def _texts(annotated: Annotated, heads: Sequence[int] | None) -> Iterable[Iterable[Word]]:
-    forms = annotated.tokens
+def tagged(annotated: Annotated, heads: Sequence[int] = ()) -> list[list[Word]]:
+    """Words (n,) of every text, without `heads` if none are given; raises InputError without UPOS."""
+    forms, texts = annotated.tokens, list[list[Word]]()
     upos, lemma, feats, relations = (annotated.layer(n) for n in ("upos", "lemma", "feats", "deprel"))
-    for i, first in enumerate(forms.offsets[:-1].tolist()):
+    for i, (low, high) in enumerate(pairwise(forms.offsets.tolist())):
         tags = upos.words(i)
         if NOTHING in tags:
             raise InputError(
@@ -72,14 +64,17 @@ def _texts(annotated: Annotated, heads: Sequence[int] | None) -> Iterable[Iterab
                 location=f"{annotated.location}, segment {i + 1}",
                 remedy="give CoNLL-U with UPOS (column 4), or an annotator of parts of speech",
             )
-        columns = zip(forms.words(i), lemma.words(i), tags, feats.words(i), relations.words(i), strict=True)
-        yield (
-            Word(
-                form, base, tag, features_of(features), None if heads is None else heads[first + k],
-                relation.partition(":")[0],
-            )
-            for k, (form, base, tag, features, relation) in enumerate(columns)
-        )  # fmt: skip
+        morphology = map(features_of, feats.words(i))
+        above: Sequence[int | None] = heads[low:high] if heads else [None] * (high - low)
+        kinds = (relation.partition(":")[0] for relation in relations.words(i))
+        columns = forms.words(i), lemma.words(i), tags, morphology, above, kinds
+        texts.append(list(map(Word, *columns)))
+    return texts
+
+
+def parsed(annotated: Annotated) -> list[list[Word]]:
+    """Words (n,) like `tagged`, with heads and relations; raises InputError if they are missing."""
+    return tagged(annotated, annotated.heads.tolist())
 
 
 def children(words: Sequence[Word]) -> list[list[int]]:
@@ -95,18 +90,6 @@ def children(words: Sequence[Word]) -> list[list[int]]:
     return result
 
 
-def finite_verb(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> int | None:
-    """Place of the finite verb of the predicate at `place`: the word, an auxiliary or a copula; else None.
-
-    >>> been = [Word("ha", "haber", "AUX", features_of("VerbForm=Fin"), 1, "aux"),
-    ...         Word("sido", "ser", "VERB", features_of("VerbForm=Part"), -1, "root")]
-    >>> finite_verb(been, children(been), 1)
-    0
-    """
-    own = [k for k in below[place] if words[k].relation in ("aux", "cop")]
-    return next((k for k in [place, *own] if is_finite(words[k])), None)
-
-
 def is_finite(word: Word) -> bool:
     """Whether the morphology of a word has a person or a mood of finite verbs."""
     finite = word.has("VerbForm", "Fin") or bool(word.feats.get("Mood"))
@@ -114,11 +97,20 @@ def is_finite(word: Word) -> bool:
 
 
 def predicates(words: Sequence[Word], below: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """(place of the predicate, place of its finite verb) of every clause with a finite verb."""
+    """(place of the predicate, place of its finite verb) of every clause with a finite verb.
+
+    The verb is the predicate, an auxiliary or a copula.
+
+    >>> been = [Word("ha", "haber", "AUX", features_of("VerbForm=Fin"), 1, "aux"),
+    ...         Word("sido", "ser", "VERB", features_of("VerbForm=Part"), -1, "root")]
+    >>> predicates(been, children(been))
+    [(1, 0)]
+    """
     result = []
     for place, word in enumerate(words):
-        verb = finite_verb(words, below, place) if word.relation not in ("aux", "cop") else None
-        if verb is not None:
+        own = [k for k in below[place] if words[k].relation in ("aux", "cop")]
+        verb = next((k for k in [place, *own] if is_finite(words[k])), None)
+        if verb is not None and word.relation not in ("aux", "cop"):
             result.append((place, verb))
     return result
 

@@ -21,7 +21,6 @@ from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.storage.damage import Damaged
-from features.text.tokens import Tokens
 from qe_papers.resources.phrase_words import PhraseWords
 from qe_papers.resources.source_splits import SourceSplits
 
@@ -196,24 +195,31 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         from sklearn.svm import SVR
 
-        rows = [_Row(*row) for row in self._rows(segments)]
-        scores = np.asarray(labels["scores"], np.float64)
-        texts = {
-            name: _word_lists(segments.target_tokenizer.tokens([str(text) for text in labels[name]]))
+        rows, scores = list(self._rows(segments)), np.asarray(labels["scores"], np.float64)
+        post_edits, references = (
+            list(map(tokens.words, range(len(tokens))))
             for name in ("post_edit", "reference")
-        }
-        templates = self._templates(self._patterns(rows, scores, texts["reference"], texts["post_edit"]))
+            for tokens in (segments.target_tokenizer.tokens([str(text) for text in labels[name]]).lower(),)
+        )
+        templates = self._templates(self._patterns(rows, scores, references, post_edits))
         matches = [templates.matches(row) for row in rows]
         sizes = {
             "source_splits": len(self.source_splits),
             "function_words": len(_joined(row.unusual for row in rows)),
             **templates.sizes(),
         }
-        index = {
-            key: k for k, key in enumerate(sorted({(t, p) for m in matches for t in TEMPLATES for p in m[t]}))
-        }
-        matrix = _matrix(matches, index, sizes)
-        scale = _mean_length(matrix)
+        cells = [
+            (i, name, pattern)
+            for i, matched in enumerate(matches)
+            for name in TEMPLATES
+            for pattern in matched[name]
+        ]
+        index = {key: k for k, key in enumerate(sorted({(name, pattern) for _, name, pattern in cells}))}
+        places = [i for i, _, _ in cells], [index[name, pattern] for _, name, pattern in cells]
+        values, shape = [1 / sizes[name] for _, name, _ in cells], (len(rows), max(len(index), 1))
+        matrix: Any = sparse.csr_matrix((values, places), shape=shape, dtype=np.float64)
+        lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+        scale = float(lengths.mean()) or 1.0
         model = SVR(kernel="linear", C=self.C, epsilon=self.epsilon).fit(matrix / scale, scores)
         coefficients = np.asarray(sparse.csr_matrix(model.coef_).todense(), np.float64).ravel() / scale
         weights: dict[str, dict[Pattern, float]] = {name: {} for name in TEMPLATES}
@@ -252,14 +258,14 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
     def extract(self, segments: Segments) -> FloatArray:
         model = self.learned(self.model)
         values = np.empty((len(segments), len(TEMPLATES) + 1))
-        for i, row in enumerate(_Row(*parts) for parts in self._rows(segments)):
+        for i, row in enumerate(self._rows(segments)):
             matches = model.templates.matches(row)
             values[i, :-1] = [len(matches[name]) for name in TEMPLATES]
             weights = (model.weights[name].get(p, 0.0) for name in TEMPLATES for p in sorted(matches[name]))
             values[i, -1] = model.intercept + sum(weights) if len(row.target) else np.nan
         return values
 
-    def _rows(self, segments: Segments) -> Iterator[tuple[Words, Words, Words, set[Pattern], set[Pattern]]]:
+    def _rows(self, segments: Segments) -> Iterator["_Row"]:
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
         back = self.back(segments).lower()
         split = self.source_splits.split(segments.source_tokens)
@@ -274,7 +280,7 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
                 if short and seen[k] == 0
             }
             apart: set[Pattern] = {(words[k], words[k + 1]) for k in at.tolist()}
-            yield words, translated, back.words(i), apart, unusual
+            yield _Row(words, translated, back.words(i), apart, unusual)
 
     def save(self, path: Path) -> None:
         model = self.learned(self.model)
@@ -306,36 +312,14 @@ class _ByDecoder(ByDecoder, PhraseTemplates):
     pass
 
 
-def _word_lists(tokens: Tokens) -> list[Words]:
-    lowered = tokens.lower()
-    return [lowered.words(i) for i in range(len(lowered))]
-
-
+@dataclass(frozen=True, eq=False)
 class _Row:
-    def __init__(
-        self, source: Words, target: Words, back: Words, splits: set[Pattern], unusual: set[Pattern]
-    ) -> None:
-        self.source, self.target, self.back = source, target, back
-        self.splits, self.unusual = splits, unusual
-        self.ngrams = {"source": ngrams(source), "target": ngrams(target)}
+    source: Words
+    target: Words
+    back: Words
+    splits: set[Pattern]
+    unusual: set[Pattern]
 
-
-def _matrix(
-    matches: Sequence[Mapping[str, Set[Pattern]]],
-    index: Mapping[tuple[str, Pattern], int],
-    sizes: Mapping[str, int],
-) -> Any:
-    rows, columns, values = list[int](), list[int](), list[float]()
-    for i, matched in enumerate(matches):
-        for name in TEMPLATES:
-            for pattern in matched[name]:
-                rows.append(i)
-                columns.append(index[name, pattern])
-                values.append(1 / sizes[name])
-    shape = (len(matches), max(len(index), 1))
-    return sparse.csr_matrix((values, (rows, columns)), shape=shape, dtype=np.float64)
-
-
-def _mean_length(matrix: Any) -> float:
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    return float(lengths.mean()) or 1.0
+    @cached_property
+    def ngrams(self) -> Mapping[str, set[Pattern]]:
+        return {"source": ngrams(self.source), "target": ngrams(self.target)}

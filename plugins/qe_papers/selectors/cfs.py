@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import BoolArray, FloatArray
+from features.basics.array_types import FloatArray
 from features.basics.errors import unknown_name
 from features.basics.hints import Count, Positive
 from qe.config.distributions import Choice, Distribution
@@ -62,13 +62,13 @@ class CorrelationBased(Selector):
             among = uncertainties(np.column_stack([*codes, classes]))
             with_label, among = among[:-1, -1], among[:-1, :-1]
         subset, self.merit_ = _search(with_label, among, self.stale if self.search == "best_first" else 1)
-        if self.locally_predictive:
-            subset = _with_locally_predictive(with_label, among, subset)
-        self.support_ = np.isin(np.arange(X.shape[1]), subset)
+        kept = list(subset)
+        for feature in np.argsort(-with_label, kind="stable").tolist() if self.locally_predictive else ():
+            own = with_label[feature]
+            if own > 0 and feature not in kept and (among[feature, kept] <= own).all():
+                kept.append(feature)
+        self.support_ = np.isin(np.arange(X.shape[1]), kept)
         return self
-
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)
 
 
 def _search(with_label: FloatArray, among: FloatArray, stale: int) -> tuple[Subset, float]:
@@ -81,7 +81,11 @@ def _search(with_label: FloatArray, among: FloatArray, stale: int) -> tuple[Subs
         subset = max(waiting, key=lambda s: (waiting[s], -len(s)))
         del waiting[subset]
         free = np.setdiff1d(np.arange(k), subset)
-        merits = _merits(with_label, among, subset, free)
+        inside, size = np.asarray(subset, np.int64), len(subset) + 1
+        label = with_label[inside].sum() + with_label[free]
+        shared = np.triu(among[np.ix_(inside, inside)], 1).sum() + among[np.ix_(inside, free)].sum(axis=0)
+        # k r_cf / sqrt(k + k (k - 1) r_ff), with both means written as sums.
+        merits = label / np.sqrt(size + 2 * shared)
         fruitless += 1
         for feature, merit in zip(free.tolist(), merits.tolist(), strict=True):
             grown = tuple(sorted((*subset, feature)))
@@ -91,24 +95,6 @@ def _search(with_label: FloatArray, among: FloatArray, stale: int) -> tuple[Subs
             if merit > best_merit + 1e-12:
                 best, best_merit, fruitless = grown, merit, 0
     return best, best_merit
-
-
-def _merits(with_label: FloatArray, among: FloatArray, subset: Subset, free: NDArray[np.int64]) -> FloatArray:
-    inside = np.asarray(subset, np.int64)
-    size = len(subset) + 1
-    label = with_label[inside].sum() + with_label[free]
-    pairs = np.triu(among[np.ix_(inside, inside)], 1).sum() + among[np.ix_(inside, free)].sum(axis=0)
-    # k r_cf / sqrt(k + k (k - 1) r_ff), with both means written as sums.
-    return np.asarray(label / np.sqrt(size + 2 * pairs))
-
-
-def _with_locally_predictive(with_label: FloatArray, among: FloatArray, subset: Subset) -> Subset:
-    kept = list(subset)
-    for feature in np.argsort(-with_label, kind="stable").tolist():
-        own = with_label[feature]
-        if own > 0 and feature not in kept and (among[feature, kept] <= own).all():
-            kept.append(feature)
-    return tuple(kept)
 
 
 def uncertainties(codes: NDArray[Any]) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Folds, Inner, Share
 from qe.config.distributions import Distribution, FloatRange, IntRange
@@ -107,9 +107,6 @@ class GreedyIndividual(Selector):
             except TypeError as error:
                 raise InputError(f"`grid`: {error}") from None
 
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)
-
 
 @dataclass(repr=False, eq=False)
 class FoldFrequency(Selector):
@@ -153,6 +150,3 @@ class FoldFrequency(Selector):
         often = self.frequencies_ >= self.frequency - 1e-9
         self.support_ = never_empty(often, self.frequencies_ + 1e-6 * correlations(X, y))
         return self
-
-    def _get_support_mask(self) -> BoolArray:
-        return np.asarray(self.support_)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numba
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.array_types import BoolArray, FloatArray, IntArray, offsets_of
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Folds, Inner, NotNegative, Threads
 from features.basics.threads import cores
@@ -97,9 +97,9 @@ class Problem(NamedTuple):
 @numba.njit(cache=True, nogil=True)
 def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) -> None:
     """Fills `scores` of subsets gray(first), gray(first + 1), ...; the empty subset gets -inf."""
-    moments, held_out_sums = problem.moments, problem.held_rows
+    moments, held_out_sums, starts = problem.moments, problem.held_rows, problem.starts
     k = held_out_sums.shape[1]
-    current = moments.copy()
+    current, used = moments.copy(), np.empty(k, np.int64)
     predicted = np.empty(len(held_out_sums))
     mask = first ^ (first >> 1)
     for s in range(len(moments)):
@@ -118,26 +118,18 @@ def exhaustive_scores(problem: Problem, metric: int, first: int, scores: Any) ->
         if mask == 0:
             scores[i] = -np.inf
             continue
-        _predict(current, problem, mask, predicted)
+        size = 0
+        for j in range(k):
+            if mask >> j & 1:
+                used[size] = j
+                size += 1
+        for s in range(len(starts) - 1):
+            for row in range(starts[s], starts[s + 1]):
+                total = problem.means[row]
+                for u in range(size):
+                    total += held_out_sums[row, used[u]] * current[s, used[u], k]
+                predicted[row] = total
         scores[i] = _quality(predicted, problem.gold, problem.weights, metric)
-
-
-@numba.njit(cache=True, nogil=True)
-def _predict(current: Any, problem: Problem, mask: int, predicted: Any) -> None:
-    held_out_sums, starts = problem.held_rows, problem.starts
-    k = held_out_sums.shape[1]
-    used = np.empty(k, np.int64)
-    size = 0
-    for j in range(k):
-        if mask >> j & 1:
-            used[size] = j
-            size += 1
-    for s in range(len(starts) - 1):
-        for i in range(starts[s], starts[s + 1]):
-            total = problem.means[i]
-            for u in range(size):
-                total += held_out_sums[i, used[u]] * current[s, used[u], k]
-            predicted[i] = total
 
 
 @numba.njit(cache=True, nogil=True)
@@ -231,7 +223,11 @@ class SubsetSearch(Selector):
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        later = self._expandable()
+        later = np.zeros(self.n_features_in_, np.bool_)
+        for pattern in self.second:
+            later |= matching(pattern, column_names(self))
+        if later.all():
+            raise InputError("every feature is left to the second round", location="second")
         if not later.any():
             self._search(X, y, np.ones(X.shape[1], np.bool_))
             return self
@@ -240,19 +236,17 @@ class SubsetSearch(Selector):
         self._search(X, y, self.first_ | later)
         return self
 
-    def _expandable(self) -> BoolArray:
-        later = np.zeros(self.n_features_in_, np.bool_)
-        for pattern in self.second:
-            later |= matching(pattern, column_names(self))
-        if later.all():
-            raise InputError("every feature is left to the second round", location="second")
-        return later
-
     def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:
         columns, parts = np.flatnonzero(among), splits(len(y), self.folds, self.one_split, self.validation)
         k = len(columns)
         self._check(k)
-        scorer = self._scorer(X[:, columns], y, parts)
+        scorer: _Linear | _Refitted
+        if self.learner is None:
+            problem = _problem(X[:, columns], self.label_sign * y, parts, self.alpha)
+            scorer = _Linear(problem, METRIC_CODES[self.metric], k, self.n_jobs)
+        else:
+            judge = Judge.make(self.metric, y, parts, self.label_sign)
+            scorer = _Refitted(estimator_of(self.learner), X[:, columns], y, parts, judge, self.n_jobs)
         few = _AUTO_EXHAUSTIVE if self.learner is None else _AUTO_REFITTED
         exhaustive = self.search == "exhaustive" or (self.search == "auto" and k <= few)
         subsets, scores = scorer.all_best(max(self.vote, 64)) if exhaustive else self._beam(scorer, k)
@@ -261,13 +255,6 @@ class SubsetSearch(Selector):
         self.subsets_[:, columns] = subsets[best]
         self.scores_ = scores[best]
         self.score_ = float(self.scores_[0])
-
-    def _scorer(self, X: FloatArray, y: FloatArray, parts: Splits) -> "_Scorer":
-        if self.learner is not None:
-            judge = Judge.make(self.metric, y, parts, self.label_sign)
-            return _Refitted(estimator_of(self.learner), X, y, parts, judge, self.n_jobs)
-        problem = _problem(X, self.label_sign * y, parts, self.alpha)
-        return _Linear(problem, METRIC_CODES[self.metric], X.shape[1], self.n_jobs)
 
     def _get_support_mask(self) -> BoolArray:
         return voted(self.subsets_, 1 if len(self.second) else self.vote)
@@ -283,7 +270,7 @@ class SubsetSearch(Selector):
         if self.search == "exhaustive" and k > max_subsets:
             raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
 
-    def _beam(self, scorer: "_Scorer", k: int) -> tuple[BoolArray, FloatArray]:
+    def _beam(self, scorer: "_Linear | _Refitted", k: int) -> tuple[BoolArray, FloatArray]:
         scores: dict[tuple[int, ...], float] = {}
         front: list[tuple[int, ...]] = [()]
         for size in range(1, min(self.max_features, k) + 1):
@@ -315,12 +302,6 @@ def voted(subsets: BoolArray, vote: int) -> BoolArray:
     """Features (k,) in most of the first `vote` subsets, or those of the first subset if there are none."""
     wanted = subsets[:vote].mean(axis=0) > 0.5
     return np.asarray(wanted if wanted.any() else subsets[0])
-
-
-class _Scorer(Protocol):
-    def listed(self, subsets: Sequence[Subset]) -> FloatArray: ...
-
-    def all_best(self, max_subsets: int) -> tuple[BoolArray, FloatArray]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +354,7 @@ class _Refitted:
         return masks, self.listed([tuple(np.flatnonzero(mask).tolist()) for mask in masks])
 
 
-def _add(scorer: _Scorer, wanted: set[Subset], scores: dict[Subset, float]) -> None:
+def _add(scorer: _Linear | _Refitted, wanted: set[Subset], scores: dict[Subset, float]) -> None:
     new = sorted(wanted - scores.keys())
     if new:
         scores.update(zip(new, scorer.listed(new).tolist(), strict=True))
@@ -388,7 +369,7 @@ def _problem(X: FloatArray, y: FloatArray, parts: Splits, alpha: float) -> Probl
         moments.append(both.T @ both + alpha * np.diag(np.arange(k + 1) < k))
         held.append(X[out] - centre)
         means.append(np.full(len(out), mean))
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in held])]).astype(np.int64)
+    starts = offsets_of([len(part) for part in held])
     gold = y[np.concatenate([out for _, out in parts])]
     weights = position_weights(len(gold)) if len(gold) >= 4 else np.zeros(len(gold))
     return Problem(np.asarray(moments), np.concatenate(held), starts, np.concatenate(means), gold, weights)
