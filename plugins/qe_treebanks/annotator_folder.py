@@ -147,7 +147,7 @@ class Annotator(ABC):
     @classmethod
     @abstractmethod
     def load(cls, path: Path) -> Self:
-        """Loads the output of `save`; raises InputError for invalid content."""
+        """Loads the output of `save`; fails for invalid content, which `damage_reported` tells."""
 
     @classmethod
     @abstractmethod
@@ -240,7 +240,7 @@ class AnnotatorFolder:
         folder = self.path / task
         with damage_reported("the annotator", folder, _REMEDY):
             verify(folder, self._manifest["tasks"][task]["files"])
-        return ANNOTATORS.get(task).load(folder)
+            return ANNOTATORS.get(task).load(folder)
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """Yields one CoNLL-U block per text, in order, using all cores."""

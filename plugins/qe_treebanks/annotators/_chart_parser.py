@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -42,6 +41,7 @@ from qe_treebanks.annotators._grammar import (
     plain_name,
     tree_of,
 )
+from qe_treebanks.annotators._storage import Arrays
 from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
 from qe_treebanks.hashed_features import Hashes, templates
 
@@ -338,11 +338,10 @@ class Guide:
         return {"guide": self.model.weights, "transitions": self.model.transitions}
 
     @classmethod
-    def load(cls, path: Path, labels: tuple[str, ...]) -> "Guide":
-        _storage.check(
-            all(label.startswith(TAG) and len(label) > 1 for label in labels), "a label is no tag", path
-        )
-        return cls(SequenceModel.load(path, "guide", labels, _TEMPLATES))
+    def load(cls, arrays: Arrays, labels: tuple[str, ...]) -> "Guide":
+        tags = all(label.startswith(TAG) and len(label) > 1 for label in labels)
+        _storage.check(tags, "a label is no tag")
+        return cls(SequenceModel.load(arrays, "guide", labels, _TEMPLATES))
 
 
 def _labels(tree: Node) -> list[str]:

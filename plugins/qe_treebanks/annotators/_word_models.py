@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -11,8 +10,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from features.basics.progress import Progress, silent
+from features.storage.damage import rising, rows, typed
 from features.text.tokens import Tokens
 from qe_treebanks.annotators import _storage
+from qe_treebanks.annotators._storage import Arrays
 from qe_treebanks.hashed_features import (
     Floats,
     Hashes,
@@ -71,12 +72,11 @@ class Candidates(NamedTuple):
         return cls(flat, np.cumsum([0, *map(len, lists)]).astype(np.int64))
 
     @classmethod
-    def load(cls, path: Path, tags: int, labels: int) -> "Candidates":
-        candidates = _storage.load_array(path, "candidates", np.int32, 1)
-        starts = _storage.load_array(path, "starts", np.int64, 1)
-        _storage.starts(starts, tags, len(candidates), "candidates", path)
-        _storage.check(bool((np.diff(starts) > 0).all()), "a tag has no candidate", path)
-        _storage.indices(candidates, labels, "a candidate", path)
+    def load(cls, arrays: Arrays, tags: int, labels: int) -> "Candidates":
+        """The candidates of so many tags; raises Damaged for others, or a tag without one."""
+        candidates, starts = arrays["candidates"], arrays["starts"]
+        rows(starts, tags, candidates, labels)
+        rising("starts of candidates", starts, 0, len(candidates), strictly=True)
         return cls(candidates, starts)
 
 
@@ -170,14 +170,13 @@ class SequenceModel:
 
     @classmethod
     def load(
-        cls, path: Path, name: str, labels: tuple[str, ...], templates: tuple[Template, ...]
+        cls, arrays: Arrays, name: str, labels: tuple[str, ...], templates: tuple[Template, ...]
     ) -> "SequenceModel":
-        transitions = _storage.load_array(path, "transitions", np.float32, 2)
-        same = transitions.shape == (len(labels) + 1, len(labels))
-        _storage.check(same, "transitions have another size", path)
+        transitions = arrays["transitions"]
+        typed("transitions", transitions, np.float32, len(labels) + 1, len(labels))
         sound = ~np.isnan(transitions) & (transitions < np.inf)
-        _storage.check(bool(sound.all()), "transitions hold what is no score", path)
-        return cls(labels, templates, _storage.weights(path, name, len(labels)), transitions)
+        _storage.check(sound.all(), "transitions hold what is no score")
+        return cls(labels, templates, _storage.weights(arrays, name, len(labels)), transitions)
 
 
 class _Moves(NamedTuple):
@@ -358,17 +357,13 @@ class Lemmas:
         }
 
     @classmethod
-    def from_json(cls, content: Any, path: Path) -> Self:
-        """Reverse of `as_json`; raises InputError for invalid content."""
-        good = isinstance(content, dict) and {"words", "endings"} <= set(content)
-        _storage.check(good, "no base forms", path)
-        try:
-            words = {(str(f), str(t), str(m)): str(lemma) for f, t, m, lemma in content["words"]}
-            rows = [(str(t), str(e), str(m), int(cut), str(add)) for t, e, m, cut, add in content["endings"]]
-        except (TypeError, ValueError):
-            _storage.check(False, "base forms are no lists of texts", path)
-            raise
-        return cls(words, {(tag, ending, more): (max(cut, 0), add) for tag, ending, more, cut, add in rows})
+    def from_json(cls, content: Any) -> Self:
+        """Reverse of `as_json`; fails for other content."""
+        words = {(str(f), str(t), str(m)): str(lemma) for f, t, m, lemma in content["words"]}
+        rules = {
+            (str(t), str(e), str(m)): (max(int(cut), 0), str(add)) for t, e, m, cut, add in content["endings"]
+        }
+        return cls(words, rules)
 
 
 _AS_IT_IS: Final = "\x00"  # marks a rule whose base form keeps the form's capitals

@@ -11,6 +11,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.storage.damage import rising, typed, within
 from features.storage.files import sha256
 from features.text.tokens import Tokens
 from qe.display.numbers import fixed
@@ -101,32 +102,30 @@ class Constituents(Annotator):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        meta = _storage.load_meta(path, ("settings", "symbols", "words", "roots", "guide", "guide_version"))
-        symbols = _storage.texts(meta["symbols"], "symbols", path, 1)
-        words = _storage.texts(meta["words"], "words", path, 1)
+        meta, arrays = _storage.load(path)
+        symbols, words = (_storage.texts(meta[name], name) for name in ("symbols", "words"))
         settings, roots = meta["settings"], meta["roots"]
-        n_best = settings.get("n_best") if isinstance(settings, dict) else None
-        _storage.check(isinstance(n_best, int) and 0 < n_best <= 1000, "n_best is no number", path)
-        sound = isinstance(roots, dict) and all(
-            name in symbols and isinstance(n, int) and n > 0 for name, n in roots.items()
+        n_best = settings["n_best"]
+        _storage.check(isinstance(n_best, int) and 0 < n_best <= 1000, "n_best is no number")
+        sound = all(isinstance(n, int) and n > 0 for n in roots.values()) and set(symbols).issuperset(roots)
+        _storage.check(sound and any(plain_name(name) == ROOT for name in roots), "no root")
+        binary, chains, uses, paths, starts = (
+            arrays[name] for name in ("binary", "chains", "uses", "paths", "path_starts")
         )
-        _storage.check(sound and any(plain_name(name) == ROOT for name in roots), "no root", path)
-        binary, chains, uses = (
-            _storage.load_array(path, n, np.int64, 2) for n in ("binary", "chains", "uses")
-        )
-        paths, starts = (_storage.load_array(path, name, np.int64, 1) for name in ("paths", "path_starts"))
-        shapes = binary.shape[1], chains.shape[1], uses.shape[1]
-        _storage.check(shapes == (4, 3, 3) and len(uses) > 0, "rules have other columns", path)
-        _storage.starts(starts, len(chains), len(paths), "chains", path)
+        typed("paths", paths, np.int64, None)
+        typed("path_starts", starts, np.int64, len(chains) + 1)
+        rising("path_starts", starts, 0, len(paths))
+        for name, array, columns in (("binary", binary, 4), ("chains", chains, 3), ("uses", uses, 3)):
+            typed(name, array, np.int64, None, columns)
+            within(f"counts of {name}", array[:, -1], 1, 2**62)
+        _storage.check(len(uses), "there is no word")
         for array in (binary[:, :3], chains[:, :2], uses[:, :1], paths):
-            _storage.indices(array, len(symbols), "a symbol", path)
-        _storage.indices(uses[:, 1], len(words), "a word", path)
-        for counts in (binary[:, 3], chains[:, 2], uses[:, 2]):
-            _storage.check(bool((counts > 0).all()), "a count is not positive", path)
+            within("symbols", array, 0, len(symbols))
+        within("words", uses[:, 1], 0, len(words))
         tops = {*(symbols.index(name) for name in roots), *binary[:, 1:3].ravel().tolist()}
         known = tops | {*binary[:, 0].tolist(), *uses[:, 0].tolist()}
         linked = tops.issuperset(chains[:, 0].tolist()) and known.issuperset(chains[:, 1].tolist())
-        _storage.check(linked, "a chain begins or ends at a symbol without rules", path)
+        _storage.check(linked, "a chain begins or ends at a symbol without rules")
         names = [symbols[k] for k in paths.tolist()]
         inner = [tuple(names[low:high]) for low, high in pairwise(starts.tolist())]
         rows = zip(chains.tolist(), inner, strict=True)
@@ -136,11 +135,10 @@ class Constituents(Annotator):
             Counter({(symbols[s], words[w]): n for s, w, n in uses.tolist()}),
             Counter(roots),
         )
-        version = "its guide was trained by another version of this program"
-        _storage.check(meta["guide_version"] == VERSION, version, path)
-        guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
+        _storage.same_version(meta["guide_version"], VERSION, path)
+        guide = Guide.load(arrays, _storage.texts(meta["guide"], "guide"))
         kinds = {kind_name(symbol) for symbol in symbols}
-        _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)
+        _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks")
         return cls(settings, made, ChartParser(made, guide))
 
     @classmethod

@@ -127,15 +127,13 @@ class Dependencies(Annotator):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        meta = _storage.load_meta(path, ("settings", "labels", "tags"), _VERSION)
-        labels = _storage.texts(meta["labels"], "labels", path, 1)
-        tags = _storage.texts(meta["tags"], "tags", path, 1)
-        beam = meta["settings"].get("beam") if isinstance(meta["settings"], dict) else None
-        _storage.check(isinstance(beam, int) and 0 < beam <= 256, "the beam is no number", path)
-        candidates = Candidates.load(path, len(tags), len(labels))
-        moves, relations = (
-            _storage.weights(path, name, n) for name, n in (("moves", ACTIONS), ("relations", len(labels)))
-        )
+        meta, arrays = _storage.load(path, _VERSION)
+        labels, tags = (_storage.texts(meta[name], name) for name in ("labels", "tags"))
+        beam = meta["settings"]["beam"]
+        _storage.check(isinstance(beam, int) and 0 < beam <= 256, "the beam is no number")
+        candidates = Candidates.load(arrays, len(tags), len(labels))
+        moves = _storage.weights(arrays, "moves", ACTIONS)
+        relations = _storage.weights(arrays, "relations", len(labels))
         return cls(meta["settings"], moves, relations, labels, tags, candidates)
 
     @classmethod

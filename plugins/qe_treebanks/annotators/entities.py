@@ -67,9 +67,9 @@ class Entities(Annotator):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        meta = _storage.load_meta(path, ("settings", "labels"), _VERSION)
-        labels = _storage.texts(meta["labels"], "labels", path, 1)
-        return cls(meta["settings"], SequenceModel.load(path, "entities", labels, _TEMPLATES))
+        meta, arrays = _storage.load(path, _VERSION)
+        labels = _storage.texts(meta["labels"], "labels")
+        return cls(meta["settings"], SequenceModel.load(arrays, "entities", labels, _TEMPLATES))
 
     @classmethod
     def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:

@@ -129,16 +129,15 @@ class Pos(Annotator):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        meta = _storage.load_meta(path, ("settings", "labels", "morphology", "lemmas"), _VERSION)
-        labels = _storage.texts(meta["labels"], "labels", path, 1)
-        full = _storage.texts(meta["morphology"], "morphology", path, 1)
-        _storage.check(all(name.count("\t") == 1 for name in full), "morphology has no two parts", path)
-        candidates = Candidates.load(path, len(labels), len(full))
-        weights = _storage.weights(path, "choices", len(full))
-        tags = SequenceModel.load(path, "tags", labels, _TAGS)
-        lemmas = Lemmas.from_json(meta["lemmas"], path)
+        meta, arrays = _storage.load(path, _VERSION)
+        labels = _storage.texts(meta["labels"], "labels")
+        full = _storage.texts(meta["morphology"], "morphology")
+        _storage.check(all(name.count("\t") == 1 for name in full), "morphology has no two parts")
+        candidates = Candidates.load(arrays, len(labels), len(full))
+        weights = _storage.weights(arrays, "choices", len(full))
+        tags = SequenceModel.load(arrays, "tags", labels, _TAGS)
         morphology = ChoiceModel(full, labels, _MORPHOLOGY, weights, candidates)
-        return cls(meta["settings"], tags, morphology, lemmas)
+        return cls(meta["settings"], tags, morphology, Lemmas.from_json(meta["lemmas"]))
 
     @classmethod
     def evaluate(cls, gold: Files, language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
