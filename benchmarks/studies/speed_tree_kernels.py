@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from features.syntax.trees import Trees
-from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
+from qe_papers.learners.svr_tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = 60  # of trees whose kernel is computed by plain recursion too

@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
 from features.core.columns import Column
 from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
@@ -40,7 +40,6 @@ RELATIONS: Final = (
     "appos", "nummod", "acl", "amod", "det", "case", "conj", "cc", "flat", "compound", "fixed", "punct",
 )  # fmt: skip
 
-Flags = NDArray[np.bool_]
 Edges = dict[str, list[tuple[int, int]]]  # relation -> (head, dependant) of every edge, as places
 
 
@@ -89,7 +88,7 @@ class DependencyMatches(ColumnFamily):
 
 
 class _Pair:
-    def __init__(self, source: Edges, target: Edges, equal: Flags) -> None:
+    def __init__(self, source: Edges, target: Edges, equal: BoolArray) -> None:
         self.sides = {"source": source, "target": target}
         self.matches = {r: matches(source.get(r, []), target.get(r, []), equal) for r in RELATIONS}
 
@@ -109,7 +108,7 @@ def edges(words: Sequence[Word]) -> Edges:
     return made
 
 
-def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]], equal: Flags) -> int:
+def matches(source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]], equal: BoolArray) -> int:
     """Number of source edges that can be assigned, in order, to separate target edges."""
     free = list(target)
     total = 0

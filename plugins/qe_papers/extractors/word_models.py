@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive
 from features.core.extractor import Extractor, Feature, FittedExtractor
@@ -24,8 +24,7 @@ from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_sum
 from features.word_level.labels import post_edit_labels
 from qe_papers.families import SIDES
-from qe_papers.learned.development_set import DevelopmentSet
-from qe_papers.naive_bayes import EVIDENCE, Flags, NaiveBayes, evidence_of
+from qe_papers.learned.development_set import EVIDENCE, DevelopmentSet, NaiveBayes, evidence_of
 from qe_papers.resources.triggers import Triggers
 from qe_papers.resources.word_prediction import WordPrediction
 
@@ -292,7 +291,7 @@ def _windows(values: NDArray[Any], tokens: Tokens, order: int) -> NDArray[Any]:
     return sliding_window_view(values, order, axis=-1)[..., inside, :]
 
 
-def _right(target: Tokens, post_edit: Tokens, order: int = 1) -> Iterator[Flags]:
+def _right(target: Tokens, post_edit: Tokens, order: int = 1) -> Iterator[BoolArray]:
     kept = _windows(~post_edit_labels(target, post_edit).words, target, order)
     yield np.asarray(kept.all(axis=-1))
     if order > 1:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from features.basics.array_types import rows_of
+from features.basics.array_types import Longs, rows_of
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
@@ -21,7 +21,6 @@ from features.text.ngram_tables import encode
 from features.text.tokens import UNK, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 _SLICE = 64  # query segments per task of a thread
 _FIRST_ROUND = 512  # approximate number of segments compared before bounds are checked again

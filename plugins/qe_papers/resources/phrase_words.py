@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.array_types import Longs
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.phrase_table import PhraseTable
@@ -20,7 +21,6 @@ from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Vocabulary
 
 Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Trigrams = tuple[Keys, Ints]
 Phrase = tuple[str, ...]

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import BoolArray
+from features.basics.array_types import BoolArray, Longs
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
@@ -14,8 +14,6 @@ from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import UNK, Tokens, Vocabulary
-
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

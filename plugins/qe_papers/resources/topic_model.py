@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, Longs
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive, Seed
 from features.basics.progress import Progress, silent
@@ -21,7 +21,6 @@ from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import UNK, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 _ROUNDS = 50  # maximum updates of a document's topics
 _ROWS = 4096  # words per block of expectations in a thread

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, Longs
 from features.basics.progress import Progress, silent
 from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
@@ -18,7 +18,6 @@ from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens, Vocabulary, ratio
 
 Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 _RANGES = 64  # word ranges per core between progress reports
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError, known_name
 from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
@@ -40,7 +39,6 @@ from qe.systems.texts import Texts
 from qe.training.extraction import Extraction
 from qe_papers.selection.chooser import Chooser, Outputs, segment_bleu, without_reference
 
-Rows = NDArray[np.int64]
 By = Literal["segment", "document"]
 Tokenizers = tuple[Tokenizer, Tokenizer]
 RANDOM, ORACLE = "random", "oracle"
@@ -116,7 +114,7 @@ class Translations:
             for output, other in zip(outputs, others, strict=True)
         ]
 
-    def lines(self, choice: Rows) -> tuple[str, ...]:
+    def lines(self, choice: IntArray) -> tuple[str, ...]:
         """Translations (n,) of the systems with the indices `choice`."""
         outputs = list(self.systems.values())
         return tuple(outputs[number][i] for i, number in enumerate(choice))
@@ -133,7 +131,7 @@ class Preferences:
     segments: FloatArray
     documents: FloatArray
 
-    def choice(self, granularity: By, documents: Sequence[str]) -> Rows:
+    def choice(self, granularity: By, documents: Sequence[str]) -> IntArray:
         """Indices (n,) of the chosen systems; ties go to the first system."""
         return _highest(self.segments if granularity == "segment" else self.documents, granularity, documents)
 
@@ -254,7 +252,7 @@ class Selection:
     best: str
     scores: Mapping[str, Mapping[str, float]]
     shares: Mapping[str, FloatArray]
-    choices: Mapping[str, Rows]
+    choices: Mapping[str, IntArray]
     preferences: Mapping[str, Preferences]
     comparisons: tuple[Pair, ...]
     bootstrap: tuple[Pair, ...]
@@ -332,7 +330,7 @@ def select(
     )  # fmt: skip
 
 
-def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> Rows:
+def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> IntArray:
     """The system (n,) with the highest true BLEU of the segment or its document; ties go to the first."""
     if granularity == "segment":
         return _highest(bleu.segment_scores(statistics), granularity, documents)
@@ -340,12 +338,12 @@ def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Seque
     return _highest(bleu.aggregate(sums), granularity, documents)
 
 
-def _highest(values: FloatArray, granularity: By, documents: Sequence[str]) -> Rows:
+def _highest(values: FloatArray, granularity: By, documents: Sequence[str]) -> IntArray:
     best = np.asarray(np.argmax(values, axis=0), np.int64)
     return best if granularity == "segment" else best[group_index(documents, len(documents))[0]]
 
 
-def shares(choice: Rows, systems: int) -> FloatArray:
+def shares(choice: IntArray, systems: int) -> FloatArray:
     return np.bincount(choice, minlength=systems) / len(choice)
 
 
@@ -389,7 +387,7 @@ def choose_by_model(model: Model, translations: Translations) -> Preferences:
 
 
 def _tests(
-    translations: Translations, choices: Mapping[str, Rows], best: str, metrics: Mapping[str, TextMetric],
+    translations: Translations, choices: Mapping[str, IntArray], best: str, metrics: Mapping[str, TextMetric],
     settings: ResamplingSettings, progress: Progress,
 ) -> tuple[Pair, ...]:  # fmt: skip
     methods = [
@@ -407,7 +405,7 @@ def _tests(
 
 
 def _scores(
-    translations: Translations, choices: Mapping[str, Rows], metrics: Mapping[str, TextMetric],
+    translations: Translations, choices: Mapping[str, IntArray], metrics: Mapping[str, TextMetric],
     granularity: By, seed: int,
 ) -> dict[str, dict[str, float]]:  # fmt: skip
     numbers = np.arange(len(translations))

@@ -5,7 +5,7 @@ import pytest
 
 from features.core.segments import Segments
 from qe_papers.extractors.trees import ConstituentTrees
-from tests.factories import ENGLISH, SPANISH, row
+from tests.factories import EN_ES, row, segments
 
 # The Penn Treebank's notation, and that of CESS.
 SOURCE = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (NN mat)))) (. .))"
@@ -18,14 +18,13 @@ TEXT = "the cat sat on mat ."
 WORDS = "\n".join(f"{k}\t{w}" + "\t_" * 8 for k, w in enumerate(TEXT.split(), start=1))
 
 
-def segments(source: str = SOURCE, target: str = TARGET) -> Segments:
-    columns = {"source": [TEXT], "target": ["el gato durmió en casa ."],
-               "annotation_source": [source], "annotation_target": [target]}  # fmt: skip
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+def parsed(source: str = SOURCE, target: str = TARGET) -> Segments:
+    target_text = "el gato durmió en casa ."
+    return segments(TEXT, target_text, EN_ES, annotation_source=source, annotation_target=target)
 
 
 def test_by_hand() -> None:
-    values = row(ConstituentTrees(), segments())
+    values = row(ConstituentTrees(), parsed())
     # levels: S | NP VP . | DT NN VBD PP | IN NP | NN; S | sn grup.verb sp Fp | 2 + 1 + 2 | 2 tags + 1
     assert (values["tree_depth_source"], values["tree_depth_target"]) == (4, 3)
     assert (values["tree_width_source"], values["tree_width_target"]) == (4, 5)
@@ -40,12 +39,12 @@ def test_by_hand() -> None:
 
 def test_tags_that_are_whole_are_no_beginnings() -> None:
     """`Fpa` is a bracket, `CD` a number."""
-    values = row(ConstituentTrees(), segments("(X (CD 1) (: ;))", "(X (Fpa -) (Fc ,) (cc y) (aq0 feo))"))
+    values = row(ConstituentTrees(), parsed("(X (CD 1) (: ;))", "(X (Fpa -) (Fc ,) (cc y) (aq0 feo))"))
     assert (values["tree_cc_source"], values["tree_comma_source"], values["tree_dot_source"]) == (0, 0, 0)
     assert [values[f"tree_{n}_target"] for n in ("dot", "comma", "cc", "jj")] == [0, 1, 1, 1]
 
 
 def test_a_text_without_a_tree_is_undefined() -> None:
-    values = row(ConstituentTrees(), segments(source=f"# tree_grammar = none\n{WORDS}"))
+    values = row(ConstituentTrees(), parsed(source=f"# tree_grammar = none\n{WORDS}"))
     assert np.isnan(values["tree_np_source"]) and np.isnan(values["tree_np_difference"])
     assert values["tree_np_target"] == 2

@@ -2,10 +2,8 @@
 
 import pytest
 
-from features.basics.errors import InputError
-from features.core.segments import Segments
 from qe_papers.extractors.entities import Entities
-from tests.factories import ENGLISH, SPANISH, row
+from tests.factories import EN_ES, refuses, row, segments
 
 
 def block(tags: dict[str, str]) -> str:
@@ -23,16 +21,13 @@ TARGET = {
 }  # fmt: skip
 
 
-def segments() -> Segments:
-    columns = {
-        "source": [" ".join(SOURCE)], "target": [" ".join(TARGET)],
-        "annotation_source": [block(SOURCE)], "annotation_target": [block(TARGET)],
-    }  # fmt: skip
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+def values_by_name() -> dict[str, float]:
+    blocks = {"annotation_source": block(SOURCE), "annotation_target": block(TARGET)}
+    return row(Entities(), segments(" ".join(SOURCE), " ".join(TARGET), EN_ES, **blocks))
 
 
 def test_by_hand() -> None:
-    values = row(Entities(), segments())
+    values = values_by_name()
     expected = {"person": (1, 1), "organisation": (1, 0), "location": (1, 2), "other": (0, 1), "all": (3, 4)}
     for kind, (source, target) in expected.items():
         assert (values[f"entities_{kind}_source"], values[f"entities_{kind}_target"]) == (source, target), (
@@ -46,7 +41,7 @@ def test_by_hand() -> None:
 
 def test_several_of_a_type_are_as_one() -> None:
     """Table 2 of UEdin's paper counts segments so. The target has two places, the source no other."""
-    values = row(Entities(), segments())
+    values = values_by_name()
     expected = {"person": (1, 1), "organisation": (1, 0), "location": (1, 1), "other": (0, 1)}
     for kind, (source, target) in expected.items():
         has = values[f"entities_has_{kind}_source"], values[f"entities_has_{kind}_target"]
@@ -55,6 +50,6 @@ def test_several_of_a_type_are_as_one() -> None:
 
 
 def test_words_without_tags_are_one_message() -> None:
-    columns = {"source": ["a"], "target": ["b"], "annotation_target": ["1\tb" + "\t_" * 8]}
-    with pytest.raises(InputError, match="has no entity tag; annotate with an annotator of entities"):
-        Entities(sides="target").extract(Segments.from_columns(columns, ENGLISH, SPANISH))
+    given = segments("a", "b", EN_ES, annotation_target="1\tb" + "\t_" * 8)
+    message = "has no entity tag; annotate with an annotator of entities"
+    refuses(message, Entities(sides="target").extract, given)

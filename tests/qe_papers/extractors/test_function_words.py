@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from features import Segments, Tokenizer
 from features.resources.word_lexicon import StopWords
 from qe_papers.extractors.word_classes import FunctionWords
-
-PLAIN = Tokenizer(kind="whitespace")
+from tests.factories import segments
 
 
 def listed(*words: str) -> StopWords:
@@ -16,8 +14,7 @@ def listed(*words: str) -> StopWords:
 
 def shares(source: str, target: str) -> list[float]:
     extractor = FunctionWords(listed("of", "the"), listed("de", "la"))
-    segments = Segments.from_columns({"source": [source], "target": [target]}, PLAIN, PLAIN)
-    values: list[float] = extractor.extract(segments)[0].tolist()
+    values: list[float] = extractor.extract(segments(source, target))[0].tolist()
     return values
 
 

@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
-from tests.factories import ENGLISH, SPANISH, refuses, row
+from tests.factories import EN_ES, ENGLISH, SPANISH, refuses, row, segments
 from tests.features.parsed import block
 
 
@@ -19,13 +19,9 @@ def comments(linkages: object, unused: object, cost: object, length: object) -> 
     return [f"link_grammar_{name} = {value}" for name, value in figures.items()]
 
 
-def segments(*texts: tuple[str, Sequence[str]]) -> Segments:
-    columns = {
-        "source": [text for text, _ in texts],
-        "target": ["x"] * len(texts),
-        "annotation_source": [block(*text) for text in texts],
-    }
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+def linked(*texts: tuple[str, Sequence[str]]) -> Segments:
+    blocks = [block(*text) for text in texts]
+    return segments([text for text, _ in texts], "x", EN_ES, annotation_source=blocks)
 
 
 def value_of(values: dict[str, float], name: str) -> float:
@@ -50,12 +46,12 @@ def value_of(values: dict[str, float], name: str) -> float:
     ],
 )  # fmt: skip
 def test_by_hand(given: tuple[float, ...], expected: dict[str, float]) -> None:
-    values = row(LinkGrammar(below=[1000, 1001]), segments(("a b c d", comments(*given))))
+    values = row(LinkGrammar(below=[1000, 1001]), linked(("a b c d", comments(*given))))
     assert values == pytest.approx({f"link_grammar_{name}_source": v for name, v in expected.items()})
 
 
 def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
-    given = segments(("a b", comments(2, 1, 0, 3)), ("c d", ()), ("", ()))
+    given = linked(("a b", comments(2, 1, 0, 3)), ("c d", ()), ("", ()))
     extractor = LinkGrammar(below=[10], timed_out=True)
     assert value_of(row(extractor, given, 0), "given_up") == 0
     without = row(extractor, given, 1)
@@ -65,7 +61,7 @@ def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
 
 
 def test_what_is_missing_is_one_message() -> None:
-    given = segments(("a b", comments(2, 1, 0, 3)), ("", ()), ("c d", ()))
+    given = linked(("a b", comments(2, 1, 0, 3)), ("", ()), ("c d", ()))
     message = (
         "annotation_source, segment 3: link grammar says nothing of the text: it was not asked, or gave up"
     )
@@ -86,12 +82,12 @@ def test_what_is_missing_is_one_message() -> None:
 @pytest.mark.parametrize("timed_out", [False, True])
 def test_impossible_figures_are_refused(wrong: Sequence[str], shown: str, timed_out: bool) -> None:
     with pytest.raises(InputError, match=f"annotation_source, segment 1: .*{re.escape(shown)}"):
-        LinkGrammar(timed_out=timed_out).extract(segments(("a b", wrong)))
+        LinkGrammar(timed_out=timed_out).extract(linked(("a b", wrong)))
 
 
 def test_the_other_side_can_be_the_english_one() -> None:
-    columns = {"source": ["x"], "target": ["a b"], "annotation_target": [block("a b", comments(5, 0, 1, 2))]}
-    values = row(LinkGrammar(sides="target"), Segments.from_columns(columns, SPANISH, ENGLISH))
+    given = segments("x", "a b", (SPANISH, ENGLISH), annotation_target=block("a b", comments(5, 0, 1, 2)))
+    values = row(LinkGrammar(sides="target"), given)
     assert values["link_grammar_linkages_target"] == 5 and len(values) == 8
 
 
@@ -103,8 +99,7 @@ def test_link_parser_itself() -> None:
         blocks = list(tagger("link-grammar", "en", "es").annotate([text.split() for text in texts]))
     except InputError as error:
         pytest.skip(str(error))
-    columns = {"source": texts, "target": ["x", "x"], "annotation_source": blocks}
-    given = Segments.from_columns(columns, ENGLISH, SPANISH)
+    given = segments(texts, "x", EN_ES, annotation_source=blocks)
     sentence, salad = (row(LinkGrammar(), given, i) for i in (0, 1))
     assert (value_of(sentence, "complete"), value_of(salad, "complete")) == (1, 0)
     assert value_of(sentence, "unused") == 0 < value_of(salad, "unused")

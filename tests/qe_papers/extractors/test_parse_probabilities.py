@@ -5,15 +5,14 @@ import pytest
 
 from features.core.segments import Segments
 from qe_papers.extractors.trees import ParseProbabilities
-from tests.factories import ENGLISH, SPANISH, refuses, row
+from tests.factories import EN_ES, refuses, row, segments
 from tests.features.parsed import block
 
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"
 
 
-def segments(*comments: str) -> Segments:
-    columns = {"source": ["a b"], "target": ["x"], "annotation_source": [block("a b", comments)]}
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+def parsed(*comments: str) -> Segments:
+    return segments("a b", tokenizers=EN_ES, annotation_source=block("a b", comments))
 
 
 SIDE = ParseProbabilities(sides="source")
@@ -23,7 +22,7 @@ def test_by_hand() -> None:
     """Probabilities .2, .1, .1: half of them is the best's."""
     logs = np.log([0.2, 0.1, 0.1])
     text = " ".join(f"{value:.12f}" for value in logs)
-    values = row(SIDE, segments(TREE, "tree_grammar = fine", f"tree_log_probabilities = {text}"))
+    values = row(SIDE, parsed(TREE, "tree_grammar = fine", f"tree_log_probabilities = {text}"))
     expected = {
         "log_probability": logs[0], "log_probability_by_word": logs[0] / 2, "trees": 3, "confidence": 0.5,
         "mean_log_probability": logs.mean(), "spread": np.log(2) * 2 / 3, "entropy": 1.5 * np.log(2),
@@ -34,12 +33,12 @@ def test_by_hand() -> None:
 
 
 def test_probabilities_far_below_what_floats_hold() -> None:
-    given = segments(TREE, "tree_grammar = fine", "tree_log_probabilities = -2000 -2000")
+    given = parsed(TREE, "tree_grammar = fine", "tree_log_probabilities = -2000 -2000")
     assert row(SIDE, given)["parse_confidence_source"] == pytest.approx(0.5)
 
 
 def test_the_plain_grammars_probabilities_are_not_comparable() -> None:
-    values = row(SIDE, segments(TREE, "tree_grammar = plain", "tree_log_probabilities = -9"))
+    values = row(SIDE, parsed(TREE, "tree_grammar = plain", "tree_log_probabilities = -9"))
     assert values["parse_plain_source"] == 1 and np.isnan(values["parse_log_probability_source"])
 
 
@@ -49,4 +48,4 @@ def test_the_plain_grammars_probabilities_are_not_comparable() -> None:
      ((TREE, "tree_log_probabilities = -1 x"), "the parse has no probabilities")],
 )  # fmt: skip
 def test_what_is_missing_is_one_message(comments: tuple[str, ...], what: str) -> None:
-    refuses(f"annotation_source, segment 1: {what}", SIDE.extract, segments(*comments))
+    refuses(f"annotation_source, segment 1: {what}", SIDE.extract, parsed(*comments))

@@ -4,36 +4,25 @@ import math
 
 import pytest
 
-from features.core.segments import Segments
 from features.text.annotation import block_of
 from qe_papers.extractors.parts_of_speech import UPOS, PartsOfSpeech
-from tests.factories import EN_ES
+from tests.factories import EN_ES, row, segments
 
 
 def block(tags: str) -> str:
     return block_of([(f"w{i}", "_", tag, "_") for i, tag in enumerate(tags.split())])
 
 
-def segments(*pairs: tuple[str, str]) -> Segments:
-    """Of (source tags, target tags); the words do not matter."""
-    texts = [tuple(" ".join(f"w{i}" for i in range(len(side.split()))) for side in pair) for pair in pairs]
-    columns = {
-        "source": [text[0] for text in texts],
-        "target": [text[1] for text in texts],
-        "annotation_source": [block(pair[0]) for pair in pairs],
-        "annotation_target": [block(pair[1]) for pair in pairs],
-    }
-    return Segments.from_columns(columns, *EN_ES)
-
-
-def row(source: str, target: str) -> dict[str, float]:
-    extractor = PartsOfSpeech()
-    return dict(zip(extractor.names, extractor.extract(segments((source, target)))[0].tolist(), strict=True))
+def counted(source: str, target: str) -> dict[str, float]:
+    """Features of two texts with these tags; the words do not matter."""
+    texts = [" ".join(f"w{i}" for i in range(len(tags.split()))) for tags in (source, target)]
+    blocks = {"annotation_source": block(source), "annotation_target": block(target)}
+    return row(PartsOfSpeech(), segments(*texts, EN_ES, **blocks))
 
 
 def test_counts_shares_differences_and_ratios() -> None:
     """the black cat sat . -> el gato se sentó ."""
-    cells = row("DET ADJ NOUN VERB PUNCT", "DET NOUN PRON VERB PUNCT")
+    cells = counted("DET ADJ NOUN VERB PUNCT", "DET NOUN PRON VERB PUNCT")
     assert (cells["upos_adj_source"], cells["upos_adj_target"]) == (1, 0)
     assert (cells["upos_adj_difference"], cells["upos_pron_difference"]) == (1, -1)
     assert cells["upos_pron_absolute_difference"] == 1
@@ -48,16 +37,16 @@ def test_counts_shares_differences_and_ratios() -> None:
 
 def test_ratios_of_shares_are_of_shares() -> None:
     """One pronoun in two words, two in three: (1 / 2) / (2 / 3)."""
-    assert row("PRON VERB", "PRON PRON AUX")["upos_pron_ratio_of_shares"] == pytest.approx(0.75)
+    assert counted("PRON VERB", "PRON PRON AUX")["upos_pron_ratio_of_shares"] == pytest.approx(0.75)
 
 
 def test_groups_count_all_their_tags() -> None:
-    cells = row("ADP CCONJ SCONJ NOUN PROPN AUX VERB X", "X")
+    cells = counted("ADP CCONJ SCONJ NOUN PROPN AUX VERB X", "X")
     assert cells["pos_prepositions_conjunctions_source"] == 3
     assert (cells["pos_nouns_source"], cells["pos_verbs_source"], cells["upos_x_source"]) == (2, 2, 1)
 
 
 def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
-    cells = row("NN NOUN", "NOUN")
+    cells = counted("NN NOUN", "NOUN")
     assert sum(cells[f"upos_{tag.lower()}_source"] for tag in UPOS) == 1
     assert cells["upos_noun_source_share"] == 0.5

@@ -4,16 +4,12 @@ import numpy as np
 
 from features import Segments, Tokenizer
 from qe_papers.extractors.similarity import WordMoves
-from tests.factories import refuses
+from tests.factories import refuses, segments
 
 
-def segments(rows: list[tuple[str, str]], language: str = "es") -> Segments:
-    columns = {
-        "source": ["x"] * len(rows),
-        "target": [t for t, _ in rows],
-        "pseudo_reference": [p for _, p in rows],
-    }
-    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer(language))
+def compared(rows: list[tuple[str, str]], language: str = "es") -> Segments:
+    targets, others = zip(*rows, strict=True)
+    return segments("x", targets, (Tokenizer("en"), Tokenizer(language)), pseudo_reference=others)
 
 
 def test_by_hand() -> None:
@@ -23,7 +19,7 @@ def test_by_hand() -> None:
         ("rojos gatos", ""),
         ("uno", "dos"),
     ]
-    values = WordMoves().extract(segments(rows))
+    values = WordMoves().extract(compared(rows))
     names = ("same", "alone", "group", "by_1", "further")
     assert WordMoves().names == tuple(f"word_moves_{name}" for name in names)
     np.testing.assert_allclose(values[0], [2 / 4, 2 / 4, 0, 2 / 4, 0])
@@ -33,4 +29,4 @@ def test_by_hand() -> None:
 
 
 def test_language_without_base_forms() -> None:
-    refuses("no base forms for the language 'ko'", WordMoves().extract, segments([("a", "b")], "ko"))
+    refuses("no base forms for the language 'ko'", WordMoves().extract, compared([("a", "b")], "ko"))

@@ -71,6 +71,10 @@ def test_figures_are_those_of_dense_vectors() -> None:
 def test_damaged_weights_are_refused(extractor: WordPredictionScores) -> None:
     part = extractor.word_prediction_hashed
     part.check_arrays()
-    refuses("`bias` must be float32", replace(part, network=replace(part.network, bias=part.network.bias[:-1])).check_arrays, error=Damaged)
+    refuses(
+        "`bias` must be float32",
+        replace(part, network=replace(part.network, bias=part.network.bias[:-1])).check_arrays,
+        error=Damaged,
+    )
     with pytest.raises(Damaged, match="`bias` must hold numbers"):
         replace(part, bias=part.bias * np.float32(np.nan)).check_arrays()

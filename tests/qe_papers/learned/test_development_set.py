@@ -19,8 +19,7 @@ from features.storage.damage import Damaged
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_models import SMOOTHINGS
-from qe_papers.learned.development_set import DevelopmentSet
-from qe_papers.naive_bayes import NaiveBayes, error_rate
+from qe_papers.learned.development_set import DevelopmentSet, NaiveBayes, error_rate
 from tests.factories import EN_ES, Find, refuses
 
 PAIRS, FIRST, LAST = 1500, 1001, 1200

@@ -16,8 +16,12 @@ from features.basics.errors import InputError
 from features.syntax.trees import Trees, column
 from qe.learning.tree_columns import BesideTrees
 from qe.models.pipeline import Candidate, fit, imputer
-from qe_papers.learners.svr_tree_kernels import SvrTreeKernels, TreeKernelSvr
-from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel
+from qe_papers.learners.svr_tree_kernels import (
+    PartialTreeKernel,
+    SubsetTreeKernel,
+    SvrTreeKernels,
+    TreeKernelSvr,
+)
 from tests.factories import refuses
 
 PARAMS: dict[str, Any] = {"tree_weight": 0.3, "degree": 3, "C": 4.0, "epsilon": 0.05}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from features.syntax.trees import Trees
-from qe_papers.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
+from qe_papers.learners.svr_tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
 from tests.factories import refuses
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qe_papers.phrase_segmentation import force
+from qe_papers.extractors.forced_decoding import force
 from tests.qe_papers.extractors.test_decoder_imitation import Pairs, Phrase, table, tokens
 
 PAIRS: Pairs = {
