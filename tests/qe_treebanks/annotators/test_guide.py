@@ -80,5 +80,5 @@ def test_trees_are_found_within_limits_and_without_if_there_is_none() -> None:
         assert parse == alone.parse(tree.words())
     limits = next(guided.guide.limits(Tokens.from_lists(texts[:1])))  # type: ignore[union-attr]
     nothing = limits._replace(ends=np.arange(6) == 5)  # no phrase can end before the verb
-    assert guided._pruned(texts[0], 1, guided._marked(nothing), nothing.ends) is None
+    assert guided._pruned(texts[0], 1, nothing) is None
     assert guided.parse(texts[0], 1, nothing) == alone.parse(texts[0])
