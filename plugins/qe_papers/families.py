@@ -51,7 +51,11 @@ class Measure(Generic[Text]):
 
 
 def number_and_share(
-    name: str, what: str, origin: str, flags: Callable[[Any], Sequence[bool] | None], compared: str = ""
+    name: str,
+    description: str,
+    origin: str,
+    flags: Callable[[Any], Sequence[bool] | None],
+    compared: str = "",
 ) -> tuple[Measure[Any], Measure[Any]]:
     """How many of a text's flags are true, and their share: NaN without flags; of None, both are NaN."""
 
@@ -63,8 +67,8 @@ def number_and_share(
         found = flags(text)
         return sum(found) / len(found) if found else np.nan
 
-    counted = Measure(name, what, origin, "words", number)
-    return counted, Measure(f"{name}_share", f"share of {what}{compared}", origin, "share", share)
+    counted = Measure(name, description, origin, "words", number)
+    return counted, Measure(f"{name}_share", f"share of {description}{compared}", origin, "share", share)
 
 
 def sides_of(sides: Sides) -> tuple[str, ...]:
@@ -76,21 +80,28 @@ def sides_of(sides: Sides) -> tuple[str, ...]:
     return SIDES if sides == "both" else (sides,)
 
 
-def columns_of(stem: str, one: Measure[Text], sides: Sides) -> Iterator[Column[BothSides[Text]]]:
+def columns_of(stem: str, measure: Measure[Text], sides: Sides) -> Iterator[Column[BothSides[Text]]]:
     """The measure of every side, then source minus target, then target / source."""
 
-    def of(side: str) -> Callable[[BothSides[Text]], FloatArray]:
-        return lambda pair: pair.values(side, one.measure)
+    def values_of(side: str) -> Callable[[BothSides[Text]], FloatArray]:
+        return lambda pair: pair.values(side, measure.measure)
 
-    source, target, name, what = of("source"), of("target"), f"{stem}_{one.name}", one.description
+    source, target, name, what = (
+        values_of("source"),
+        values_of("target"),
+        f"{stem}_{measure.name}",
+        measure.description,
+    )
     for side in sides_of(sides):
-        yield Column(f"{name}_{side}", f"{side}: {what}", one.origin, one.unit, of(side))
+        yield Column(f"{name}_{side}", f"{side}: {what}", measure.origin, measure.unit, values_of(side))
     if sides == "both":
         text = f"source less target: {what}"
-        yield Column(f"{name}_difference", text, one.origin, one.unit, lambda p: source(p) - target(p))
-    if sides == "both" and one.ratio:
+        yield Column(
+            f"{name}_difference", text, measure.origin, measure.unit, lambda p: source(p) - target(p)
+        )
+    if sides == "both" and measure.ratio:
         text = f"target / source: {what}; NaN if of none"
-        yield Column(f"{name}_ratio", text, one.origin, "ratio", lambda p: ratio(target(p), source(p)))
+        yield Column(f"{name}_ratio", text, measure.origin, "ratio", lambda p: ratio(target(p), source(p)))
 
 
 def save_parts(path: Path, parts: Mapping[str, Resource]) -> None:

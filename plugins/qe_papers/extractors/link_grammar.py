@@ -34,14 +34,14 @@ def _by_word(value: float, linkage: Linkage) -> float:
     return value / linkage.words if linkage.words else np.nan
 
 
-def _known(value: float, answer: bool) -> float:
+def _flag(value: float, answer: bool) -> float:
     return np.nan if np.isnan(value) else float(answer)
 
 
 def _below(limit: int) -> Measure[Linkage]:
     what = f"1 if there are fewer than {limit} linkages, else 0"
     return Measure(
-        f"linkages_below_{limit}", what, _BINARY, "0 or 1", lambda k: _known(k.linkages, k.linkages < limit)
+        f"linkages_below_{limit}", what, _BINARY, "0 or 1", lambda k: _flag(k.linkages, k.linkages < limit)
     )
 
 
@@ -54,7 +54,7 @@ MEASURES: Final[Sequence[Measure[Linkage]]] = (
     Measure("linkages_log10", f"{_MOST}, decimal logarithm", _OWN, "log10",
             lambda k: float(np.log10(k.linkages))),
     Measure("complete", "1 if a linkage takes in every word, else 0", _DCU, "0 or 1",
-            lambda k: _known(k.unused, k.unused == 0)),
+            lambda k: _flag(k.unused, k.unused == 0)),
     Measure("unused", _UNUSED, _OWN, "words", lambda k: k.unused),
     Measure("cost", _COST, _OWN, "cost", lambda k: k.cost),
     Measure("cost_by_word", f"{_COST}, by word", _OWN, "cost", lambda k: _by_word(k.cost, k)),

@@ -47,7 +47,7 @@ class TokenCounts(ColumnFamily):
 
     @property
     def columns(self) -> Sequence[Column[Texts]]:
-        return [*_of_sides(), *_of_both()]
+        return [*_of_sides(), *_comparisons()]
 
     def prepared(self, segments: Segments) -> Texts:
         return {"source": segments.source_tokens, "target": segments.target_tokens}
@@ -115,7 +115,7 @@ def inner_capitals(words: Sequence[str]) -> int:
 _GENITIVE, _BRACKET = _by_text(genitives), _marks(_BRACKETS.__contains__)
 
 
-def _of(side: Side, function: OfTokens) -> Callable[[Texts], FloatArray]:
+def _side_values(side: Side, function: OfTokens) -> Callable[[Texts], FloatArray]:
     return lambda sides: function(sides[side])
 
 
@@ -138,10 +138,12 @@ def _of_sides() -> Iterator[Column[Texts]]:
     for name, what, origin, unit, function in rows:
         for side in SIDES:
             plain = counted(what, side) if unit in COUNTED else ""
-            yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, _of(side, function), plain=plain)
+            yield Column(
+                f"{name}_{side}", f"{what}, {side}", origin, unit, _side_values(side, function), plain=plain
+            )
 
 
-def _of_both() -> Iterator[Column[Texts]]:
+def _comparisons() -> Iterator[Column[Texts]]:
     text = "opening and closing brackets, squared difference of target and source"
     squares = _compared(_BRACKET, lambda target, source: (target - source) ** 2)
     yield Column("brackets_squared_difference", text, _UU, "tokens^2", squares)
@@ -163,7 +165,9 @@ def _of_both() -> Iterator[Column[Texts]]:
         yield Column(f"{name}_ratio", text, _ADEQUACY, "ratio", values)
     for side in SIDES:
         text = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"
-        dispersed = _of(side, lambda tokens: diversity(tokens.lengths.astype(np.float64), _types(tokens)))
+        dispersed = _side_values(
+            side, lambda tokens: diversity(tokens.lengths.astype(np.float64), _types(tokens))
+        )
         yield Column(f"diversity_d_{side}", text, _D, "ratio", dispersed)
     for name in MARK_KINDS:
         what, rule, _ = OTHER_PATTERNS[name]

@@ -410,7 +410,7 @@ class Level:
         return cls(replace(grammar, rules=ordered), lexicon, kinds)
 
     def emissions(self, words: Sequence[str], kinds: Flags | None = None) -> Emissions:
-        """The words' tags, of these `kinds` (n, coarse symbols) for words that have one of them."""
+        """The words' tags, of `kinds` (n, coarse symbols) for words that have one of them."""
         of_words = [self._of_word(word) for word in words]
         word = np.repeat(np.arange(len(words)), [len(tags) for tags, _ in of_words])
         tags, scores = (np.concatenate(parts) for parts in zip(*of_words, strict=True))

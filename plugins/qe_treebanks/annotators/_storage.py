@@ -29,8 +29,8 @@ def load(path: Path, version: str = "") -> tuple[dict[str, Any], Arrays]:
     return meta, {file.stem: np.ascontiguousarray(np.load(file, allow_pickle=False)) for file in files}
 
 
-def same_version(found: str, expected: str, path: Path) -> None:
-    if found != expected:
+def same_version(version: str, expected: str, path: Path) -> None:
+    if version != expected:
         raise InputError("was trained by another version of this program", location=path, remedy=REMEDY)
 
 
