@@ -16,12 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-<<<<<<< HEAD
 from features.basics.hints import Count, NotNegative, Part, Positive
-=======
-from features.basics.hints import Count, NotNegative, Positive
 from features.basics.threads import apply_to_each, even_ranges
->>>>>>> d17ad725 (Confidence of words, tree kernels and forced derivations stand with what uses them; tests of annotations make their segments by the shared factory)
 from features.core.tree_columns import tree_names, without_trees
 from features.syntax.trees import Trees, gathered
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
