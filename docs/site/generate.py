@@ -93,6 +93,8 @@ def command_line() -> str:
         parts += [f"**{title}**", ""]
         parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in members.split()] + [""]
     for verb in verbs():
+        if verb not in commands(verb):
+            parts += ["", f"## qe {verb}", "", f"    qe {verb} [OPTIONS] COMMAND", "", f"{purpose(verb)}."]
         for name, subcommand in commands(verb).items():
             parts += [
                 "",

@@ -36,9 +36,12 @@ def list_(quiet: bool = False) -> Result:
     from qe.getting_started.catalogue.features import FeatureCosts, families, listing, sets
 
     costs = FeatureCosts.load()
-    content = {"families": list(families(costs)), "sets": list(sets(costs))}
     origin = f"Costs: {costs.measured}, {costs.machine}; {costs.data}"
-    return Result("features-list", content, (*listing(costs), origin))
+    return Result(
+        "features-list",
+        lambda: {"families": list(families(costs)), "sets": list(sets(costs))},
+        (*listing(costs), origin),
+    )
 
 
 @features.command()

@@ -25,7 +25,7 @@ class Result:
     """What a command found: for machines, as JSON (`qe schema NAME`), and for people.
 
     name     of the schema
-    content  a mapping or a dataclass
+    content  a mapping or a dataclass, or a function that makes it
     parts    tables and sentences
     code     the exit code
     brief    whether --quiet leaves the parts out
@@ -68,7 +68,8 @@ def emit(result: Result, verb: str, options: Mapping[str, Any]) -> int:
         from qe.display import output_schemas
         from qe.display.files import json_text, plain
 
-        text = json_text(output_schemas.stamped(result.name, plain(result.content)))
+        content = result.content() if callable(result.content) else result.content
+        text = json_text(output_schemas.stamped(result.name, plain(content)))
         if result.file is not None:
             with atomic_file(result.file) as temporary:
                 temporary.write_text(text, "utf-8")
