@@ -176,7 +176,7 @@ def _checked_hint(hint: Any, classes: bool) -> Any:
         return Union[inner]  # noqa: UP007
     if origin in _MAPPINGS:
         return Mapping[inner]  # type: ignore[misc, valid-type]
-    if origin is Literal or hint in PLAIN:
+    if origin is Literal or hint in PLAIN or hint is Any:
         return hint
     kind = origin or hint
     is_checked = classes and inspect.isclass(kind) and not getattr(kind, "_is_protocol", False)
