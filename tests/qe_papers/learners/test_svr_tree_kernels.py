@@ -108,7 +108,8 @@ def test_a_row_alone_is_what_it_is_in_a_batch() -> None:
     model = TreeKernelSvr(**PARAMS).fit(X.iloc[:40], y[:40])
     effects = model.tree_effects(X)
     fresh = X.assign(**{name: column(batch(X, name)) for name in effects})
-    stored = skops.io.loads(skops.io.dumps(model), trusted=list(SvrTreeKernels.trusted_types))
+    trusted = [*SvrTreeKernels.trusted_types, f"{TreeKernelSvr.__module__}.{TreeKernelSvr.__name__}"]
+    stored = skops.io.loads(skops.io.dumps(model), trusted=trusted)
     for one in (model, stored, pickle.loads(pickle.dumps(model))):
         for rows in (X, fresh):
             for name, values in one.tree_effects(rows).items():
