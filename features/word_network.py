@@ -155,6 +155,6 @@ class WordNetwork(TwoSides):
         self, segments: Segments, *, is_training: bool = False
     ) -> tuple[dict[str, Side], Links | None]:
         if self.sides == "target":
-            return {"target": self._target_side(segments, is_training=is_training)}, None
+            return {"target": self._side_of(self._target_table(segments, is_training))}, None
         both = self._sides(segments, is_training=is_training)
         return {"target": both.target, "source": both.source}, both.links

@@ -185,4 +185,4 @@ def _inputs(
 ) -> Inputs:
     columns = selected_columns(values, names, wanted)
     chosen_keys = {name: keys[name] for name in keys if name in wanted_keys}
-    return Inputs(columns, chosen_keys, np.empty((len(columns), 0), np.float32))
+    return Inputs(columns, chosen_keys)

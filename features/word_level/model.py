@@ -23,21 +23,21 @@ from features.word_level.keys import (
     save_encodings,
 )
 from features.word_level.labels import Bad
-from features.word_level.network import Network, NetworkInputs
+from features.word_level.network import Lookups, Network, NetworkInputs, width_of
 from features.word_level.trees import TreeWalks, fit_trees, load_trees, tree_probability
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Columns (n, k), keys for target encodings (n,) by name, and word vectors (n, d) of n tokens or gaps."""
+    """Columns (n, k), keys for target encodings (n,) by name, and word vectors of n tokens or gaps."""
 
     columns: NDArray[np.float32]
     keys: Mapping[str, Keys]
-    vectors: NDArray[np.float32]
+    vectors: Lookups = ()
 
     @property
     def width(self) -> int:
-        return int(self.columns.shape[1]) + 2 * len(self.keys) + int(self.vectors.shape[1])
+        return int(self.columns.shape[1]) + 2 * len(self.keys) + width_of(self.vectors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class TokenModel:
         same_width(features.shape[1], self._walks.width)
         for network in self.networks:
             same_width(features.shape[1], len(network.mean))
-            same_width(features.shape[1] + inputs.vectors.shape[1], len(network.weights))
+            same_width(features.shape[1] + width_of(inputs.vectors), len(network.weights))
         by_trees = tree_probability(self._walks, features)
         if not self.networks:
             return by_trees

@@ -93,6 +93,7 @@ def sum_rows(values: Array, total: Array) -> None:
 
 
 Matrix = NDArray[np.float32]
+Lookups = Sequence[tuple[Matrix, NDArray[Any]]]  # tables of vectors, and the row of each token in them
 
 _VECTOR_SCALE: Final = np.float32(3.0)  # vectors have length 1: near the entries of standardised columns
 _LIMIT: Final = np.float32(4.0)  # standard deviations
@@ -105,11 +106,19 @@ def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
     return mean.astype(np.float32), np.where(deviation > 0, deviation, np.float32(1))
 
 
-def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
+def width_of(vectors: Lookups) -> int:
+    return sum(table.shape[1] for table, _ in vectors)
+
+
+def standardised_inputs(columns: Matrix, vectors: Lookups, mean: Matrix, deviation: Matrix) -> Matrix:
     """Inputs (n, k + d): standardised columns (cut at 4 deviations; undefined: 0) and vectors."""
-    result = np.empty((len(columns), columns.shape[1] + vectors.shape[1]), np.float32)
+    first = columns.shape[1]
+    result = np.empty((len(columns), first + width_of(vectors)), np.float32)
     _scale(columns, mean, deviation, result)
-    np.multiply(vectors, _VECTOR_SCALE, out=result[:, columns.shape[1] :])
+    for table, rows in vectors:
+        last = first + table.shape[1]
+        np.multiply(table[rows], _VECTOR_SCALE, out=result[:, first:last])
+        first = last
     return result
 
 
@@ -165,7 +174,7 @@ class NetworkInputs(NamedTuple):
     deviation: Matrix
 
     @classmethod
-    def from_columns(cls, columns: Matrix, vectors: Matrix) -> "NetworkInputs":
+    def from_columns(cls, columns: Matrix, vectors: Lookups) -> "NetworkInputs":
         mean, deviation = moments(columns)
         return cls(standardised_inputs(columns, vectors, mean, deviation), mean, deviation)
 
@@ -196,7 +205,7 @@ class Network:
             parameters = _train(inputs.values, bad.astype(np.float32), np.random.default_rng(seed))
         return cls(inputs.mean, inputs.deviation, *parameters)
 
-    def probability(self, columns: Matrix, vectors: Matrix) -> Floats:
+    def probability(self, columns: Matrix, vectors: Lookups) -> Floats:
         """P(BAD) (n,); a token's does not depend on the others."""
         inputs = standardised_inputs(columns, vectors, self.mean, self.deviation)
         hidden = np.maximum(row_products(inputs, self.weights) + self.bias, 0)

@@ -81,11 +81,8 @@ def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
             (i, e) for i, e in enumerate(extractors) if isinstance(e, WordLevelExtractor) and kind in e.judges
         ]
         for i, extractor in of_kind:
-            if not any(_sees_more(extractor_b, extractor) for _, extractor_b in of_kind):
+            reads_more = (other for _, other in of_kind if isinstance(other, type(extractor)))
+            if not any(other.knows > extractor.knows for other in reads_more):
                 result[kind] = i
                 break
     return result
-
-
-def _sees_more(extractor_a: WordLevelExtractor, extractor_b: WordLevelExtractor) -> bool:
-    return isinstance(extractor_a, type(extractor_b)) and extractor_a.knows > extractor_b.knows

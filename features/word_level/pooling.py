@@ -355,8 +355,7 @@ class Beginnings:
 
     @classmethod
     def fit(cls, examples: SyntheticExamples, *, networks: int, seed: int) -> "Beginnings":
-        vectors = np.empty((len(examples.columns), 0), np.float32)
-        inputs = standardised_inputs(examples.columns, vectors, *moments(examples.columns))
+        inputs = standardised_inputs(examples.columns, (), *moments(examples.columns))
         texts, full = full_texts(inputs, examples.offsets)
         rate = standardised(examples.rate)[full, None]
         learned = Learned(rate, np.ones(len(rate), np.float32), examples.bad.astype(np.float32))

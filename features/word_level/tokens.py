@@ -147,17 +147,16 @@ class TokenTable:
 
     def word_inputs(self, resources: TokenResources) -> Inputs:
         target, source = resources.target_vectors.vectors, resources.source_vectors.vectors
-        own = [target[rows] for rows in self.word_rows[:, :3].T]
-        vectors = np.hstack([*own, source[self.word_rows[:, 3]]])
-        return Inputs(self.words, self.word_keys, vectors)
+        tables = (target, target, target, source)
+        return Inputs(self.words, self.word_keys, list(zip(tables, self.word_rows.T, strict=True)))
 
     def gap_inputs(self, resources: TokenResources) -> Inputs:
-        sides = [resources.target_vectors.vectors[rows] for rows in self.gap_rows.T]
-        return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
+        vectors = resources.target_vectors.vectors
+        return Inputs(self.gaps, self.gap_keys, [(vectors, rows) for rows in self.gap_rows.T])
 
     def inputs_without_vectors(self, kind: Kind) -> Inputs:
         columns, keys = (self.words, self.word_keys) if kind == "word" else (self.gaps, self.gap_keys)
-        return Inputs(columns, keys, np.empty((len(columns), 0), np.float32))
+        return Inputs(columns, keys)
 
 
 def describe(

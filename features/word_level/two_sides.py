@@ -113,8 +113,8 @@ class SourceTable:
 
     def inputs(self, resources: TokenResources) -> Inputs:
         source, target = resources.source_vectors.vectors, resources.target_vectors.vectors
-        own = [source[rows] for rows in self.rows[:, :3].T]
-        return Inputs(self.columns, self.keys, np.hstack([*own, target[self.rows[:, 3]]]))
+        tables = (source, source, source, target)
+        return Inputs(self.columns, self.keys, list(zip(tables, self.rows.T, strict=True)))
 
     def take(self, rows: Longs) -> "SourceTable":
         offsets, tokens = rows_of(self.offsets, rows)
@@ -340,16 +340,13 @@ class TwoSides(Knowing, ResourceLookup):
                 subset, aligned_links(subset, resources.aligner), table.take(rows), resources
             )
 
-        def joined_sources(pieces: list[SourceTable]) -> SourceTable:
-            return replace(concatenated(pieces), links=None)
-
-        sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
+        groups = self._groups(segments)
+        sources = in_groups(
+            groups, segments, sources_of, lambda pieces: replace(concatenated(pieces), links=None)
+        )
         return Sides(
             Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
         )
-
-    def _target_side(self, segments: Segments, *, is_training: bool = False) -> Side:
-        return self._side_of(self._target_table(segments, is_training))
 
     def _side_of(self, table: TokenTable) -> Side:
         return Side(table.word_inputs(self), table.offsets, table.word_names)

@@ -128,7 +128,9 @@ def _spoiled(rng: np.random.Generator, lengths: Longs) -> tuple[Side, np.ndarray
     bad = columns[:, 0] > 0.8
     keys = {"word": rng.integers(0, 50, size).astype(np.uint64)}
     side = Side(
-        Inputs(columns, keys, np.zeros((size, 2), np.float32)), offsets_of(lengths), tuple("abcdefghij")
+        Inputs(columns, keys, [(np.zeros((size, 2), np.float32), np.arange(size))]),
+        offsets_of(lengths),
+        tuple("abcdefghij"),
     )
     counts = np.bincount(side.segment, weights=bad, minlength=len(lengths))
     return side, bad, counts / np.where(lengths > 0, lengths, np.nan)

@@ -178,7 +178,7 @@ def test_the_token_model_finds_what_is_there(tmp_path: Path) -> None:
     segment = np.arange(size) // 10
     vectors = rng.normal(size=(size, 2)).astype(np.float32)
     known, held_out = (
-        Inputs(columns[part], {"word": keys["word"][part]}, vectors[part])
+        Inputs(columns[part], {"word": keys["word"][part]}, [(vectors, np.arange(size)[part])])
         for part in (slice(3000), slice(3000, None))
     )
     model = TokenModel.fit(known, bad[:3000], segment[:3000], rounds=60, seed=0)

@@ -77,11 +77,13 @@ def test_single_products_are_rounded_from_double_where_places_differ(monkeypatch
 def test_a_token_is_scored_alike_in_every_batch() -> None:
     columns = RNG.normal(size=(600, 90)).astype(np.float32)
     columns[RNG.random(columns.shape) < 0.2] = np.nan
-    vectors = RNG.normal(size=(600, 40)).astype(np.float32)
-    network = Network.fit(NetworkInputs.from_columns(columns, vectors), columns[:, 0] > 0, seed=0)
-    together = network.probability(columns, vectors)
+    vectors, places = RNG.normal(size=(600, 40)).astype(np.float32), np.arange(600)
+    network = Network.fit(NetworkInputs.from_columns(columns, [(vectors, places)]), columns[:, 0] > 0, seed=0)
+    together = network.probability(columns, [(vectors, places)])
     for rows in (slice(3, 4), slice(0, 257), slice(250, 600)):
-        np.testing.assert_array_equal(network.probability(columns[rows], vectors[rows]), together[rows])
+        np.testing.assert_array_equal(
+            network.probability(columns[rows], [(vectors, places[rows])]), together[rows]
+        )
 
 
 def test_a_text_is_scored_alike_in_every_batch() -> None:

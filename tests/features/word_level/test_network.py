@@ -33,10 +33,14 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
 
 def test_what_decides_is_learned() -> None:
     rng = np.random.default_rng(2)
-    columns, vectors = rng.normal(size=(25_000, 4)).astype(np.float32), np.zeros((25_000, 2), np.float32)
+    columns, rows = rng.normal(size=(25_000, 4)).astype(np.float32), np.zeros(25_000, np.int32)
+    vectors = np.zeros((1, 2), np.float32)
     likely = expit(3 * np.abs(columns[:, 1]) - 2)
     bad = rng.random(25_000) < likely
     learned = Network.fit(
-        NetworkInputs.from_columns(columns[:24_000], vectors[:24_000]), bad[:24_000], seed=0
+        NetworkInputs.from_columns(columns[:24_000], [(vectors, rows[:24_000])]), bad[:24_000], seed=0
     )
-    assert np.corrcoef(learned.probability(columns[24_000:], vectors[24_000:]), likely[24_000:])[0, 1] > 0.9
+    assert (
+        np.corrcoef(learned.probability(columns[24_000:], [(vectors, rows[24_000:])]), likely[24_000:])[0, 1]
+        > 0.9
+    )

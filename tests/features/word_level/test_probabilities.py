@@ -65,9 +65,7 @@ def test_groups_come_to_their_mean_probability() -> None:
     rng = np.random.default_rng(2)
     kind = np.arange(4000) % 2
     bad = np.where(kind, 0.8, 0.2) + rng.uniform(-0.1, 0.1, 4000)
-    inputs = Inputs(
-        kind[:, None].astype(np.float32), {"word": kind.astype(np.uint64)}, np.zeros((4000, 0), np.float32)
-    )
+    inputs = Inputs(kind[:, None].astype(np.float32), {"word": kind.astype(np.uint64)})
     model = TokenModel.fit(inputs, bad, np.arange(4000) // 20, rounds=150, seed=0, networks=0)
     assert not model.networks
     p = model.probability(inputs)

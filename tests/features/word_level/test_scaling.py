@@ -33,7 +33,7 @@ def test_moments_are_those_of_numpy(columns: np.ndarray[tuple[int, int], np.dtyp
 
 @given(matrices)
 def test_inputs_are_cut(columns: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
-    vectors = np.full((len(columns), 2), 0.5, np.float32)
+    vectors = [(np.full((1, 2), 0.5, np.float32), np.zeros(len(columns), np.int32))]
     mean, deviation = moments(columns)
     inputs = standardised_inputs(columns, vectors, mean, deviation)
     scaled = np.clip((columns - mean) / deviation, -4, 4)
