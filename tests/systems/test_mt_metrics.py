@@ -219,8 +219,8 @@ def test_metrics_are_named_in_any_case() -> None:
         ("blue", "unknown metric 'blue'; known: .* did you mean 'bleu'"),
         ("bleu:orders=3", "unknown option 'orders'; known: tokenize"),
         ("bleu:tokenize=14a", "unknown value '14a'; known: none, 13a"),
-        ("bleu:order=x", "expected int, but got 'x'"),
-        ("bleu:lowercase=maybe", "expected bool, but got 'maybe'"),
+        ("bleu:order=x", "expected a whole number, but got 'x'"),
+        ("bleu:lowercase=maybe", "expected true or false, but got 'maybe'"),
     ],
 )
 def test_bad_metrics_name_what_is_known(text: str, message: str) -> None:

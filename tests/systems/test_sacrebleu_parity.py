@@ -171,7 +171,7 @@ def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_
     [
         ("bleu:smooth_value=1", "the smoothing exp takes no smooth_value"),
         ("bleu:smooth=floor,smooth_value=0", "smooth_value must be above 0, but got 0"),
-        ("bleu:smooth=add-k,smooth_value=nan", "smooth_value must be above 0, but got nan"),
+        ("bleu:smooth=add-k,smooth_value=nan", "expected a number or null, but got 'nan'"),
         ("ter:normalized=true,tokenize=13a", "do not go with tokenize=13a; add tokenize=none"),
         ("ter:asian_support=true", "asian_support has no effect alone"),
     ],

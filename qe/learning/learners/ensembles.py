@@ -95,9 +95,13 @@ class Ensemble(Regressor):
 class AveragingRegressor(Ensemble):
     """(Weighted) mean of the members' predictions, as WMT12 UEdin and DCU-SYMC average.
 
-    members   each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net,
-              RBF-SVR and LightGBM, as in the feasibility study
-    weights   one per member, not negative; None: equal
+    Parameters
+    ----------
+    members : list of dict or None, default=None
+        Each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net, RBF-SVR and
+        LightGBM, as in the feasibility study.
+    weights : list of float or None, default=None
+        One per member, not negative; None: equal.
     """
 
     members: Annotated[Sequence[Member], MinLen(1)] | None = None
@@ -141,9 +145,13 @@ SeededMember = Annotated[Mapping[str, Any], StrategyIn(LEARNERS, _SEEDS)]
 class SeedAveragingRegressor(Ensemble):
     """Mean of the predictions of one learner fitted `repeats` times with different seeds.
 
-    member   `{kind: LEARNER, parameter: value, ...}` without its own seed; None: `lightgbm` whose trees
-             draw three columns of ten
-    repeats  number of fits, with the seeds `seed`, `seed` + 1, ...; a deterministic learner is fitted once
+    Parameters
+    ----------
+    member : dict or None, default=None
+        `{kind: LEARNER, parameter: value, ...}` without its own seed; None: `lightgbm` whose trees draw three
+        columns of ten.
+    repeats : int, default=5
+        Number of fits, with the seeds `seed`, `seed` + 1, ...; a deterministic learner is fitted once.
 
     Source: Breiman 1996 (bagging), without a bootstrap of the rows: the member is random itself.
     """
@@ -192,12 +200,18 @@ def grid_points(grid: Mapping[str, Sequence[Any]] | None) -> list[dict[str, Any]
 class TunedRegressor(Ensemble):
     """A learner with the grid point that performs best on held-out rows.
 
-    member      `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`
-    grid        parameter -> values to try; ties go to the first
-    columns     number of leading columns used in the search; None: all
-    validation  share of the rows, the last ones, held out for the search; None: contiguous folds
-    folds       number of cross-validation folds, if `validation` is None
-    metric      a metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics)
+    Parameters
+    ----------
+    member : dict or None, default=None
+        `{kind: LEARNER, parameter: value, ...}`; None: `svr_rbf`.
+    grid : mapping of str to list, default=None
+        Parameter -> values to try; ties go to the first.
+    columns : int or None, default=None
+        Number of leading columns used in the search; None: all.
+    validation : float or None, default=None
+        Share of the rows, the last ones, held out for the search; None: `folds` contiguous folds.
+    metric : str, default='mae'
+        A metric's name; `label_sign` -1 if low labels are good (matters to ranking metrics).
 
     After fit: `params_`, `scores_` of the combinations (higher is better), `member_`.
     Source: Wu and Zhao 2012 (SJTU at WMT12), sections 4.1 and 4.2: on the baseline's columns, 3/4 to 1/4.

@@ -68,8 +68,12 @@ _MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
 class PolynomialRegressor(Regressor):
     """Ridge regression on all products (20,000 at most) of up to `degree` features, each standardised.
 
-    alpha              ridge penalty; the default is small
-    interaction_only   leaves out powers of one feature
+    Parameters
+    ----------
+    alpha : float, default=100.0
+        Ridge penalty; the default is small.
+    interaction_only : bool, default=False
+        Leaves out powers of one feature.
 
     Source: WMT12 LIMSI.
     """
@@ -117,8 +121,12 @@ _TINY = 1e-9
 class LogisticRegressor(Regressor):
     """Logistic curve between the ends of the training labels: low + (high - low) / (1 + exp(-(Xw + b))).
 
-    C      inverse of the quadratic penalty on w, in units of segments
-    folds  cross-fitting folds for the threshold
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse of the quadratic penalty on w, in units of segments.
+    folds : int, default=5
+        Cross-fitting folds for the threshold.
 
     For labels with two classes, predictions are shifted so that their midpoint is the best threshold between
     the classes (Matthews correlation of cross-fitted training predictions), so that rare classes are

@@ -35,12 +35,20 @@ class M5PRegressor(Regressor):
     attribute elimination), which replaces the subtree if its penalised error is not larger. Leaf models are
     smoothed with those of their ancestors.
 
-    min_instances        a node with fewer segments is not split (Weka's -M)
-    pruning              False keeps the full tree with constant leaves (-N)
-    smoothing            False uses the leaf's model alone (-U)
-    regression_tree      constants instead of linear models (-R)
-    pruning_factor       penalty per parameter in (n + factor p) / (n - p)
-    smoothing_constant   weight of an ancestor's model, in segments
+    Parameters
+    ----------
+    min_instances : int, default=4
+        A node with fewer segments is not split (Weka's -M).
+    pruning : bool, default=True
+        False keeps the full tree with constant leaves (-N).
+    smoothing : bool, default=True
+        False uses the leaf's model alone (-U).
+    regression_tree : bool, default=False
+        Constants instead of linear models (-R).
+    pruning_factor : float, default=2.0
+        Penalty per parameter in (n + factor p) / (n - p).
+    smoothing_constant : float, default=15.0
+        Weight of an ancestor's model, in segments.
 
     After fit: `feature_` (-1 at leaves), `threshold_`, `left_`, `right_`, `n_segments_`, `error_` (root mean
     squared, on the training data, unsmoothed), `coefficients_` (nodes, k), `intercept_`; node 0 is the root,

@@ -23,11 +23,15 @@ from qe.learning.learners.checks import relative_weights, rows_to_predict, train
 class KernelSumSvr(Regressor):
     """Support vector regression on a weighted sum of kernels, one per group of columns.
 
-    groups       each `{columns: [...], kernel: rbf, weight: 1, gamma: ..., degree: ..., coef0: ...}`; columns
-                 are numbers from 0, names, or patterns (`lm_*`); kernels are scikit-learn's. None: one RBF
-    precomputed  X itself is the kernel: (n, n) against the training segments in fit, (m, n) in predict.
-                 Cross-validation slices both axes (scikit-learn's `pairwise` tag); columns are not imputed,
-                 scaled or selected
+    Parameters
+    ----------
+    groups : list of dict or None, default=None
+        Each `{columns: [...], kernel: rbf, weight: 1, gamma: ..., degree: ..., coef0: ...}`; columns are
+        numbers from 0, names, or patterns (`lm_*`); kernels are scikit-learn's. None: one RBF.
+    precomputed : bool, default=False
+        X itself is the kernel: (n, n) against the training segments in fit, (m, n) in predict.
+        Cross-validation slices both axes (scikit-learn's `pairwise` tag); columns are not imputed, scaled or
+        selected.
 
     Each group's kernel is divided by its mean diagonal over the training segments, so that weights are
     comparable. Source: WMT12 UU, Section 2.3 (sums of kernels).

@@ -53,11 +53,17 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
 class FeatureMean(Regressor):
     """Arithmetic mean of the features; labels only set the scale (without labels: mean 0, deviation 1).
 
-    standardise   whether each feature is first scaled to mean 0 and deviation 1; otherwise features with a
-                  wide scale dominate
-    negative      names of features (or column numbers, from 0) that are high if quality is low
-    label_sign    1 if a higher label is better, -1 if it is worse (HTER)
-    calibration   `linear` or `isotonic`, see Calibration
+    Parameters
+    ----------
+    negative : list of str or int, default=()
+        Names of features (or column numbers, from 0) that are high if quality is low.
+    label_sign : float, default=1.0
+        1 if a higher label is better, -1 if it is worse (HTER).
+    calibration : str, default='linear'
+        `linear` or `isotonic`, see Calibration.
+    standardise : bool, default=True
+        Whether each feature is first scaled to mean 0 and deviation 1; otherwise features with a wide scale
+        dominate.
 
     After fit: `signs_`, `centres_` and `scales_` (k,); `calibration_`.
     Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.

@@ -124,7 +124,7 @@ def test_ties_alone_say_nothing_to_methods_that_ignore_them(name: str) -> None:
         ("bradley_terry:prior=0", "prior must be above 0"),
         ("trueskill:draw=1", "0 <= draw < 1 must hold"),
         ("trueskill:spread=-1", "spread must be above 0"),
-        ("trueskill:draw=much", "expected float, but got 'much'"),
+        ("trueskill:draw=much", "expected a number or null, but got 'much'"),
         ("monte_carlo_playoffs:tournaments=0", "tournaments must be at least 1"),
     ],
 )

@@ -131,7 +131,7 @@ def test_what_cannot_be_chosen_from_is_refused() -> None:
     for params, message in (
         ({"C": [4.0, 1.0]}, "low <= high"),
         ({"gamma": [0.1]}, "low <= high"),
-        ({"epsilon": [0.0, 0.5]}, "above 0"),
+        ({"epsilon": [0.0, 0.5]}, "greater than 0"),
         ({"steps": []}, "not empty"),
         ({"metric": "mea"}, "mae"),
     ):
