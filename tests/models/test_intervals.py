@@ -301,7 +301,7 @@ def test_another_labelled_split_calibrates(small_task: Path, trained: Train) -> 
     np.testing.assert_allclose(intervals.scores, np.sort(scores), rtol=1e-12)
     for override, message in (
         ("intervals={method: split, calibration: train}", "is learned from, and so cannot calibrate"),
-        ("intervals={method: split, calibration: dev}", "no split 'dev'"),
+        ("intervals={method: split, calibration: dev}", "unknown split 'dev'"),
         ("intervals={calibration: test}", "`calibration` goes with `method: split`"),
         ("intervals={methd: split}", "did you mean 'method'"),
         ("intervals={method: split, share: 0.9}", "less than or equal to 0.5"),

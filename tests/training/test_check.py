@@ -139,8 +139,8 @@ def test_checking_loads_neither_optuna_nor_mlflow_nor_plots(tmp_path: Path) -> N
         "learner: {kind: averaging}\nselection: {kind: forward}\n"
     )
     code = (
-        "import sys; from pathlib import Path; from qe.cli.train import ExperimentOptions, train\n"
-        f"train([Path({str(tmp_path / 'small.yaml')!r})], ExperimentOptions(), check=True)\n"
+        "import sys; from qe.cli import train; from qe.cli.shared.commands import Command\n"
+        f"Command(train.train, 'train', 'train').run([{str(tmp_path / 'small.yaml')!r}, '--check'])\n"
         "print(sorted({'optuna', 'mlflow', 'matplotlib', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -158,6 +158,13 @@ def _shared() -> dict[str, Option]:
     return described_options(CommonOptions.__doc__ or "")[1]
 
 
+def _undescribed(name: str, default: Any) -> Option:
+    is_argument = default in (inspect.Parameter.empty, MISSING)
+    names = () if is_argument else (f"--{name.strip('_').replace('_', '-')}",)
+    metavar = "" if isinstance(default, bool) else name.strip("_").upper()
+    return Option("arguments" if is_argument else "options", names, (), metavar, "", name)
+
+
 class Command:
     """A function as a command, with --threads, --plots, --overwrite, --json and --quiet where they apply."""
 
@@ -180,7 +187,10 @@ class Command:
             elif one.name != "progress":
                 typed[one.name] = one.annotation, one.default
         entries = _shared() | entries
-        described = {name: entries.get(name) or entries[name.rstrip("_")] for name in typed}
+        described = {
+            name: entries.get(name) or entries.get(name.rstrip("_")) or _undescribed(name, default)
+            for name, (_, default) in typed.items()
+        }
         self.options = [described[name].typed(name, *typed[name]) for name in typed]
         self.outputs = [] if self.path in OWN_CHECK else [one for one in self.options if one.is_output]
         also = {

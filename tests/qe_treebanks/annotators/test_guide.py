@@ -9,7 +9,7 @@ from features.text.tokens import Tokens
 from qe_treebanks.annotators._chart_parser import ChartParser, Guide
 from qe_treebanks.annotators._grammar import ROOT, Node, counted
 from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
-from qe_treebanks.hashed_features import templates, texts_of, word_cells
+from qe_treebanks.hashed_features import linear, template_array, templates, texts_of, word_cells
 
 
 def noun_phrase(noun: str) -> Node:
@@ -55,7 +55,8 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
 
 def own_scores(model: SequenceModel, text: Tokens) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     """(n, 3) of every word and label, without the labels around: the weights of its features' cells."""
-    cells = word_cells(texts_of(text), 0, len(text.ids), model.linear)
+    parameters = linear(template_array(model.templates), model.weights, len(model.labels))
+    cells = word_cells(texts_of(text), 0, len(text.ids), parameters)
     return np.array(
         [[sum(model.weights[cell + label] for cell in row) for label in range(3)] for row in cells]
     )
