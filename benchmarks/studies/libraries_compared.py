@@ -21,8 +21,8 @@ from sklearn.metrics import roc_auc_score
 
 from features.basics.array_types import FloatArray
 from features.storage.files import read_lines
-from qe.models.drift import LanguageProfile
 from qe.models.intervals import conformal_quantile
+from qe.models.language_profile import LanguageProfile
 from qe_papers.resources.topic_model import Bags, LdaSettings, expected_words, infer, train
 
 TOPICS, ALPHA, ETA, BATCH = 10, 0.1, 0.01, 4096

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -65,12 +66,12 @@ Threads = Annotated[int, Ge(1), Le(1024)] | Literal[-1]  # -1: one per core
 Mistake = tuple[str, str]  # where it stands (`params.members.0.alpha`), and what it is
 
 
-class Check:
+class Check(ABC):
     """A note in `Annotated[...]` that looks at values of the right type more closely."""
 
+    @abstractmethod
     def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
         """Mistakes in a value at `place`."""
-        raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         from pydantic_core import PydanticCustomError, ValidationError, core_schema

@@ -49,7 +49,10 @@ class Format:
         return self.dataset(reading, path, reading.splits(files, partial(self.read_split, reading)))
 
     def read_split(self, reading: Reading, name: str, file: Any) -> Split | None:
-        """The split of an entry of `split_files`; None if `reading` has collected why there is none."""
+        """The split of an entry of `split_files`; None if `reading` has collected why there is none.
+
+        A format that reads its splits together has `read_with` instead.
+        """
         raise NotImplementedError
 
     @property

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from features.basics.array_types import FloatArray
-from features.basics.distinct import distinct
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.damage import Damaged, typed
@@ -20,6 +19,7 @@ from qe.display.files import Record
 from qe.display.numbers import number, percent
 from qe.display.summary import summarised
 from qe.models.artifact import REMEDY, Artifact
+from qe.models.language_profile import BUCKETS, LanguageProfile
 
 CountArray = NDArray[np.int64]
 _BINS = 10  # bins for defined values; one more holds undefined values
@@ -30,60 +30,6 @@ LENGTHS = ("source characters", "target characters", "target characters per sour
 SIDES = ("source", "target")
 SIGNS = ("source in another language", "target in another language", "target in the source language",
          "source and target swapped")  # fmt: skip
-
-BUCKETS = 1 << 13
-_UNIT = 1024  # costs are integers in 1/1024 bit, so that their sums are exact in every batch
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
-
-
-@dataclass(frozen=True, eq=False)
-class LanguageProfile:
-    """Cost of each character trigram under the training distribution, ignoring case.
-
-    `costs` (8192,) are -log2 p of every bucket of hashed trigrams, in 1/1024 bits, with add-1/2 smoothing.
-    After Cavnar and Trenkle 1994, with likelihoods instead of ranks.
-    """
-
-    costs: NDArray[np.int32]
-
-    @classmethod
-    def make(cls, texts: Sequence[str]) -> Self:
-        buckets, _ = _trigrams(texts)
-        counts = np.bincount(buckets, minlength=BUCKETS) + 0.5
-        return cls(np.round(-np.log2(counts / counts.sum()) * _UNIT).astype(np.int32))
-
-    def bits(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Mean bits (n,) per character of each text."""
-        buckets, lengths = _trigrams(texts)
-        sums = np.concatenate([[0], np.cumsum(self.costs[buckets], dtype=np.int64)])
-        ends = np.cumsum(lengths)
-        return np.asarray((sums[ends] - sums[ends - lengths]) / (lengths * _UNIT))
-
-
-def trigram_overlap(texts: Sequence[str], second_texts: Sequence[str]) -> NDArray[np.float64]:
-    """Number of shared trigrams (n,) divided by the smaller text's number of trigrams."""
-    first, second = (_distinct(each) for each in (texts, second_texts))
-    both = np.bincount(np.intersect1d(first, second, assume_unique=True) // BUCKETS, minlength=len(texts))
-    sizes = [np.bincount(cells // BUCKETS, minlength=len(texts)) for cells in (first, second)]
-    return np.asarray(both / np.maximum(np.minimum(*sizes), 1))
-
-
-def _distinct(texts: Sequence[str]) -> NDArray[np.int64]:
-    buckets, lengths = _trigrams(texts)
-    return distinct(np.repeat(np.arange(len(texts)), lengths) * BUCKETS + buckets)
-
-
-def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    padded = [f"  {text.lower()} " for text in texts]
-    lengths = np.array([len(text) - 2 for text in padded], np.int64)
-    codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
-    if not len(codes):
-        return np.empty(0, np.int64), lengths
-    mixed = ((codes[:-2] << np.uint64(42)) ^ (codes[1:-1] << np.uint64(21)) ^ codes[2:]) * _PRIME
-    buckets = (mixed >> np.uint64(64 - 13)).astype(np.int64)
-    starts = np.cumsum(lengths + 2) - (lengths + 2)  # trigrams begin at all but a text's last two characters
-    kept = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    return buckets[kept], lengths
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Needs:
 
     @classmethod
     def joined(cls, parts: Sequence["Needs"], reader: str, further: Sequence[str] = ()) -> Self:
-        """Those of several readers; the first counts where their headers differ."""
+        """Needs of several readers together; the first counts where their headers differ."""
         columns = dict.fromkeys(name for part in parts for name in part.columns)
         headers = {name: header for part in reversed(parts) for name, header in part.headers.items()}
         named = {name: column for part in parts for name, column in part.table_columns.items()}

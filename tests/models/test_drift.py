@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from features import Segments
 from qe.data.table_rows import read_rows
-from qe.models.drift import LENGTHS, SIGNS, Counts, LanguageProfile, Profile, Rows, stability_index
+from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
+from qe.models.language_profile import LanguageProfile
 from qe.scoring import Options, Scorer, score_file
 from tests.factories import qe, refuses
 

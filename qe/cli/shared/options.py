@@ -117,7 +117,7 @@ class TextOptions(HeaderOptions):
         from qe.data.delimited import TABLE_SETTINGS, Layout
         from qe.scoring.row_formats import name_pairs
 
-        # Those below that read sheets and numbers have more options.
+        # Subclasses that read sheets and numbers have more options.
         settings = {name: value for name, value in vars(self).items() if name in TABLE_SETTINGS}
         tags = name_pairs(languages or (), "--languages", "SIDE", "TAG")
         layout = Layout(**settings, kind=kind, tags=tags, locked=locked)
@@ -167,7 +167,7 @@ class ExperimentOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
-    """Where the work is done."""
+    """Engine that does the work, and its address."""
 
     engine: str = "local"
     master: str | None = None

@@ -16,8 +16,8 @@ from features.basics.distinct import distinct, numbered
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, Vocabulary, ratio, segment_mean, segment_sum
-from qe.models.drift import trigram_overlap
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
+from qe.models.language_profile import trigram_overlap
 
 _SYMBOLS = ("So", "Cn", "Co", "Cc", "Cs")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

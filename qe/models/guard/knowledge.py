@@ -16,7 +16,7 @@ from features.resources.lexicon import Lexicon
 from features.storage.damage import rising, typed, within
 from features.text.tokenizer import normalise
 from features.text.tokens import Tokens, Vocabulary
-from qe.models.drift import BUCKETS, LanguageProfile
+from qe.models.language_profile import BUCKETS, LanguageProfile
 
 _FREQUENT = 400  # words with their own class; the class of other words is their last two letters
 _FEWEST = 3  # minimum count of a letter that belongs to the language
