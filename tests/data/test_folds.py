@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from features import Segments, Tokenizer
 from qe.data import Split
-from qe.data.folds import leaks, make_folds, overlaps
+from qe.data.folds import groups_of, leaks, make_folds, overlaps
 from tests.factories import ran, refuses
 
 
@@ -61,7 +62,10 @@ def test_blocks_and_documents_stay_together() -> None:
     for _, test in make_folds(310, 5, scheme="block", block=31, seed=1):
         blocks = test // 31
         assert all((blocks == b).sum() == 31 for b in set(blocks.tolist()))
-    documents = ["a", "b", "a", "c", "b", "c", "d"]
+    documents = ("a", "b", "a", "c", "b", "c", "d")
+    pairs = ("en-de", "ne-en", "en-de", "en-de", "ne-en", "ne-en", "en-de")
+    segments = Segments(documents, documents, doc_id=documents, language_pair=pairs)
+    assert groups_of(segments, "document") == documents and groups_of(segments, "language_pair") == pairs
     for train, test in make_folds(7, 2, scheme="document", documents=documents):
         assert {documents[i] for i in train}.isdisjoint({documents[i] for i in test})
 
@@ -95,6 +99,8 @@ def test_what_splits_share() -> None:
     assert overlaps({"train": TRAIN, "test": test}) == {
         ("test", "train"): {"source": 2, "target": 2, "pair": 1}
     }
+    unequal: Any = SimpleNamespace(segments=SimpleNamespace(source=("a",), target=("b", "c")))
+    refuses("zip", overlaps, {"train": TRAIN, "test": unequal}, error=ValueError)
     (warnings,) = leaks(TRAIN, {"test": test, "other": split(("x", "y"))}, [])
     assert warnings.startswith("1 of the 4 pairs of 'test' are training rows, too")
 
@@ -113,6 +119,7 @@ def test_rows_that_are_repeated_across_folds() -> None:
     )
     assert warnings([0, 2], [1, 4], [3, 5])[0].startswith("2 of the 6 training rows")
     assert leaks(TRAIN, {}, make_folds(4, 2, seed=1)) == ()
+    assert leaks(rows, {}, [(np.arange(6), np.array([4]))]) == ()  # a row is no copy of itself
 
 
 @pytest.fixture
