@@ -3,7 +3,6 @@
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from features import Segments, Tokenizer
@@ -69,7 +68,3 @@ def test_a_shorter_back_translation_pays_for_it() -> None:
     """Two of three words: half of the information. `dog the` is no bigram of the source."""
     unigrams = (math.log2(2001 / 1001) + math.log2(2001)) / 2
     assert scores("the dog barks", "dog the")[1] == pytest.approx(unigrams / 2)
-
-
-def test_undefined_where_a_text_is_empty() -> None:
-    assert np.isnan(scores("", "the")).all() and np.isnan(scores("the", "")).all()

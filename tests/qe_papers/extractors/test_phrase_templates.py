@@ -1,6 +1,8 @@
 """Templates of phrases: matches by hand, weights by scikit-learn on the matrix written out."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,8 @@ from sklearn.svm import SVR
 from features import ParallelCorpus, Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
+from features.resources.phrase_table import PhraseTable
+from features.storage.damage import Damaged
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.phrase_templates import (
@@ -21,7 +25,7 @@ from qe_papers.extractors.phrase_templates import (
     surrounded,
     unmatched,
 )
-from qe_papers.resources.phrase_words import PhraseWords
+from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
 from qe_papers.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
 from tests.factories import PLAIN, refuses
 
@@ -236,3 +240,50 @@ def test_the_resource_keeps_what_its_aligner_splits() -> None:
     pairs = [("a", "b"), ("b", "c"), ("c", "a"), None, ("b", "c"), None]
     assert places == [pair in expected for pair in pairs]
     assert len(made) == len(expected)
+
+
+def words_of(lines: list[str]) -> PhraseWords:
+    """Every n-gram of the lines is a phrase: they are their own translations, word by word."""
+    corpus = ParallelCorpus.from_lines([(line, line.upper()) for line in lines], PLAIN, PLAIN)
+    links = Links.from_pharaoh([" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in lines])
+    table = PhraseTable.from_links(corpus, links, minimum=1)
+    return PhraseWordsBuilder(phrase_table=table, side="source").build(corpus)
+
+
+def phrases_of(words: PhraseWords) -> list[Phrase]:
+    return [words.phrase(place) for place in range(len(words))]
+
+
+def sequence(one: Phrase, other: Phrase) -> int:
+    """Words of the longest common subsequence: of all subsequences."""
+    return max(
+        n for n in range(len(one) + 1) if set(combinations(one, n)) & set(combinations(other, n))
+    )  # fmt: skip
+
+
+def segment(one: Phrase, other: Phrase) -> int:
+    spans = lambda text: {text[i:j] for i in range(len(text)) for j in range(i, len(text) + 1)}  # noqa: E731
+    return max(map(len, spans(one) & spans(other)))
+
+
+def test_against_every_pair() -> None:
+    words = words_of([" ".join(letters) for letters in product("ab", "ab", "bc", "ac", "ab")])
+    patterns = [*phrases_of(words), ("a", "b"), ("a", "x", "b", "c", "a"), ("a", "b", "c", "a", "x", "b")]
+    expected = {
+        g: {
+            p
+            for p in phrases_of(words)
+            if p != g and sequence(p, g) ** 2 * 10 > 6 * len(p) * len(g) and segment(p, g) >= 3
+        }
+        for g in patterns
+    }
+    found = {g: set(phrases) for g, phrases in words.similar(patterns).items()}
+    assert found == {g: phrases for g, phrases in expected.items() if phrases}
+    assert words.similar(patterns) == words.similar(patterns[::-1])  # those that are known by now too
+
+
+def test_longer_phrases_than_there_can_be_are_damage() -> None:
+    """Compiled code has room for five words."""
+    words = words_of(["a b c d e f"])
+    words.check_arrays()
+    refuses("lengths", replace(words, starts=np.array([0, len(words.words)])).check_arrays, error=Damaged)

@@ -1,21 +1,29 @@
-"""Similarity with the corpus: equal to the definitions worked out n-gram by n-gram."""
+"""Similarity with the corpus, topics, moved words: the definitions n-gram by n-gram, scikit-learn."""
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import jensenshannon
+from scipy.special import gammaln, psi
+from sklearn.decomposition import LatentDirichletAllocation
 
+from features import ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.segments import Segments
+from features.resources.word_lexicon import StopWords
 from features.text.tokens import Tokens
-from qe_papers.extractors.similarity import WEIGHTINGS, Similarity
+from qe_papers.extractors.similarity import DISTANCES, WEIGHTINGS, Similarity, Topics, WordMoves
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
-from tests.factories import PLAIN, refuses
+from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
+from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, expected_words, infer
+from tests.factories import PLAIN, refuses, segments, table
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 PENALTY = 0.5
@@ -141,15 +149,6 @@ def test_equal_to_the_definition_in_the_space_of_the_segment(words: list[str]) -
     assert not any(name.startswith("okapi_1") for name in features)
 
 
-def test_what_counts_occurrences_is_no_share() -> None:
-    units = {f.name.removeprefix("similarity_target_"): f.unit for f in extractor().features}
-    features = values(["a", "b"])
-    assert features["matching_2_frequency"] == 3 and units["matching_2_frequency"] == "occurrences"
-    assert features["matching_2_log_frequency"] == pytest.approx(np.log10(1 + 3))
-    assert units["matching_2_log_frequency"] == "log10 occurrences"
-    assert all(0 <= value <= 1 for name, value in features.items() if units[name] == "share")
-
-
 def test_wrong_parameters() -> None:
     refuses("order 5 were not counted", extractor, okapi_orders=(5,))
     documents = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4)
@@ -158,3 +157,211 @@ def test_wrong_parameters() -> None:
     true = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4, case="true")
     names = Similarity(true, documents, matching_orders=(4,)).names
     assert names[0] == "similarity_source_true_case_okapi_1" and "similarity_target_okapi_1" in names
+
+
+LEFT = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
+RIGHT = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+FUNCTIONS = {name: function for name, _, _, function in DISTANCES}
+
+
+def test_against_scipy_and_by_hand() -> None:
+    assert FUNCTIONS["jensen_shannon"](LEFT, RIGHT)[1] == pytest.approx(
+        jensenshannon(LEFT[1], RIGHT[1], base=2) ** 2
+    )
+    assert FUNCTIONS["manhattan"](LEFT, RIGHT)[1] == pytest.approx(0.8 + 0.15 + 0.65)
+    assert FUNCTIONS["euclidean"](LEFT, RIGHT)[1] == pytest.approx(np.sqrt(0.64 + 0.0225 + 0.4225))
+    assert FUNCTIONS["cosine"](LEFT, RIGHT)[1] == pytest.approx(0.135 / np.sqrt(0.815 * 0.54))
+
+
+def compared(rows: list[tuple[str, str]], language: str = "es") -> Segments:
+    targets, others = zip(*rows, strict=True)
+    return segments("x", targets, (Tokenizer("en"), Tokenizer(language)), pseudo_reference=others)
+
+
+def test_by_hand() -> None:
+    rows = [
+        ("La casa Blanca .", "Una blanca casa ."),  # las / una: substituted in place
+        ("d e a b c .", "a b c d e ."),  # two words by 3, three words by 2
+        ("rojos gatos", ""),
+        ("uno", "dos"),
+    ]
+    values = WordMoves().extract(compared(rows))
+    names = ("same", "alone", "group", "by_1", "further")
+    assert WordMoves().names == tuple(f"word_moves_{name}" for name in names)
+    np.testing.assert_allclose(values[0], [2 / 4, 2 / 4, 0, 2 / 4, 0])
+    np.testing.assert_allclose(values[1], [1 / 6, 0, 5 / 6, 0, 5 / 6])
+    assert np.isnan(values[2]).all()
+    np.testing.assert_allclose(values[3], [1, 0, 0, 0, 0])
+
+
+def test_language_without_base_forms() -> None:
+    refuses("no base forms for the language 'ko'", WordMoves().extract, compared([("a", "b")], "ko"))
+
+
+ORDER = 3
+texts = st.lists(st.lists(st.sampled_from(["a", "A", "b", "c", "."]), max_size=7), min_size=1, max_size=6)
+
+
+def ngram_documents_ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
+    """All n-grams of a padded text."""
+    padded = ["<"] * (ORDER - 1) + [w.lower() for w in words] + [">"] * (ORDER - 1)
+    return [tuple(padded[i : i + order]) for i in range(len(padded) - order + 1)]
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(texts.filter(lambda lists: any(lists)))
+def test_equal_to_counting_one_by_one(lists: list[list[str]]) -> None:
+    tokens = Tokens.from_lists(lists)
+    matches = NgramDocuments.from_tokens(tokens, order=ORDER)
+    padded = matches.look_up(tokens)
+    for order in range(1, ORDER + 1):
+        occurrences = Counter(g for words in lists for g in ngram_documents_ngrams(words, order))
+        documents = Counter(g for words in lists for g in set(ngram_documents_ngrams(words, order)))
+        for i, words in enumerate(lists):
+            places = slice(int(padded.offsets[i]) + order - 1, int(padded.offsets[i + 1]))
+            nodes = padded.nodes[order - 1][places]
+            expected = ngram_documents_ngrams(words, order)
+            assert matches.occurrences[nodes].tolist() == [occurrences[g] for g in expected]
+            assert matches.documents[nodes].tolist() == [documents[g] for g in expected]
+
+
+def test_case_and_punctuation() -> None:
+    corpus = Tokens.from_lists([["A", ",", "b", "."], ["a", "b"], ["."]])
+    plain = NgramDocuments.from_tokens(corpus, order=2)
+    true = NgramDocuments.from_tokens(corpus, order=2, case="true")
+    words = NgramDocuments.from_tokens(corpus, order=2, punctuation=False)
+    pair = Tokens.from_lists([["a", "b"]])
+    assert [f.documents[f.look_up(pair).nodes[1][2]] for f in (plain, true, words)] == [1, 1, 2]
+    assert true.look_up(pair).nodes[1][1] >= 0 and words.look_up(Tokens.from_lists([["!"]])).lengths[0] == 0
+    assert (plain.variant, true.variant, words.variant) == ("", "true_case", "no_punctuation")
+
+
+def test_the_corpus_as_a_request() -> None:
+    matches = NgramDocuments.from_tokens(Tokens.from_lists([["a", "b", "a"], ["a"], ["c"]]), order=2)
+    # a: 3 times in 2 of 3 segments; b and c once in 1; the marks 3 times in 3
+    inside = [
+        np.log(1 + 1.5 / 2.5) * (K3 + 1) * 3 / (K3 + 3),
+        *[np.log(1 + 2.5 / 1.5) * (K3 + 1) / (K3 + 1)] * 2,
+    ]
+    assert matches.request_norm(1, False) == pytest.approx(np.linalg.norm(inside))
+    marks = [np.log(1 + 0.5 / 3.5) * (K3 + 1) * 3 / (K3 + 3)] * 2
+    assert matches.request_norm(1, True) == pytest.approx(np.linalg.norm([*inside, *marks]))
+
+
+SEA = (["ship", "wave", "fish", "sail", "port"], ["barco", "ola", "pez", "vela", "puerto"])
+LAW = (["court", "judge", "trial", "lawyer", "crime"], ["corte", "juez", "juicio", "letrado", "delito"])
+
+
+def pairs(n: int, seed: int) -> list[tuple[str, str]]:
+    """Alternately of the sea and of the law, with stop words and marks."""
+    random = np.random.default_rng(seed)
+    return [
+        (
+            " ".join(["the", *random.choice(topic[0], 4), "."]),
+            " ".join(["el", *random.choice(topic[1], 4), "."]),
+        )
+        for topic in (SEA, LAW) * (n // 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model() -> TopicModel:
+    corpus = ParallelCorpus.from_lines(pairs(2000, 0), PLAIN, PLAIN)
+    return TopicModel.build(corpus, topics=2, common=0.4, passes=3)
+
+
+def top_words(model: TopicModel, topic: int) -> tuple[set[str], set[str]]:
+    """The five most probable words of both sides."""
+    size, ranked = len(model.source), np.argsort(-np.asarray(model.weights[:, topic])).tolist()
+    source = [model.source.word(i) for i in ranked if i < size]
+    return {*source[:5]}, {*[model.target.word(i - size) for i in ranked if i >= size][:5]}
+
+
+@pytest.mark.slow
+def test_planted_topics_are_found(model: TopicModel) -> None:
+    listed = [top_words(model, topic) for topic in range(2)]
+    assert sorted(map(sorted, (f[0] for f in listed))) == sorted(map(sorted, (SEA[0], LAW[0])))
+    by_source = {frozenset(source): target for source, target in listed}
+    assert by_source[frozenset(SEA[0])] == set(SEA[1]) and by_source[frozenset(LAW[0])] == set(LAW[1])
+    assert "the" not in model.source.index and "." not in model.target.index
+
+
+def test_translations_share_topics_and_others_do_not(model: TopicModel) -> None:
+    segments = Segments(
+        ("the Ship wave fish", "court judge", "ship court", "the ."),
+        ("barco ola vela", "barco ola vela pez", "juez", "el juez"), PLAIN, PLAIN,
+    )  # fmt: skip
+    extractor = Topics(model)
+    by_name = table(extractor, segments)
+    assert by_name["topics_cosine"][0] > 0.95 and by_name["topics_cosine"][1] < 0.3
+    assert by_name["topics_jensen_shannon"][0] < 0.05 and by_name["topics_jensen_shannon"][1] > 0.5
+    np.testing.assert_allclose(by_name["topics_source_1"][:3] + by_name["topics_source_2"][:3], 1)
+    assert np.isnan(by_name["topics_source_1"][3]) and np.isnan(by_name["topics_manhattan"][3])
+    assert not np.isnan(by_name["topics_target_1"]).any()
+
+
+def random_bags(seed: int) -> tuple[Bags, NDArray[np.float64]]:
+    random = np.random.default_rng(seed)
+    counts = sparse.csr_matrix(random.poisson(0.3, (30, 50)))
+    bags = Bags(counts.indices.astype(np.int32), counts.data.astype(np.int32), counts.indptr.astype(np.int64))
+    return bags, counts.toarray()
+
+
+def test_inference_equals_scikit_learn() -> None:
+    bags, dense = random_bags(0)
+    weights = np.random.default_rng(1).gamma(1.0, 1.0, (50, 4))
+    oracle = LatentDirichletAllocation(4, doc_topic_prior=0.1, max_doc_update_iter=50, mean_change_tol=1e-3)
+    oracle.fit(dense[:2])
+    oracle.components_ = weights.T
+    oracle.exp_dirichlet_component_ = np.exp(psi(weights.T) - psi(weights.T.sum(axis=1))[:, None])
+    np.testing.assert_allclose(infer(bags, expected_words(weights), 0.1), oracle.transform(dense), atol=0.01)
+
+
+ALPHA, ETA = 0.3, 0.2
+WORDS, DOCUMENTS = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])  # `a b`, `b c`
+
+
+def exact() -> float:
+    """P(both occurrences of word 1 have one topic), by all 16 assignments (Griffiths and Steyvers 2004)."""
+    logs, together = [], []
+    for assigned in product(range(2), repeat=4):
+        topics = np.array(assigned)
+        of_words, of_documents = np.zeros((3, 2)), np.zeros((2, 2))
+        np.add.at(of_words, (WORDS, topics), 1)
+        np.add.at(of_documents, (DOCUMENTS, topics), 1)
+        logs.append(
+            gammaln(of_words + ETA).sum()
+            - gammaln(of_words.sum(axis=0) + 3 * ETA).sum()
+            + gammaln(of_documents + ALPHA).sum()
+        )
+        together.append(topics[1] == topics[2])
+    weights = np.exp(np.array(logs) - max(logs))
+    return float((weights * together).sum() / weights.sum())
+
+
+@pytest.mark.slow
+def test_samples_are_of_the_exact_distribution() -> None:
+    bags = Bags(np.array([0, 1, 1, 2], np.int32), np.ones(4, np.int32), np.array([0, 2, 4], np.int64))
+    drawn = []
+    for seed in range(4000):
+        weights = sample(bags, 3, LdaSettings(2, ALPHA, ETA, seed=seed), 20, lambda done: None)
+        assert weights.sum() == pytest.approx(4 + 6 * ETA)
+        drawn.append(abs(weights[1, 0] - weights[1, 1]) > 1)  # two occurrences in one topic
+    assert np.mean(drawn) == pytest.approx(exact(), abs=0.025)  # three standard deviations
+
+
+def sampled_topic_model_model(stop: tuple[str, str] = ("the", "el"), seed: int = 0) -> SampledTopicModel:
+    corpus = ParallelCorpus.from_lines(pairs(600, 0), PLAIN, PLAIN)
+    source, target = (StopWords((word,), settings={}, corpus_fingerprint="") for word in stop)
+    return SampledTopicModelBuilder(
+        source_stop_words=source, target_stop_words=target, topics=2, iterations=50, seed=seed
+    ).build(corpus)
+
+
+def test_planted_topics_are_found_without_stop_words() -> None:
+    made = sampled_topic_model_model()
+    by_source = {frozenset(source): target for source, target in (top_words(made, k) for k in range(2))}
+    assert by_source == {frozenset(SEA[0]): set(SEA[1]), frozenset(LAW[0]): set(LAW[1])}
+    assert "the" not in made.source.index and "el" not in made.target.index
+    assert "el" in sampled_topic_model_model(stop=("the", "la")).target.index

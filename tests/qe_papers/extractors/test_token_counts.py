@@ -46,12 +46,6 @@ def test_diversity_is_the_curve_of_malvern_and_richards(types: int, more: int) -
     assert d / tokens * (np.sqrt(1 + 2 * tokens / d) - 1) == pytest.approx(types / tokens)
 
 
-RATIOS = {
-    "punctuation_inverse_ratio", "quote_ratio", "quote_inverse_ratio", "bracket_ratio",
-    "bracket_inverse_ratio", "diversity_d_source", "diversity_d_target",
-}  # fmt: skip
-
-
 def test_ratios_by_hand() -> None:
     """Source: 4 quotation marks, 2 brackets, 8 marks of punctuation in all; target: 2, 4, 7."""
     row = values("He : \" a \" ( or ' b ' ) .", "El « a » ( [ o ] ) .")
@@ -72,11 +66,3 @@ def test_capitals_at_the_beginning_of_sentences_do_not_count() -> None:
     assert inner_capitals(["Rome", "is", "old", ".", "Anna", "said", ":", '"', "Yes", '"']) == 1  # Yes
     assert inner_capitals(["3", "Italians", "met", "in", "Rome"]) == 1
     assert inner_capitals(["Jean-Luc", "and", "Mary-Ann"]) == 1
-
-
-@pytest.mark.slow
-@given(st.lists(st.sampled_from(["a", "A", "b", "(", "'", "s"]), max_size=8))
-def test_types_are_a_set(words: list[str]) -> None:
-    row = values(" ".join(words), "x")
-    assert row["types_source"] == len({word.lower() for word in words})
-    assert np.isfinite([value for name, value in row.items() if name not in RATIOS]).all()

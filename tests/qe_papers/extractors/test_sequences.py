@@ -1,24 +1,29 @@
-"""Sequences of parts of speech: resources and features against closed forms and counts by hand."""
+"""Sequences of tags and of words: closed forms, counts by hand, models scored one by one."""
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features import ParallelCorpus, Segments
+from features import ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
+from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import FLOOR
 from features.resources.ngrams import NgramCounts
+from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens
 from qe.resources.annotations import Annotations, from_column
+from qe_papers.extractors.sequences import SequenceLanguageModels
+from qe_papers.learned.sequence_models import SEQUENCES
 from tests.factories import EN_ES
 
 Pairs = Sequence[tuple[str, str]]
@@ -157,3 +162,62 @@ def test_units_are_the_ngrams_of_each_text(lists: list[list[str]], order: int) -
     outcome = unit_ngrams(Tokens.from_lists(lists), order)
     expected = [[" ".join(t[i : i + order]) for i in range(len(t) - order + 1)] for t in lists]
     assert [outcome.words(i) for i in range(len(outcome))] == expected
+
+
+SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]
+TAGS = {"the": "DT", "houses": "NNS", "house": "NN", "of": "IN", "red": "JJ"}
+
+
+def sequence_lm_segments(pairs: list[tuple[str, str]]) -> Segments:
+    blocks = [block_of([(word, "_", "_", TAGS[word]) for word in source.split()]) for source, _ in pairs]
+    columns = {"source": [p[0] for p in pairs], "target": [p[1] for p in pairs], "annotation_source": blocks}
+    return Segments.from_columns(columns, SOURCE, TARGET)
+
+
+def unfitted() -> SequenceLanguageModels:
+    corpus = ParallelCorpus.from_lines(PAIRS * 20, SOURCE, TARGET)
+    stop_words = StopWords.build(corpus, side="target", max_words=2)
+    return SequenceLanguageModels(stop_words, AlignerBuilder().build(corpus))
+
+
+def fitted() -> SequenceLanguageModels:
+    return unfitted().fit(
+        sequence_lm_segments(PAIRS), {"reference": ["las casas", "de la casa", "la casa roja", "de la"]}
+    )
+
+
+@pytest.mark.slow
+def test_sequences_by_hand() -> None:
+    """Stop words are `la` and `de`, twice in the four pairs each."""
+    batch = sequence_lm_segments([("of the houses", "de la casas"), ("of", "de")])
+    made = unfitted()._sequences(batch, batch.target_tokens)
+    assert {name: made[name].words(0) for name in SEQUENCES} == {
+        "words": ["de", "la", "casas"],
+        "roots": ["de", "la", "cas"],
+        "suffixes": ["-", "-", "as"],
+        "root_stop": ["de", "la", "cas"],
+        "suffix_stop": ["de", "la", "as"],
+        "pos_stop": ["de", "la", "NNS"],
+        "chains": ["de_la"],
+    }
+    assert made["chains"].words(1) == []
+
+
+@pytest.mark.slow
+def test_perplexities_are_those_of_the_models() -> None:
+    extractor, batch = fitted(), sequence_lm_segments([("of the houses", "de las casas")])
+    row = dict(zip(extractor.names, extractor.extract(batch)[0].tolist(), strict=True))
+    text = Tokens.from_lists([["de", "las", "casas"]])
+    perplexity = {}
+    for kind, lines in (
+        ("sys", [target for _, target in PAIRS]),
+        ("ref", ["las casas", "de la casa", "la casa roja", "de la"]),
+    ):
+        model = LanguageModel.from_tokens(TARGET.tokens(lines), order=3)
+        perplexity[kind] = 10 ** -model.score(text).log10.mean()
+    assert row["sequence_words_sys"] == pytest.approx(perplexity["sys"])
+    assert row["sequence_words_sys_ref"] == pytest.approx(perplexity["sys"] / perplexity["ref"])
+    assert row["sequence_words_ref_sys"] == pytest.approx(perplexity["ref"] / perplexity["sys"])
+    assert len(row) == 21
+    assert np.isnan(row["sequence_chains_sys"])  # no two stop words meet
