@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from features import Extractor, ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
 from features.text.tokens import Tokens
+from qe.scoring.settings import JobSettings
 
 # Words are what stands between blanks.
 PLAIN: Final = Tokenizer(kind="whitespace", normalise=False)
@@ -27,6 +30,22 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 Capsys = pytest.CaptureFixture[str]
 Monkeypatch = pytest.MonkeyPatch
 TempPaths = pytest.TempPathFactory
+
+
+def _job(place: str) -> Callable[..., Any]:
+    """A function that scores, with the settings of its job as arguments."""
+
+    def scored(*arguments: Any, **options: Any) -> Any:
+        module, _, name = place.rpartition(".")
+        names = options.keys() & {one.name for one in fields(JobSettings)}
+        settings = JobSettings(**{key: options.pop(key) for key in names})
+        return getattr(import_module(module), name)(*arguments, settings, **options)
+
+    return scored
+
+
+score_file, score_in_place = _job("qe.scoring.jobs.score_file"), _job("qe.scoring.in_place.score_in_place")
+score_table = _job("qe.scoring.spark.scoring.score_table")
 
 
 def tokens(*texts: str) -> Tokens:

@@ -33,6 +33,7 @@ from features.text.tokens import Tokens
 from qe.config.experiment import load
 from qe.resources.cache import default_cache
 from qe.scoring.jobs import score_file
+from qe.scoring.settings import JobSettings
 from qe.scoring.spark import resources
 from qe.scoring.spark.resources import Executors
 from qe.scoring.spark.scoring import score_table
@@ -80,9 +81,9 @@ def scoring(folder: Path, model: Path, rows: int, master: str) -> None:
     tiny, table = folder / "tiny.tsv", folder / "rows.tsv"
     write_rows(tiny, examples, 2, 0.0)
     write_rows(table, examples, rows, 0.0)
-    score_file(model, [tiny], folder / "warm.tsv", workers=1)
-    one = cost(lambda: score_file(model, [table], folder / "one.tsv", workers=1))
-    two = cost(lambda: score_file(model, [table], folder / "two.tsv", workers=2))
+    score_file(model, [tiny], folder / "warm.tsv", JobSettings(workers=1))
+    one = cost(lambda: score_file(model, [table], folder / "one.tsv", JobSettings(workers=1)))
+    two = cost(lambda: score_file(model, [table], folder / "two.tsv", JobSettings(workers=2)))
     report("local, one process", one, rows)
     report("local, two processes", two, rows)
     with ExitStack() as stack:

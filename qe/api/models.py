@@ -66,7 +66,7 @@ class LoadedModel:
         qe.InputError
             For a column that is missing, and for what the model does not offer.
         """
-        options = Options(level=interval, explain=explain, tokens=words, drift=False)
+        options = Options(interval=interval, explain=explain, tokens=words, drift=False)
         return convert_like(table, frame_of(Scorer.load(self.folder, options, self.model), as_pandas(table)))
 
     @checked

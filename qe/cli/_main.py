@@ -31,7 +31,11 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.formatwarning = partial(_notice, name)
     try:
         with stopped_by_signals(), standard_streams(), process_environment():
-            _check_text(arguments)
+            for argument in arguments:
+                if any("\ud800" <= character <= "\udfff" for character in argument):
+                    problem = f"the argument {argument!a} is no text in the encoding of this locale"
+                    remedy = "use names in UTF-8, and a locale such as LC_ALL=C.UTF-8"
+                    raise InputError(problem, remedy=remedy)
             with store_named(name, arguments):
                 _run(verb, arguments[1:])
     except InputError as error:
@@ -67,13 +71,6 @@ def _continuation(verb: str, arguments: list[str]) -> str:
 
 def _notice(name: str, message: Warning | str, category: type[Warning], *rest: Any) -> str:
     return f"{name}: {message}\n" if category is FutureWarning else _format_warning(message, category, *rest)
-
-
-def _check_text(arguments: list[str]) -> None:
-    for argument in arguments:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            problem = f"the argument {argument!a} is no text in the encoding of this locale"
-            raise InputError(problem, remedy="use names in UTF-8, and a locale such as LC_ALL=C.UTF-8")
 
 
 def _run(verb: str, arguments: list[str]) -> None:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,18 +36,12 @@ from qe.scoring.input import (
     score_documents,
     write_documents,
 )
-from qe.scoring.job_summary import (
-    Condition,
-    JobSummary,
-    ScoredFile,
-    check_place,
-    default_place,
-    failures,
-)
+from qe.scoring.job_summary import Condition, JobSummary, ScoredFile, check_place, default_place, failures
 from qe.scoring.jobs import score_file
 from qe.scoring.routes import Destination, Routes, ScoringModel
 from qe.scoring.row_formats import kind_of
 from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options, languages_of
+from qe.scoring.settings import AddedColumns
 
 # Options that the summary of a job does not list: it names inputs, output and model in fields of their own.
 _UNLISTED = {
@@ -162,10 +156,8 @@ class ScoreJob:
         options = self.options
         cache = CACHE_WITH_TOKENS if options.tokens else CACHE
         return Options(
-            options.interval, options.explain, options.tokens, cache=cache if options.cache else 0,
-            flags=options.flags, outside=options.outside, tag_by=options.tags or "f1_mult",
-            triage=thresholds, with_model=model.label if options.with_model else "",
-            missing_columns=options.missing_columns,
+            **{one.name: getattr(options, one.name) for one in fields(AddedColumns)}, triage=thresholds,
+            cache=cache if options.cache else 0, with_model=model.label if options.with_model else "",
         )  # fmt: skip
 
     def _check_profiles(self) -> None:
@@ -190,9 +182,8 @@ class ScoreJob:
         check_no_overlap(self.destination, [Path(source), model.folder, *files])
         with options.session(self.no_progress) as session:
             result = score_table(
-                session, model.folder, source, options.output, identity=model.identity,
-                options=self.scorers[0], columns=self.headers, keep=options.keep, suffix=options.suffix,
-                safe=options.safe_cells, overwrite=options.overwrite, chunk=options.chunk,
+                session, model.folder, source, options.output, options, identity=model.identity,
+                options=self.scorers[0], columns=self.headers,
             )  # fmt: skip
         warnings = () if result.drift is None else result.drift.warnings
         self._show(result, None)
@@ -276,17 +267,14 @@ class ScoreJob:
         options, model = self.options, self.models[0]
         common: dict[str, Any] = {
             "identity": model.identity, "options": self.scorers[0], "columns": self.headers,
-            "layout": self.layout, "suffix": options.suffix, "overwrite": options.overwrite,
-            "job_summary": job,
+            "layout": self.layout, "job_summary": job,
         }  # fmt: skip
         if self.in_place:
-            return score_in_place(model.folder, self.inputs[0], self.destination, **common)
+            return score_in_place(model.folder, self.inputs[0], self.destination, options, **common)
         with self.log.progress(self.no_progress) as progress:
             return score_file(
                 self.scored_by if isinstance(self.scored_by, Routes) else model.folder,
-                self.inputs, self.destination, keep=options.keep, safe=options.safe_cells,
-                earlier_output=options.reuse_scores, resume=options.resume, workers=options.workers,
-                chunk=options.chunk, progress=progress, **common,
+                self.inputs, self.destination, options, progress=progress, **common,
             )  # fmt: skip
 
     # The report

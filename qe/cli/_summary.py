@@ -58,11 +58,7 @@ def notes(report: Mapping[str, Any]) -> list[str]:
     failure_lines = [
         f"{reasons.count(reason)} of the trials failed: {reason}" for reason in dict.fromkeys(reasons)
     ]
-    lines = [
-        *report["data"].get("leaks", ()),
-        *report["search"].get("notes", ()),
-        *failure_lines,
-    ]
+    lines = [*report["data"].get("leaks", ()), *report["search"].get("notes", ()), *failure_lines]
     if report["model"]["calibrated"]:
         lines.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
     front = report["model"].get("front")
@@ -105,10 +101,7 @@ def comparisons(report: Mapping[str, Any]) -> Iterator[str]:
         if entry["metric"] in names:
             kind = METRICS.get(names[entry["metric"]])
             pair = f"{entry['system']} against {entry['baseline']}"
-            yield f"{pair}: {kind.title} {signed(entry['difference'], kind.digits + 1)}, {_p(entry)}"
-
-
-def _p(entry: Mapping[str, Any]) -> str:
-    if entry["p"] is None:
-        return "cannot be decided: " + entry["undecided"] if entry["undecided"] else "p undefined"
-    return f"p {p_value(entry['p'], None)} (corrected {p_value(entry['p_corrected'], LEVEL)})"
+            found = f"cannot be decided: {entry['undecided']}" if entry["undecided"] else "p undefined"
+            if entry["p"] is not None:
+                found = f"p {p_value(entry['p'], None)} (corrected {p_value(entry['p_corrected'], LEVEL)})"
+            yield f"{pair}: {kind.title} {signed(entry['difference'], kind.digits + 1)}, {found}"

@@ -52,17 +52,11 @@ def evaluate_tag_files(
             name: _tags(name, file, labels, tuning.get((name, part)), options) for name, file in files.items()
         }
         reports[part] = evaluate_words(
-            labels.bad == 1,
-            tags,
-            labels.offsets,
-            baselines=options.baseline or (),
-            samples=options.samples,
-            seed=options.seed,
-            correction=options.correct,
-            family=cast(Scope, options.family),
+            labels.bad == 1, tags, labels.offsets, baselines=options.baseline or (), samples=options.samples,
+            seed=options.seed, correction=options.correct, family=cast(Scope, options.family),
             probabilities={name: file.bad for name, file in files.items() if file.probabilities},
             progress=progress,
-        )
+        )  # fmt: skip
     return reports
 
 
@@ -104,17 +98,15 @@ def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str,
 
 
 def _tag_files(arguments: Sequence[str], layout: tag_files.Layout) -> dict[str, tag_files.TagFile]:
-    return {name: _tags_of(path, layout) for name, path in _files(arguments).items()}
-
-
-def _tags_of(path: Path, layout: tag_files.Layout) -> tag_files.TagFile:
-    if tag_files.is_scored(path):
-        return tag_files.read_scored(path, layout)
-    return (
-        tag_files.read_word_submission(path, layout)
-        if tag_files.is_word_submission(path)
-        else tag_files.read_tags(path)
-    )
+    files = {}
+    for name, path in _files(arguments).items():
+        if tag_files.is_scored(path):
+            files[name] = tag_files.read_scored(path, layout)
+        elif tag_files.is_word_submission(path):
+            files[name] = tag_files.read_word_submission(path, layout)
+        else:
+            files[name] = tag_files.read_tags(path)
+    return files
 
 
 def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:
@@ -144,13 +136,9 @@ def _tags(
         return np.asarray(file.bad == 1)
     if options.folds is not None:
         return cross_thresholded(
-            gold.bad == 1,
-            file.bad,
-            gold.offsets,
-            folds=options.folds,
-            metric=options.thresholds_by,
-            seed=options.seed,
-        )
+            gold.bad == 1, file.bad, gold.offsets,
+            folds=options.folds, metric=options.thresholds_by, seed=options.seed,
+        )  # fmt: skip
     threshold = options.threshold if tuned is None else tuned
     if threshold is not None:
         return np.asarray(file.bad >= threshold)

@@ -12,7 +12,7 @@ from mlflow.pyfunc.model import PythonModel
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer
 
-_OPTIONS = {"interval": "level", "explain": "explain", "words": "tokens", "outside": "outside"}
+_OPTIONS = {"words": "tokens"}  # the other parameters have their names
 
 
 class QualityEstimation(PythonModel):
@@ -28,7 +28,7 @@ class QualityEstimation(PythonModel):
         return frame_of(self._scorer_for(params or {}), model_input)
 
     def _scorer_for(self, params: Mapping[str, Any]) -> Scorer:
-        given = {_OPTIONS[name]: value for name, value in params.items() if value}
+        given = {_OPTIONS.get(name, name): value for name, value in params.items() if value}
         options = replace(self.options, **given)
         if options == self.options:
             return self.scorer

@@ -157,7 +157,11 @@ def triage(
     rule = BadLabels.parse(bad)
     is_bad, quality = rule.mask(labels), predicted if rule.higher_is_better else -predicted
     units = group_index(range(len(labels)) if documents is None else documents, len(labels))[0]
-    parts = _parts(domains, len(labels))
+    parts = {"": np.arange(len(labels))}
+    if domains is not None:
+        index, groups = group_index(domains, len(labels))
+        by_domain = [np.flatnonzero(index == group) for group in range(groups)]
+        parts = {str(domains[rows[0]]): rows for rows in by_domain}
     _check_enough({name: units[rows] for name, rows in parts.items()}, risk, 1 - confidence)
     thresholds, curves = {}, {}
     for name, rows in parts.items():
@@ -165,14 +169,6 @@ def triage(
         thresholds[name] = _threshold(predicted[rows], quality[rows], *chosen, risk, 1 - confidence)
         curves[name] = error_curve(quality[rows], *chosen, samples, seed)
     return RiskControl(bad, risk, confidence, documents is not None, thresholds, curves)
-
-
-def _parts(domains: Groups | None, segments: int) -> dict[str, IntArray]:
-    if domains is None:
-        return {"": np.arange(segments)}
-    index, groups = group_index(domains, segments)
-    rows = [np.flatnonzero(index == group) for group in range(groups)]
-    return {str(domains[part[0]]): part for part in rows}
 
 
 def min_labels(risk: float, error: float) -> int:

@@ -19,19 +19,19 @@ from qe.scoring.job_summary import JobSummary, ScoredFile
 from qe.scoring.jobs import FinishedOutput
 from qe.scoring.row_formats import Names, added_headers
 from qe.scoring.scorer import Options, Scorer
+from qe.scoring.settings import JobSettings
 
 
 def score_in_place(
     model: Path,
     source: Path,
     output: Path,
+    settings: JobSettings,
     *,
     identity: str | None = None,
     options: Options | None = None,
     columns: Mapping[str, str] | None = None,
     layout: Layout | None = None,
-    suffix: str = "",
-    overwrite: bool = False,
     job_summary: JobSummary | None = None,
 ) -> ScoredFile:
     """Score every segment of an XLIFF, TMX or XLSX file into a file of the same kind, or into a workbook.
@@ -44,12 +44,11 @@ def score_in_place(
     check_output(output, [source, model])
     check_outside(output, model)
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
-    settings = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), suffix)
-    finished = FinishedOutput.from_settings(scorer.recipe, [source], output, settings)
-    if (unchanged := finished.result(overwrite, job_summary)) is not None:
+    key = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), settings.suffix)
+    finished = FinishedOutput.from_settings(scorer.recipe, [source], output, key)
+    if (unchanged := finished.result(settings.overwrite, job_summary)) is not None:
         return unchanged
-    languages = scorer.languages
-    table = FileInput(source, replace(layout or Layout(), languages=languages))
+    table = FileInput(source, replace(layout or Layout(), languages=scorer.languages))
     if not isinstance(table.file, Sheet) and scorer.model.guard is not None:
         scorer = replace(scorer, options=replace(scorer.options, outside=True))  # notes report what is marked
     if columns and not isinstance(table.file, Sheet):
@@ -63,7 +62,7 @@ def score_in_place(
             write_book(temporary, [{**texts, **scores, **row.texts} for row, scores in pairs])
         elif isinstance(table.file, Sheet):
             added = [name for name in scorer.output_columns if name != "id"]
-            headers = added_headers(added, table.file.header, suffix, source)
+            headers = added_headers(added, table.file.header, settings.suffix, source)
             numbered = zip(table.file.rows, batch.rows, strict=True)
             table.file.add(headers, {row.number: scores for row, scores in numbered})
             table.file.save(temporary)
@@ -74,7 +73,7 @@ def score_in_place(
                 stream.write(table.file.with_notes(notes))
         if not _is_review(source, output):
             kind = translation_kind(source)
-            read = partial(opened, temporary, languages, replace(table.layout, kind=kind))
+            read = partial(opened, temporary, scorer.languages, replace(table.layout, kind=kind))
             _check_written(table.file, read, source)
     return finished.with_result(ScoredFile.from_tally(batch.tally, scorer), job_summary)
 

@@ -28,18 +28,12 @@ from qe.data.frames import cells_of
 from qe.data.table_rows import Kind, Layout, Row, Types, chunks
 from qe.scoring import row_formats
 from qe.scoring.input import check_unread, files_of, open_all
-from qe.scoring.job_summary import (
-    METADATA,
-    JobSummary,
-    PreviousJob,
-    ScoredFile,
-    table_metadata,
-)
+from qe.scoring.job_summary import METADATA, JobSummary, PreviousJob, ScoredFile, table_metadata
 from qe.scoring.routes import Destination, Route, Router, Routes, ScoringModel
 from qe.scoring.row_formats import KeptColumns, Names, Needs
 from qe.scoring.scorer import EarlierScores, Options, Output, Scorer, Tally
+from qe.scoring.settings import JobSettings
 
-CHUNK = 5000
 _RESTART = "start again with --overwrite"
 
 
@@ -47,21 +41,14 @@ def score_file(
     model_path: Path | Routes,
     source: Sequence[Path],
     output: Path,
+    settings: JobSettings,
     *,
     identity: str | None = None,
     options: Options | None = None,
     columns: Mapping[str, str] | None = None,
     layout: Layout | None = None,
-    keep: bool = False,
-    suffix: str = "",
-    safe: bool = False,
-    resume: bool = False,
-    overwrite: bool = False,
-    workers: int | None = None,
-    chunk: int = CHUNK,
     progress: Progress = silent,
     job_summary: JobSummary | None = None,
-    earlier_output: Path | None = None,
 ) -> ScoredFile:
     """Score an input into a table.
 
@@ -83,19 +70,10 @@ def score_file(
         training data, or usual headers.
     layout : Layout or None, default=None
         File format options, if detection fails.
-    keep : bool, default=False
-        Whether all columns of the input stay, before those that are added.
-    suffix : str, default=''
-        End of the headers added to columns that stay.
-    safe : bool, default=False
-        Whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV).
-    earlier_output : Path or None, default=None
-        Output of an earlier job: rows of the same texts keep its scores, if the same model and options made
-        them; the output is the same to the byte.
     job_summary : JobSummary or None, default=None
         Names the model; written when the output is complete.
     """
-    kind = row_formats.kind_of(output)
+    kind, previous_output, chunk = row_formats.kind_of(output), settings.reuse_scores, settings.chunk
     models: Destination | Routes
     if isinstance(model_path, Routes):
         models = model_path
@@ -103,7 +81,7 @@ def score_file(
         named = ScoringModel("", model_path, identity or "")
         models = Destination(Route({}, ""), named, options or Options())
     files = files_of(source)
-    check_output(output, [*source, *files, *models.folders, *([earlier_output] if earlier_output else [])])
+    check_output(output, [*source, *files, *models.folders, *([previous_output] if previous_output else [])])
     for folder in (*models.folders, *(path for path in source if path.is_dir())):
         check_outside(output, folder)
     check_unread(output, source)
@@ -116,25 +94,26 @@ def score_file(
     names = given_names.for_table(scorer.needs, table.headers, table.columns, table.path)
     imputed = names.absent(scorer.needs.table_columns, table.headers)
     kept, added = None, scorer.output_columns
-    if keep:
-        kept = KeptColumns.make(table.types, added, kind, names.header("id"), table.path, suffix)
-    work = Work(scorer, kind, chunk, names, kept, safe)
+    if settings.keep:
+        kept = KeptColumns.make(table.types, added, kind, names.header("id"), table.path, settings.suffix)
+    work = Work(scorer, kind, chunk, names, kept, settings.safe_cells)
     previous = None
-    if earlier_output is not None:
+    if previous_output is not None:
         if isinstance(scorer, Router):
             raise InputError("--reuse-scores is for one model", remedy="leave it out, or give --model")
-        previous = PreviousJob(earlier_output, scorer, given_names, table_layout)
+        previous = PreviousJob(previous_output, scorer, given_names, table_layout)
     difference = previous.differs(scorer.recipe) if previous else ""
-    settings = (*scorer.options.key, sorted(names.headers.items()), names.decimal)
-    settings = (*settings, (keep, suffix, safe, layout or Layout()))
+    choices = {"keep": settings.keep, "suffix": settings.suffix, "safe-cells": settings.safe_cells}
+    key = (*scorer.options.key, sorted(names.headers.items()), names.decimal)
+    key = (*key, (*choices.values(), layout or Layout()))
     with locked_file(output):
-        finished = FinishedOutput.from_settings(scorer.recipe, files, output, settings)
+        finished = FinishedOutput.from_settings(scorer.recipe, files, output, key)
         job = _Job(output)
-        unchanged = None if job.is_unfinished else finished.result(overwrite, job_summary)
+        unchanged = None if job.is_unfinished else finished.result(settings.overwrite, job_summary)
         if unchanged is not None:
             job.remove()  # what a killed process left of it
             return unchanged
-        rows = table.rows(strict=keep)
+        rows = table.rows(strict=settings.keep)
         first = next(rows, None)  # an input that cannot be read at all raises here
         rows = rows if first is None else chain([first], rows)
         total = None
@@ -142,21 +121,21 @@ def score_file(
             with suppress(InputError):  # reported when its rows are read
                 total = table.count()
         stamps = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-        job.open(digest(scorer.recipe, stamps, chunk, kind, settings), resume, overwrite)
+        job.open(digest(scorer.recipe, stamps, chunk, kind, key), settings)
         done = min(job.resumed * chunk, job.resumed * chunk if total is None else total)
         progress("scoring (segments)", done, total)
-        sizes: list[int] = []
+        sizes, workers = list[int](), settings.workers or processes(own_memory())
         with job.left_only_with_work():
             if previous and not difference:
                 progress("reading earlier scores (files)", 0, 1)
                 work.use(previous.store(job.earlier_scores))
                 progress("reading earlier scores (files)", 1, 1)
-            for size, is_new in _scored_chunks(work, models, rows, job, workers or processes(own_memory())):
+            for size, is_new in _scored_chunks(work, models, rows, job, workers):
                 sizes.append(size)
                 if is_new:
                     done += size
                     progress("scoring (segments)", done, total)
-        note = (f"no score of {earlier_output} is kept: {difference}",) if difference else ()
+        note = (f"no score of {previous_output} is kept: {difference}",) if difference else ()
         notes = (*table.notes, *names.notes(given_names), *imputed, *note)
         tally = job.tally(len(sizes), sum(sizes))
         result = ScoredFile.from_tally(tally, scorer, resumed_chunks=job.resumed, notes=notes)
@@ -164,8 +143,7 @@ def score_file(
         if kind == "parquet":
             model = models if isinstance(models, Routes) else models.model
             model = model if job_summary is None else job_summary.model
-            choices = {"columns": names.headers, "keep": keep, "suffix": suffix, "safe-cells": safe}
-            choices |= scorer.options.metadata
+            choices = {"columns": names.headers, **choices, **scorer.options.metadata}
             metadata = {METADATA: table_metadata(model.in_table(), files, len(source) == 2, choices, result)}
         progress("joining (segments)", 0, result.rows)
         job.join(work, len(sizes), metadata)
@@ -397,10 +375,10 @@ class _Job:
     def is_unfinished(self) -> bool:
         return self._description.is_file() and any(self.folder.glob("*.piece"))
 
-    def open(self, fingerprint: str, resume: bool, overwrite: bool) -> None:
+    def open(self, fingerprint: str, settings: JobSettings) -> None:
         self._check_folder()
-        if self.is_unfinished and not overwrite:
-            if not resume:
+        if self.is_unfinished and not settings.overwrite:
+            if not settings.resume:
                 raise InputError(
                     "holds an unfinished job", location=self.folder, remedy="use --resume, or --overwrite"
                 )

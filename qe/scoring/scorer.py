@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import pandas as pd
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.numerals import finite_or_none
 from features.basics.plugins import version
 from features.core.extractor import TableColumns
@@ -33,6 +33,7 @@ from qe.models.word_tags import WordTags
 from qe.scoring import row_formats
 from qe.scoring.checks import Flags, kinds_of
 from qe.scoring.row_formats import Needs
+from qe.scoring.settings import AddedColumns
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000
@@ -70,57 +71,26 @@ class EarlierScores:
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class Options(AddedColumns):
     """Additional output columns, and settings of a process.
 
     Parameters
     ----------
-    level : float or None, default=None
-        Of prediction intervals (columns `low` and `high`), such as 0.9.
-    explain : int, default=0
-        How many features the column `because` names; 0: no such column.
-    tokens : bool, default=False
-        Columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap; and the tags that the model
-        has (`WordLevel.names`).
-    tag_by : str, default='f1_mult'
-        With tokens: the metric (f1_mult, mcc) whose thresholds make tags of P(BAD).
     drift : bool, default=True
         Whether segments are compared with the training data's profile, if the model has one.
     cache : int, default=CACHE
         Distinct segments that a process remembers, the oldest dropped first; 0: none.
     triage : Decision or None, default=None
         Fills a column `action`; None: no such column.
-    flags : bool, default=False
-        A column `flags`: critical errors that are seen, with the words concerned.
-    outside : bool, default=False
-        Columns `outside` (the share of held-out translations nearer to the training data) and `unlike`
-        (the reasons, from 0.99 on); with `triage` the latter alone.
     with_model : str, default=''
         Value of the column `model` in rows with a score; empty: no such column.
-    missing_columns : {'error', 'impute'}, default='error'
-        Whether the input may lack columns that features read by name; their values are missing then.
     """
 
-    level: float | None = None
-    explain: int = 0
-    tokens: bool = False
     drift: bool = True
     cache: int = CACHE
     triage: Decision | None = None
-    flags: bool = False
-    outside: bool = False
-    tag_by: str = "f1_mult"
     with_model: str = ""
-    missing_columns: str = "error"
-
-    def __post_init__(self) -> None:
-        if self.level is not None and not 0 < self.level < 1:
-            raise InputError(f"--interval lies between 0 and 1, but got {self.level:g}", remedy="such as 0.9")
-        if self.missing_columns not in ("error", "impute"):
-            raise unknown_name(
-                "choice", self.missing_columns, ("error", "impute"), location="--missing-columns"
-            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,7 +99,7 @@ class Options:
 
     def columns_with(self, words: Sequence[str]) -> tuple[str, ...]:
         """The output columns, with those of words."""
-        bounds = () if self.level is None else ("low", "high")
+        bounds = () if self.interval is None else ("low", "high")
         action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
         flags = ("flags",) if self.flags else ()
@@ -144,12 +114,13 @@ class Options:
         tagged = (self.tag_by,) if self.tokens else ()
         by = (self.with_model,) if self.with_model else ()
         imputed = (self.missing_columns,) if self.missing_columns == "impute" else ()
-        return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged, *by, *imputed)
+        further = (*tagged, *by, *imputed)
+        return (self.columns, self.interval, self.explain, self.drift, repr(self.triage), *further)
 
     @property
     def metadata(self) -> dict[str, Any]:
         return {
-            "interval": self.level,
+            "interval": self.interval,
             "explain": self.explain,
             "tokens": self.tokens,
             "tags": self.tag_by if self.tokens else None,
@@ -247,9 +218,9 @@ class Scorer:
 
     @classmethod
     def _loaded(cls, path: Path, options: Options, model: Model | None) -> Self:
-        intervals = None if options.level is None else Intervals.load(path)
-        if intervals is not None and options.level is not None:
-            intervals.check_level(options.level)
+        intervals = None if options.interval is None else Intervals.load(path)
+        if intervals is not None and options.interval is not None:
+            intervals.check_level(options.interval)
         model = model or Model.load(path)
         if intervals is not None:
             intervals.check(len(model.feature_set.names), path)
@@ -354,9 +325,9 @@ class Scorer:
         features = self._features(segments)
         scores, seen = self.model.judge(segments, features)
         columns: dict[str, Sequence[Any]] = {"score": [finite_or_none(score) for score in scores]}
-        if self.intervals is not None and self.options.level is not None:
+        if self.intervals is not None and self.options.interval is not None:
             groups = next((texts[name] for name in self.intervals.columns), ())
-            bounds = self.intervals.bounds(numbers(features), scores, self.options.level, groups)
+            bounds = self.intervals.bounds(numbers(features), scores, self.options.interval, groups)
             for name, values in zip(("low", "high"), bounds, strict=True):
                 columns[name] = [finite_or_none(value) for value in values]
         if self.options.triage is not None:

@@ -86,19 +86,15 @@ def check_reachable(uri: str) -> None:
     elif file is not None:
         check_writable(file)
     elif kind in ("http", "https"):
-        _check_server(uri)
+        import requests
+
+        try:
+            requests.get(f"{uri.rstrip('/')}/health", timeout=_TIMEOUT)
+        except requests.RequestException as error:
+            reason = "it did not answer in time" if isinstance(error, requests.Timeout) else "no connection"
+            raise _unreachable(uri, reason) from None
     elif kind in _PORTS:
         _check_port(uri, _PORTS[kind])
-
-
-def _check_server(uri: str) -> None:
-    import requests
-
-    try:
-        requests.get(f"{uri.rstrip('/')}/health", timeout=_TIMEOUT)
-    except requests.RequestException as error:
-        reason = "it did not answer in time" if isinstance(error, requests.Timeout) else "no connection"
-        raise _unreachable(uri, reason) from None
 
 
 def _check_port(uri: str, port: int) -> None:

@@ -84,14 +84,9 @@ def _version(entry: Any) -> Version:
         metrics = {}
     created = datetime.fromtimestamp(entry.creation_timestamp / 1000).isoformat(timespec="seconds")
     return Version(
-        entry.name,
-        str(entry.version),
-        tuple(entry.aliases),
-        dict(entry.tags),
-        metrics,
-        entry.run_id or "",
+        entry.name, str(entry.version), tuple(entry.aliases), dict(entry.tags), metrics, entry.run_id or "",
         created,
-    )
+    )  # fmt: skip
 
 
 @connected(reading=True)
@@ -282,13 +277,9 @@ def _new_version(
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
     entry = run.client.create_model_version(
-        name,
-        f"models:/{model_id}",
-        run.id,
-        tags={**described.tags, **judged},
+        name, f"models:/{model_id}", run.id, model_id=model_id, tags={**described.tags, **judged},
         description=described.description or None,
-        model_id=model_id,
-    )
+    )  # fmt: skip
     # What a tracking server does: the page of the logged model names its version.
     versions = json.dumps([{"name": name, "version": str(entry.version)}])
     run.client.set_logged_model_tags(model_id, {MLFLOW_MODEL_VERSIONS: versions})

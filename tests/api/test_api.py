@@ -15,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import qe
-from qe.scoring.jobs import score_file
-from tests.factories import refuses
+from tests.factories import refuses, score_file
 
 TABLE = pd.DataFrame(
     {"source": ["a red house .", "the cat"], "target": ["una casa roja .", "el gato"]}, index=[7, 3]

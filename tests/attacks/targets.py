@@ -23,7 +23,7 @@ from qe.getting_started.demo.generation import generate
 from qe.models import sign, verify
 from qe.models.pipeline import Candidate
 from qe.models.training_rows import HeldOutPredictions
-from qe.scoring import Options, Scorer, score_file
+from qe.scoring import Options, Scorer
 from qe.tracking.logged_models import model_directory
 from qe.training.plan import Space
 from qe.training.run_state import JOURNAL, RunState
@@ -33,6 +33,7 @@ from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys
+from tests.factories import score_file
 from tests.features.test_extractor_contract import FAMILIES, LABELLED, PAIRS, PARAMETERS, World, unfitted
 from tests.qe_treebanks.annotators.made import write_conllu, write_entities, write_trees
 
@@ -41,7 +42,7 @@ ROWS = [
     ({"source": "a", "target": "x"}, ""),
 ]
 CHUNK = 2
-FULL = Options(level=0.8, explain=2)
+FULL = Options(interval=0.8, explain=2)
 
 # Every learner whose fitted form holds arrays or text of its own, in few words.
 CANDIDATES = {

@@ -20,7 +20,7 @@ from tests.attacks.models import Workshop, copy_of, edit, unsealed
 from tests.factories import refuses
 
 ROWS = pd.DataFrame({"source": ["a house", "the red door ."], "target": ["una casa", "la puerta roja ."]})
-ASKED = Options(level=0.8, explain=2, drift=True)
+ASKED = Options(interval=0.8, explain=2, drift=True)
 
 
 def flipped(place: float) -> Callable[[Path], None]:

@@ -19,9 +19,9 @@ from qe.models import Model, description, sign, verify
 from qe.models.pipeline import Candidate
 from qe.production.server.protocol import Limits
 from qe.production.server.service import Service
-from qe.scoring import Options, Scorer, score_file
+from qe.scoring import Options, Scorer
 from tests.attacks.models import Workshop, copy_of, edit, sealed_again, unsealed
-from tests.factories import Capsys, Monkeypatch, refuses
+from tests.factories import Capsys, Monkeypatch, refuses, score_file
 
 PEM, NO_PASSWORD = serialization.Encoding.PEM, serialization.NoEncryption()
 PRIVATE, PUBLIC = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo

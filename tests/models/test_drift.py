@@ -13,8 +13,8 @@ from features import Segments
 from qe.data.table_rows import read_rows
 from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
 from qe.models.language_profile import LanguageProfile
-from qe.scoring import Options, Scorer, score_file
-from tests.factories import qe, refuses
+from qe.scoring import Options, Scorer
+from tests.factories import qe, refuses, score_file
 
 
 def words(text: str) -> list[str]:

@@ -9,8 +9,7 @@ import pytest
 
 from features.core.feature_set import make_extractor
 from qe.models.model import Model
-from qe.scoring.jobs import score_file
-from tests.factories import refuses, segments
+from tests.factories import refuses, score_file, segments
 from tests.features.encoding.made import Tiny, static_folder
 from tests.features.test_multilingual import texts
 from tests.models.general import rows, small_model, trained

@@ -21,8 +21,8 @@ from qe.evaluation.coverage import coverage
 from qe.models import Model
 from qe.models.intervals import CalibrationRows as Rows
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
-from qe.scoring import Options, score_file
-from tests.factories import refuses
+from qe.scoring import Options
+from tests.factories import refuses, score_file
 
 OPEN = LabelScale("label", None, None, True)
 EFFORT = LabelScale("effort", 1, 5, True)
@@ -200,7 +200,7 @@ def test_scoring_adds_the_interval(demo_model: Path, tmp_path: Path) -> None:
     text = "source\ttarget\n" + "".join(f"{r['source']}\t{r['target']}\n" for r in rows) + "a\t \n"
     (tmp_path / "in.tsv").write_text(text)
     score_file(
-        demo_model, [tmp_path / "in.tsv"], tmp_path / "out.jsonl", options=Options(level=0.9), workers=1
+        demo_model, [tmp_path / "in.tsv"], tmp_path / "out.jsonl", options=Options(interval=0.9), workers=1
     )
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert list(lines[0]) == ["id", "score", "low", "high", "reason"]

@@ -19,9 +19,9 @@ from qe.evaluation.plots import words_of
 from qe.models.training_rows import HeldOutPredictions
 from qe.production import Thresholds
 from qe.reports.scored import scored_page
-from qe.scoring import Options, score_file
+from qe.scoring import Options
 from qe.training.page import run_page
-from tests.factories import costs_file, exit_code, qe, refuses
+from tests.factories import costs_file, exit_code, qe, refuses, score_file
 from tests.patience import PATIENCE
 
 EVIL = '<script>alert("x")</script> & <img src=x onerror=y>'
@@ -69,7 +69,7 @@ def scored(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     lines = (demo_model.parent / "data" / "new.tsv").read_text().splitlines()
     (folder / "in.tsv").write_text("\n".join([*lines[:200], f"evil\t{EVIL}\t{EVIL}", "none\ta\t"]) + "\n")
     scale = Thresholds.from_file(folder / "costs.yaml", demo_model, _scale(demo_model))
-    options = Options(level=0.9, explain=2, triage=scale, flags=True)
+    options = Options(interval=0.9, explain=2, triage=scale, flags=True)
     output = folder / "out.jsonl"
     summary = score_file(demo_model, [folder / "in.tsv"], output, options=options, keep=True, workers=1)
     write_drift(folder / "drift.json", summary.drift)

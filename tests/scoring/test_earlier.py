@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from features.basics.errors import InputError
-from qe.scoring import Options, Scorer, score_file
-from tests.factories import exit_code
+from qe.scoring import Options, Scorer
+from tests.factories import exit_code, score_file
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_worker_processes_know_them_too(demo_model: Path, texts: list[str], tmp_
     rows = table(tmp_path / "in.tsv", texts)
     previous, again = tmp_path / "a.tsv", tmp_path / "b.tsv"
     assert exit_code("score", "--model", demo_model, "-i", rows, "-o", previous) == 0
-    done = score_file(demo_model, [rows], again, earlier_output=previous, workers=2, chunk=20)
+    done = score_file(demo_model, [rows], again, reuse_scores=previous, workers=2, chunk=20)
     assert done.reused == 60 and done.repeated == 0 and again.read_bytes() == previous.read_bytes()
     assert done.drift is None
 
@@ -96,7 +96,7 @@ def test_other_scores_are_not_kept_and_that_is_told(
         (tmp_path / "a.tsv.json").write_text(json.dumps(content))
     options = Options(explain=1) if change == "options" else Options()
     done = score_file(
-        demo_model, [rows], tmp_path / "b.tsv", earlier_output=previous, options=options, workers=1
+        demo_model, [rows], tmp_path / "b.tsv", reuse_scores=previous, options=options, workers=1
     )
     assert done.reused == 0 and done.scored == 60
     why = "other options" if change == "options" else "another model made them: .*, fingerprint 000000000000"
@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[st
 
     def score(message: str) -> None:
         with pytest.raises(InputError, match=message):
-            score_file(demo_model, [rows], tmp_path / "b.tsv", earlier_output=previous, workers=1)
+            score_file(demo_model, [rows], tmp_path / "b.tsv", reuse_scores=previous, workers=1)
         assert not list(tmp_path.glob("b.tsv*"))
 
     score("a.tsv: no such file")
@@ -121,4 +121,4 @@ def test_a_file_that_cannot_be_known_is_refused(demo_model: Path, texts: list[st
     previous.write_text(previous.read_text("utf-8") + "61\t3\t\n", "utf-8")
     score("is the summary of other scores")
     with pytest.raises(InputError, match="is an input too"):
-        score_file(demo_model, [rows], previous, earlier_output=previous, overwrite=True)
+        score_file(demo_model, [rows], previous, reuse_scores=previous, overwrite=True)

@@ -13,8 +13,7 @@ from features.storage.files import read_lines
 from qe.data.table_rows import read_rows
 from qe.scoring.checks import CHECKS, Checks, Knowledge
 from qe.scoring.filtering import Threshold, filter_checks, filter_files
-from qe.scoring.jobs import score_file
-from tests.factories import Capsys, Find, exit_code, refuses
+from tests.factories import Capsys, Find, exit_code, refuses, score_file
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")

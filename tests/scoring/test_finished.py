@@ -8,9 +8,9 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.scoring.job_summary import ScoredFile
-from qe.scoring.jobs import FinishedOutput, score_file
+from qe.scoring.jobs import FinishedOutput
 from qe.scoring.scorer import Options
-from tests.factories import Monkeypatch, refuses
+from tests.factories import Monkeypatch, refuses, score_file
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def test_what_made_an_output_is_known_while_nothing_changes_it(tmp_path: Path) -
 
 TABLE = "source\ttarget\nZdand dro leyn\tNawanw nisê yêtatê\nA\t\n"
 CHANGES: dict[str, dict[str, Any]] = {
-    "an option": {"options": Options(level=0.9)},
+    "an option": {"options": Options(interval=0.9)},
     "a column": {"columns": {"source": "target", "target": "source"}},
     "columns that stay": {"keep": True},
 }

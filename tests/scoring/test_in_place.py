@@ -16,9 +16,7 @@ from qe.data.table_rows import read_rows
 from qe.data.translation_files.segments import TranslationFile
 from qe.data.translation_files.xlsx import Sheet
 from qe.models.model import Model
-from qe.scoring.in_place import score_in_place
-from qe.scoring.jobs import score_file
-from tests.factories import costs_file, exit_code, ran
+from tests.factories import costs_file, exit_code, ran, score_file, score_in_place
 
 XLIFF = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a comment  that stays -->
@@ -223,7 +221,7 @@ def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_
     (tmp_path / "a.xlf").write_text(XLIFF.replace("Lu yamu<", "=Lu yamu<"), "utf-8")
     for safe, expected in ((False, "=Lu yamu"), (True, "'=Lu yamu")):
         score_file(
-            demo_model, [tmp_path / "a.xlf"], tmp_path / f"{safe}.csv", keep=True, safe=safe, workers=1
+            demo_model, [tmp_path / "a.xlf"], tmp_path / f"{safe}.csv", keep=True, safe_cells=safe, workers=1
         )
         rows = [row for row, _ in read_rows(tmp_path / f"{safe}.csv")]
         assert rows[2]["target"] == expected and float(rows[2]["score"])

@@ -14,7 +14,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from qe.scoring.jobs import score_file
+from tests.factories import score_file
 from tests.patience import PATIENCE
 
 
@@ -91,7 +91,8 @@ def test_memory_does_not_grow_with_the_input(
 ) -> None:
     script = (
         "import resource, sys; from pathlib import Path; from qe.scoring.jobs import score_file;"
-        "score_file(Path(sys.argv[1]), [Path(sys.argv[2])], Path(sys.argv[3]), workers=1, chunk=2000);"
+        "from qe.scoring.settings import JobSettings; settings = JobSettings(workers=1, chunk=2000);"
+        "score_file(Path(sys.argv[1]), [Path(sys.argv[2])], Path(sys.argv[3]), settings);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     peaks = []

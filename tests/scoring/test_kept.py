@@ -12,9 +12,9 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.table_rows import open_input, read_rows
-from qe.scoring.jobs import row_formats, score_file
+from qe.scoring.jobs import row_formats
 from qe.scoring.row_formats import KeptColumns, Names, Needs
-from tests.factories import refuses
+from tests.factories import refuses, score_file
 
 PAIRS = [("mi dol", "ka tel"), ("sun ra", "lo pim")]
 NAMES = {"source": "src", "target": "mt"}

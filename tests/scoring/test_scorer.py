@@ -16,8 +16,8 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models import Model
-from qe.scoring import Options, Scorer, jobs, score_file, scorer
-from tests.factories import Monkeypatch, refuses
+from qe.scoring import Options, Scorer, jobs, scorer
+from tests.factories import Monkeypatch, refuses, score_file
 
 Rows = list[tuple[dict[str, str], str]]
 
@@ -166,7 +166,7 @@ def test_a_job_goes_on_with_the_same_options_only(
     killed_after(1, monkeypatch, path, demo_model, output)
     refuses("holds an unfinished job; use --resume", score_file, demo_model, [path], output, chunk=10)
     with pytest.raises(InputError, match="begun with another model, input or chunk size"):
-        score_file(demo_model, [path], output, options=Options(level=0.9), resume=True, chunk=10)
+        score_file(demo_model, [path], output, options=Options(interval=0.9), resume=True, chunk=10)
     done = score_file(demo_model, [path], output, options=Options(cache=5), resume=True, chunk=10, workers=1)
     assert done.resumed_chunks == 1
 
@@ -177,7 +177,7 @@ def test_an_attempt_without_a_finished_chunk_stops_no_other(
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
     killed_after(0, monkeypatch, path, demo_model, output)
     assert (tmp_path / "out.tsv.partial" / "job.json").is_file()
-    assert score_file(demo_model, [path], output, options=Options(level=0.9), workers=1).scored == 30
+    assert score_file(demo_model, [path], output, options=Options(interval=0.9), workers=1).scored == 30
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv", "out.tsv"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qe.data.table_rows import read_rows
-from qe.scoring.jobs import score_file
+from tests.factories import score_file
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
 TABLE = PAGE.read_text("utf-8").split("## Rows without a score")[1].split("\n## ")[0]

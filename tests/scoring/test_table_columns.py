@@ -20,10 +20,10 @@ from qe.models.explanation import Background, Explainer
 from qe.models.pipeline import Candidate, fit
 from qe.production.server.protocol import Parsed, Refused
 from qe.scoring import Options, Scorer
-from qe.scoring.jobs import frame_of, score_file
+from qe.scoring.jobs import frame_of
 from qe.scoring.row_formats import Names, Needs
 from qe.tracking.logged_models import example
-from tests.factories import refuses
+from tests.factories import refuses, score_file
 
 CONFIG = {
     "kind": "columns",

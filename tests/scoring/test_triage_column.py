@@ -11,8 +11,8 @@ from features.basics.errors import InputError
 from qe.data import LabelScale
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
-from qe.scoring import Options, score_file
-from tests.factories import costs_file, exit_code, refuses
+from qe.scoring import Options
+from tests.factories import costs_file, exit_code, refuses, score_file
 
 SCALE = LabelScale("effort", 1, 5, higher_is_better=True)
 

@@ -25,9 +25,9 @@ from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags
 from qe.scoring import Options, Scorer
-from qe.scoring.jobs import row_formats, score_file
+from qe.scoring.jobs import row_formats
 from qe.scoring.word_level import WordLevel, bad_spans, described
-from tests.factories import Capsys, TempPaths, ran
+from tests.factories import Capsys, TempPaths, ran, score_file
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -144,7 +144,7 @@ def test_tags_are_those_of_calibrated_probabilities_and_thresholds(folder: Path,
     for metric in ("f1_mult", "mcc"):
         score_file(
             folder / "tagged", [source], tmp_path / f"{metric}.jsonl",
-            options=Options(tokens=True, tag_by=metric), workers=1,
+            options=Options(tokens=True, tags=metric), workers=1,
         )  # fmt: skip
         rows[metric] = [json.loads(line) for line in (tmp_path / f"{metric}.jsonl").read_text().splitlines()]
     model = Model.load(folder / "tagged")

@@ -19,12 +19,13 @@ from qe.data import Split
 from qe.data.folds import Fold, make_folds
 from qe.getting_started.demo.generation import generate
 from qe.models.word_tags import WordTags
-from qe.scoring import Options, score_file
+from qe.scoring import Options
 from qe.training.check import check
 from qe.training.extraction import Extraction
 from qe.training.preparation import Prepared
 from qe.training.train import train
 from qe.training.words import Words, word_section, words_of, write_words
+from tests.factories import score_file
 
 ROWS = 60
 

@@ -51,22 +51,21 @@ class Translator:
         errors: list[str] = []
         output: list[tuple[str, str]] = []  # (surface, kind)
         for word in words:
-            error = self._error(word, load)
-            if error:
-                errors.append(error)
+            risks = word_risks(word)
+            scale = min(load, _CEILING / max(sum(risks.values()), 1e-9))
+            error, draw = "", self.dice.uniform()
+            for kind, risk in risks.items():
+                draw -= scale * risk
+                if draw < 0:
+                    error = kind
+                    errors.append(error)
+                    break
             output += self._rendered(word, error)
-            self._keep_source_order(output, errors, load)
+            swapped = len(output) > 1 and (output[-2][1], output[-1][1]) in _SWAPPED
+            if swapped and self.dice.chance(min(0.13 * load, _CEILING)):
+                output[-2:] = output[:-3:-1]
+                errors.append("order")
         return Translation(tuple(surface for surface, _ in output), tuple(errors))
-
-    def _error(self, word: language.Word, load: float) -> str:
-        risks = word_risks(word)
-        scale = min(load, _CEILING / max(sum(risks.values()), 1e-9))
-        draw = self.dice.uniform()
-        for kind, risk in risks.items():
-            draw -= scale * risk
-            if draw < 0:
-                return kind
-        return ""
 
     def _rendered(self, word: language.Word, error: str) -> list[tuple[str, str]]:
         right = (word.surface, word.kind)
@@ -76,22 +75,14 @@ class Translator:
             return [(word.source, word.kind)]
         if error == "wrong sense":
             assert word.lemma is not None
-            senses = [s for s in word.lemma.senses if s is not word.sense]
+            senses = [sense for sense in word.lemma.senses if sense is not word.sense]
             return [(self.dice.pick(senses).forms[word.form], word.kind)]
         if error == "agreement":
             forms = word.sense.forms if word.sense else word.options
-            other_form = self.dice.pick([form for form in forms if form != word.surface])
-            return [(other_form, word.kind)]
+            return [(self.dice.pick([form for form in forms if form != word.surface]), word.kind)]
         if error == "inserted":
             return [(self.dice.pick(language.FUNCTION_WORDS), "function"), right]
         return [right]
-
-    def _keep_source_order(self, output: list[tuple[str, str]], errors: list[str], load: float) -> None:
-        if len(output) < 2 or (output[-2][1], output[-1][1]) not in _SWAPPED:
-            return
-        if self.dice.chance(min(0.13 * load, _CEILING)):
-            output[-2:] = output[:-3:-1]
-            errors.append("order")
 
 
 def word_risks(word: language.Word) -> dict[str, float]:
@@ -104,7 +95,7 @@ def word_risks(word: language.Word) -> dict[str, float]:
     rarity = word.lemma.rarity
     unusual = 2.0 if word.sense is not word.lemma.senses[0] else 1.0
     risks = {
-        "wrong sense": unusual * word.lemma.ambiguity * (0.04 + 0.06 * rarity),
+        "wrong sense": unusual * (len(word.lemma.senses) - 1) * (0.04 + 0.06 * rarity),
         "untranslated": 0.9 * max(rarity - 0.6, 0.0),
         "dropped": 0.005 + 0.04 * rarity**2,
         "inserted": 0.004 + 0.02 * rarity**2,
@@ -145,11 +136,6 @@ def true_quality(translation: Translation) -> float:
     """What a judge without mood or habits would feel, in points; may leave the scale."""
     density = translation.severity / max(len(translation.tokens), 1)
     return 4.95 - 4.2 * sqrt(density) - 0.13 * sqrt(translation.severity)
-
-
-def judge(translation: Translation, dice: language.Dice) -> tuple[int, ...]:
-    quality = true_quality(translation)
-    return tuple(one.score(quality, dice) for one in JUDGES)
 
 
 def weighted_mean(scores: tuple[int, ...]) -> float:
@@ -211,7 +197,13 @@ def generate(
             raise InputError(f"{name} must be at least 1, but got {getattr(data, name)}")
     words, *streams = np.random.SeedSequence(seed).spawn(5)
     lexicon = language.make_lexicon(language.Dice(words), language.RESERVED)
-    _write_corpus(data, lexicon, streams[0])
+    grammar, sources, targets = language.Grammar(lexicon, language.Dice(streams[0])), [], []
+    for _ in range(pairs):  # as text at once: the collector need not walk through a corpus of words
+        phrase = grammar.sentence(language.PLAIN_REGISTERS)
+        sources.append(language.text(phrase.source))
+        targets.append(language.text([word.surface for word in phrase.target]))
+    _write(data.corpus_source, sources)
+    _write(data.corpus_target, targets)
     for split, size, stream in (("train", train, streams[1]), ("test", test, streams[2])):
         _write_labelled(data, split, _segments(lexicon, size, stream))
     rows = _segments(lexicon, new, streams[3])
@@ -231,30 +223,16 @@ class Judged:
 
 def _segments(lexicon: language.Lexicon, size: int, seed: np.random.SeedSequence) -> list[Judged]:
     texts, errors, moods = (language.Dice(stream) for stream in seed.spawn(3))
-    grammar, translator, registers = (
-        language.Grammar(lexicon, texts),
-        Translator(errors),
-        language.mixed_registers(),
-    )
-    segments = []
+    grammar, translator, segments = language.Grammar(lexicon, texts), Translator(errors), []
     for _ in range(size):
-        phrase = grammar.sentence(registers)
+        phrase = grammar.sentence(language.MIXED_REGISTERS)
         output = translator.translate(phrase.target)
         right = language.text([word.surface for word in phrase.target])
         source, target = language.text(phrase.source), language.text(list(output.tokens))
-        segments.append(Judged(source, target, right, judge(output, moods), output.errors))
+        quality = true_quality(output)
+        judges = tuple(judge.score(quality, moods) for judge in JUDGES)
+        segments.append(Judged(source, target, right, judges, output.errors))
     return segments
-
-
-def _write_corpus(data: DemoData, lexicon: language.Lexicon, seed: np.random.SeedSequence) -> None:
-    grammar, registers = language.Grammar(lexicon, language.Dice(seed)), language.plain_registers()
-    source, target = [], []
-    for _ in range(data.pairs):  # as text at once: the collector need not walk through a corpus of words
-        phrase = grammar.sentence(registers)
-        source.append(language.text(phrase.source))
-        target.append(language.text([word.surface for word in phrase.target]))
-    _write(data.corpus_source, source)
-    _write(data.corpus_target, target)
 
 
 def _write_labelled(data: DemoData, split: str, rows: Sequence[Judged]) -> None:

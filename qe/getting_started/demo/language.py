@@ -1,10 +1,10 @@
 """The demo's two languages: lexicon and grammar, sentences in both at once."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 from math import log10
 from typing import TypeVar
 
@@ -18,12 +18,9 @@ class Dice:
     """Draws one number at a time from blocks of uniform numbers, whose stream numpy keeps stable."""
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
-        self._generator = np.random.Generator(np.random.PCG64(seed))
-        self._numbers = chain.from_iterable(self._blocks())
-
-    def _blocks(self) -> Iterator[list[float]]:
-        while True:
-            yield self._generator.random(_BLOCK).tolist()
+        generator = np.random.Generator(np.random.PCG64(seed))
+        blocks: Iterator[list[float]] = (generator.random(_BLOCK).tolist() for _ in repeat(None))
+        self._numbers = chain.from_iterable(blocks)
 
     def uniform(self) -> float:
         return next(self._numbers)
@@ -65,8 +62,10 @@ _TARGET_SOUNDS = (
 # Endings of the target language, by form. Nouns and whatever agrees with them rhyme.
 _NOUN_ENDINGS = (("u", "uis"), ("ê", "ênes"))  # gender -> (singular, plural)
 AGREEING_ENDINGS = ("u", "uis", "ê", "ênes")  # 2 * gender + number
-_TENSES = ("", "if", "ach")  # present, past, future
-_PERSONS = ("u", "am", "is", "at", "i", "an")  # 2 * person + number
+# 6 * tense + 2 * person + number
+_VERB_ENDINGS = tuple(
+    tense + person for tense in ("", "if", "ach") for person in ("u", "am", "is", "at", "i", "an")
+)
 
 # Endings of the source language, by form.
 _NOUN_FORMS = ("", "or")  # singular, plural
@@ -99,18 +98,20 @@ class Lemma:
     by_topic: tuple[int, ...]
     rarity: float
 
-    @property
-    def ambiguity(self) -> int:
-        return len(self.senses) - 1
-
 
 @dataclass(frozen=True, eq=False)
 class WordClass:
     lemmas: tuple[Lemma, ...]
 
     @cached_property
-    def cumulative(self) -> tuple[tuple[float, ...], ...]:
-        return tuple(_zipf(len(self.lemmas), exponent) for exponent in REGISTERS)
+    def cumulative(self) -> list[list[float]]:
+        """For each register, the cumulative probabilities of the lemmas."""
+        registers = []
+        for exponent in REGISTERS:
+            weights = [(rank + 1 + _SHIFT) ** -exponent for rank in range(len(self.lemmas))]
+            total = sum(weights)
+            registers.append(list(accumulate(weight / total for weight in weights)))
+        return registers
 
     def draw(self, dice: Dice, register: int, topic: int | None = None) -> Lemma:
         """A lemma by frequency; with a topic, its neighbour in rank that belongs to the topic."""
@@ -132,20 +133,19 @@ class Lexicon:
     prepositions: WordClass
 
     def __len__(self) -> int:
-        classes = (self.nouns, self.verbs, self.adjectives, self.adverbs, self.names, self.prepositions)
-        return sum(len(c.lemmas) for c in classes)
+        return sum(len(words.lemmas) for words in vars(self).values())
 
 
 def make_lexicon(dice: Dice, reserved: Iterable[str] = ()) -> Lexicon:
     """2,392 source lemmas with their translations; none is a `reserved` word."""
     coin = _Coiner(dice, reserved)
     return Lexicon(
-        nouns=_word_class(coin, 1100, _NOUN_FORMS, _noun_sense),
-        verbs=_word_class(coin, 500, _VERB_FORMS, _verb_sense),
-        adjectives=_word_class(coin, 500, ("",), _adjective_sense),
-        adverbs=_word_class(coin, 130, ("",), lambda coin: Sense(0, (coin.target(1) + "iche",))),
-        names=WordClass(tuple(_name(coin, rank, 150) for rank in range(150))),
-        prepositions=_word_class(coin, 12, ("",), lambda coin: Sense(0, (coin.target(1) + "w",))),
+        nouns=coin.word_class(1100, _NOUN_FORMS, _NOUN_ENDINGS, 0.75),
+        verbs=coin.word_class(500, _VERB_FORMS, (_VERB_ENDINGS,), 0.5),
+        adjectives=coin.word_class(500, ("",), (AGREEING_ENDINGS,), 0.6),
+        adverbs=coin.word_class(130, ("",), (("iche",),)),
+        names=coin.names(150),
+        prepositions=coin.word_class(12, ("",), (("w",),)),
     )
 
 
@@ -153,12 +153,6 @@ class _Coiner:
     def __init__(self, dice: Dice, reserved: Iterable[str]) -> None:
         self.dice = dice
         self._used = set(reserved)
-
-    def source(self, syllables: int) -> str:
-        return self._coin(_SOURCE_SOUNDS, syllables)
-
-    def target(self, syllables: int) -> str:
-        return self._coin(_TARGET_SOUNDS, syllables)
 
     def _coin(self, sounds: tuple[tuple[str, ...], ...], syllables: int) -> str:
         onsets, vowels, codas = sounds
@@ -171,53 +165,40 @@ class _Coiner:
                 return word
             syllables += dice.chance(0.1)  # the short words run out
 
+    def word_class(
+        self, size: int, endings: Sequence[str], sense_endings: Sequence[Sequence[str]], longer: float = 0.0
+    ) -> WordClass:
+        """Lemmas with the endings of their forms, and those of their translations by gender.
 
-_MakeSense = Callable[[_Coiner], Sense]
+        `longer` is the probability that a translation has two syllables.
+        """
+        dice, lemmas = self.dice, []
+        for rank in range(size):
+            syllables = 1 + (rank > 40) + dice.chance(0.35) + (rank > 400 and dice.chance(0.4))
+            stem = self._coin(_SOURCE_SOUNDS, syllables)
+            count = 1 + dice.from_cumulative((0.5, 0.85, 1.0))
+            senses = tuple(self._sense(sense_endings, longer) for _ in range(count))
+            # The first sense is right on most topics.
+            by_topic = tuple(0 if dice.chance(0.55) else dice.below(count) for _ in range(TOPICS))
+            forms = tuple(stem + ending for ending in endings)
+            lemmas.append(Lemma(forms, senses, by_topic, _rarity(rank, size)))
+        return WordClass(tuple(lemmas))
 
+    def _sense(self, endings: Sequence[Sequence[str]], longer: float) -> Sense:
+        stem = self._coin(_TARGET_SOUNDS, 1 + (longer > 0 and self.dice.chance(longer)))
+        gender = self.dice.below(len(endings)) if len(endings) > 1 else 0
+        return Sense(gender, tuple(stem + ending for ending in endings[gender]))
 
-def _word_class(coin: _Coiner, n: int, endings: tuple[str, ...], sense: _MakeSense) -> WordClass:
-    return WordClass(tuple(_lemma(coin, rank, n, endings, sense) for rank in range(n)))
-
-
-def _lemma(coin: _Coiner, rank: int, n: int, endings: tuple[str, ...], sense: _MakeSense) -> Lemma:
-    dice = coin.dice
-    syllables = 1 + (rank > 40) + dice.chance(0.35) + (rank > 400 and dice.chance(0.4))
-    stem = coin.source(syllables)
-    count = (1, 2, 3)[dice.from_cumulative((0.5, 0.85, 1.0))]
-    senses = tuple(sense(coin) for _ in range(count))
-    # The first sense is right on most topics.
-    by_topic = tuple(0 if dice.chance(0.55) else dice.below(count) for _ in range(TOPICS))
-    return Lemma(tuple(stem + ending for ending in endings), senses, by_topic, _rarity(rank, n))
-
-
-def _name(coin: _Coiner, rank: int, n: int) -> Lemma:
-    name = coin.source(2).capitalize()
-    return Lemma((name,), (Sense(0, (name,)),), (0,) * TOPICS, _rarity(rank, n))
-
-
-def _noun_sense(coin: _Coiner) -> Sense:
-    stem, gender = coin.target(1 + coin.dice.chance(0.75)), coin.dice.below(2)
-    return Sense(gender, tuple(stem + ending for ending in _NOUN_ENDINGS[gender]))
-
-
-def _adjective_sense(coin: _Coiner) -> Sense:
-    stem = coin.target(1 + coin.dice.chance(0.6))
-    return Sense(0, tuple(stem + ending for ending in AGREEING_ENDINGS))
+    def names(self, size: int) -> WordClass:
+        lemmas = []
+        for rank in range(size):
+            forms = (self._coin(_SOURCE_SOUNDS, 2).capitalize(),)
+            lemmas.append(Lemma(forms, (Sense(0, forms),), (0,) * TOPICS, _rarity(rank, size)))
+        return WordClass(tuple(lemmas))
 
 
-def _verb_sense(coin: _Coiner) -> Sense:
-    stem = coin.target(1 + coin.dice.chance(0.5))
-    return Sense(0, tuple(stem + tense + person for tense in _TENSES for person in _PERSONS))
-
-
-def _rarity(rank: int, n: int) -> float:
-    return log10((rank + 1 + _SHIFT) / (1 + _SHIFT)) / log10((n + _SHIFT) / (1 + _SHIFT))
-
-
-def _zipf(n: int, exponent: float) -> tuple[float, ...]:
-    weights = [(rank + 1 + _SHIFT) ** -exponent for rank in range(n)]
-    total = sum(weights)
-    return tuple(accumulate(weight / total for weight in weights))
+def _rarity(rank: int, size: int) -> float:
+    return log10((rank + 1 + _SHIFT) / (1 + _SHIFT)) / log10((size + _SHIFT) / (1 + _SHIFT))
 
 
 PRESENT, PAST, FUTURE = 0, 1, 2
@@ -274,10 +255,13 @@ _QUESTION_WORDS = (("vaz", "chuê"), ("vair", "fiond"), ("vond", "tlan"))
 _RELATIVE = ("zot", "que")
 _NEGATION = ("nek", "no")
 RESERVED = frozenset(
-    [entry[0] for entry in (*_PRONOUNS, *_CONJUNCTIONS, *_QUESTION_WORDS, _RELATIVE, _NEGATION)]
-    + [entry[1] for entry in (*_PRONOUNS, *_CONJUNCTIONS, *_QUESTION_WORDS, _RELATIVE, _NEGATION)]
-    + [form for singular, plural, forms in _DETERMINERS for form in (singular, plural, *forms)]
-    + [_SOURCE_FUTURE]
+    [
+        _SOURCE_FUTURE,
+        *(word for entry in (*_PRONOUNS, *_CONJUNCTIONS, *_QUESTION_WORDS) for word in entry[:2]),
+        *_RELATIVE,
+        *_NEGATION,
+        *(form for singular, plural, forms in _DETERMINERS for form in (singular, plural, *forms)),
+    ]
 )
 FUNCTION_WORDS = ("e", "sal", "que", "no", "lu", "lê", "fusta")
 
@@ -292,7 +276,7 @@ class Grammar:
         self.topic, self.register = dice.below(TOPICS), dice.from_cumulative(registers)
         kind = dice.uniform()
         if kind < 0.08:
-            source, target = self.dice.pick(_QUESTION_WORDS)
+            source, target = dice.pick(_QUESTION_WORDS)
             subject, person, number = self._subject()
             verb = self._verb(person, number)
             rest = self._complement()
@@ -301,8 +285,11 @@ class Grammar:
         body = self._clause()
         more = 0.7
         while dice.chance(more) and len(body.source) < 40:
-            body = body + self._conjunction() + self._clause()
-            more = 0.35
+            source, target, comma = dice.pick(_CONJUNCTIONS)
+            body.source += [comma, source] if comma else [source]
+            body.target += [Word(",", "", "mark")] if comma else []
+            body.target.append(Word(target, source, "function"))
+            body, more = body + self._clause(), 0.35
         if kind < 0.30:
             phrase = self._prepositional()
             if len(phrase.source) > 3:
@@ -325,26 +312,18 @@ class Grammar:
             phrase = phrase + self._prepositional()
         return phrase
 
-    def _conjunction(self) -> Phrase:
-        source, target, comma = self.dice.pick(_CONJUNCTIONS)
-        words = [Word(",", "", "mark")] if comma else []
-        return Phrase([comma, source] if comma else [source], [*words, Word(target, source, "function")])
-
     def _subject(self) -> tuple[Phrase, int, int]:
         if self.dice.chance(0.22):
             source, target, person, number = self.dice.pick(_PRONOUNS)
             return Phrase([source], [Word(target, source, "function")]), person, number
         phrase, number = self._noun_phrase()
         if self.dice.chance(0.18):
-            phrase = phrase + self._relative_clause(number)
+            source, target = _RELATIVE
+            verb = self._verb(2, number)
+            rest = self._noun_phrase()[0]
+            words = [Word(target, source, "function"), *rest.target, *verb.target]
+            phrase = phrase + Phrase([source, *verb.source, *rest.source], words)
         return phrase, 2, number
-
-    def _relative_clause(self, number: int) -> Phrase:
-        source, target = _RELATIVE
-        verb = self._verb(2, number)
-        rest = self._noun_phrase()[0]
-        words = [Word(target, source, "function"), *rest.target, *verb.target]
-        return Phrase([source, *verb.source, *rest.source], words)
 
     def _prepositional(self) -> Phrase:
         lemma = self.lexicon.prepositions.draw(self.dice, self.register)
@@ -359,30 +338,24 @@ class Grammar:
         noun = self._open(self.lexicon.nouns.draw(dice, self.register, topic), "noun", number, number)
         sense = noun.target[0].sense
         form = 2 * (sense.gender if sense else 0) + number
-        determiner = self._numeral() if number and dice.chance(0.15) else self._determiner(form)
+        if number and dice.chance(0.15):
+            source = f"{int(10 ** (0.4 + 4 * dice.uniform())):,}"
+            determiner = Phrase([source], [Word(source.replace(",", "."), source, "number")])
+        else:
+            singular, plural, forms = dice.pick(_DETERMINERS)
+            source = plural if number else singular
+            word = Word(forms[form], source, "determiner", form=form, options=forms)
+            determiner = Phrase([source] if source else [], [word])
         adjectives = Phrase([], [])
         while dice.chance(0.36) and len(adjectives.source) < 3:
             lemma = self.lexicon.adjectives.draw(dice, self.register)
             adjectives = adjectives + self._open(lemma, "adjective", 0, form)
         return determiner + _reordered(adjectives, noun), number
 
-    def _determiner(self, form: int) -> Phrase:
-        singular, plural, forms = self.dice.pick(_DETERMINERS)
-        source = plural if form % 2 else singular
-        word = Word(forms[form], source, "determiner", form=form, options=forms)
-        return Phrase([source] if source else [], [word])
-
-    def _numeral(self) -> Phrase:
-        value = int(10 ** (0.4 + 4 * self.dice.uniform()))
-        source = f"{value:,}"
-        target = source.replace(",", ".")
-        return Phrase([source], [Word(target, source, "number")])
-
     def _verb(self, person: int, number: int) -> Phrase:
         dice = self.dice
         tense = dice.from_cumulative((0.45, 0.85, 1.0))
-        third = person == 2 and number == 0
-        source_form = 2 if tense == PAST else int(tense == PRESENT and third)
+        source_form = 2 if tense == PAST else int((tense, person, number) == (PRESENT, 2, 0))
         lemma = self.lexicon.verbs.draw(dice, self.register)
         verb = self._open(lemma, "verb", source_form, 6 * tense + 2 * person + number)
         if tense == FUTURE:
@@ -415,11 +388,7 @@ def text(tokens: list[str]) -> str:
     return joined[:1].upper() + joined[1:]
 
 
-def plain_registers() -> tuple[float, ...]:
-    return (0.05, 0.15, 0.45, 0.80, 1.0)
-
-
-def mixed_registers() -> tuple[float, ...]:
-    """Cumulative probabilities of the registers in text to be translated: rare ones are as frequent."""
-    n = len(REGISTERS)
-    return tuple((i + 1) / n for i in range(n))
+# Cumulative probabilities of the registers, of plain text and of text to be translated: rare ones are as
+# frequent.
+PLAIN_REGISTERS = (0.05, 0.15, 0.45, 0.80, 1.0)
+MIXED_REGISTERS = (0.2, 0.4, 0.6, 0.8, 1.0)

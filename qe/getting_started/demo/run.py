@@ -10,6 +10,7 @@ from features.storage.outputs import locked_folder
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import score_file
+from qe.scoring.settings import JobSettings
 from qe.statistics.result import check_seed
 from qe.training.check import load
 from qe.training.train import Outcome, train
@@ -48,5 +49,7 @@ def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> De
     cache = cache or output / "cache"
     outcome = train(load(path), output, cache=cache, overwrite=True, keep_same=True, progress=progress)
     scores = output / "scores.tsv"
-    scored = score_file(output / "model", [data.new_translations], scores, overwrite=True, progress=progress)
+    scored = score_file(
+        output / "model", [data.new_translations], scores, JobSettings(overwrite=True), progress=progress
+    )
     return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)

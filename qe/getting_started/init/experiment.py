@@ -221,15 +221,10 @@ def _rest(choices: Choices) -> list[str]:
 
 
 def _flow(value: Any) -> str:
-    return next(filter(str.isprintable, (_dumped(value, unicode) for unicode in (True, False))))
-
-
-def _dumped(value: Any, unicode: bool) -> str:
-    width = float("inf")
-    text = yaml.safe_dump(
-        [value], default_flow_style=True, allow_unicode=unicode, sort_keys=False, width=width
-    )
-    return text.strip()[1:-1]  # in a list: a bare value would end with `...`
+    options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": float("inf")}
+    # In a list: a bare value would end with `...`.
+    texts = [str(yaml.safe_dump([value], allow_unicode=unicode, **options)) for unicode in (True, False)]
+    return next(filter(str.isprintable, (text.strip()[1:-1] for text in texts)))
 
 
 def _path(path: Path, output: Path) -> str:

@@ -171,14 +171,6 @@ class Wishes:
     higher_is_better: bool | None = None
     layout: Layout = field(default_factory=Layout)
 
-    def known_languages(self) -> tuple[str, str]:
-        source, target = self.languages
-        if source is None or target is None:
-            remedy = "give --source-language and --target-language, such as en, en-US, zh-Hant (BCP 47)"
-            raise InputError("the languages of the data are not known", remedy=remedy)
-        language_code(source), language_code(target)
-        return source, target
-
 
 @dataclass(frozen=True, eq=False)
 class LabelledTable:
@@ -198,8 +190,13 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     """The table at `path`; raises InputError for all that is missing, in doubt or wrong, together."""
     mistakes, options = _Mistakes(), dict[str, Any]()
     languages: tuple[str, str] | None = None
+    source, target = wishes.languages
     with mistakes:
-        languages = wishes.known_languages()
+        if source is None or target is None:
+            remedy = "give --source-language and --target-language, such as en, en-US, zh-Hant (BCP 47)"
+            raise InputError("the languages of the data are not known", remedy=remedy)
+        language_code(source), language_code(target)
+        languages = source, target
     if languages is None and translation_kind(path) in ("xliff", "tmx"):
         raise mistakes[0]
     columns = read_table(Reading(path), path, replace(wishes.layout, languages=languages))
@@ -214,7 +211,6 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     with mistakes:
         header = roles.get("scores")
         label = "hter" if header is None else _label(header, columns[header], wishes)
-        source, target = wishes.languages
         options = {
             "source_language": source, "target_language": target, **wishes.layout.settings,
             "label": label, "columns": dict(roles),

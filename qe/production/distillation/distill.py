@@ -36,7 +36,10 @@ def student_of(
     The default is `words` if the teacher scores words and has their resources, else `surface`.
     """
     if student is None:
-        student = "words" if _teaches_words(teacher) else "surface"
+        kinds, bundle = judges(teacher.feature_set.extractors), teacher.bundle
+        student = "surface"
+        if bundle is not None and {"word", "gap"} <= kinds.keys() and _built("word_quality", bundle):
+            student = "words"
     if not (student in STUDENTS or Path(student).suffix or Path(student).exists()):
         raise unknown_name("student", student, STUDENTS, location="--student")
     resources = None if teacher.bundle is None or student == "surface" else teacher.bundle.path
@@ -60,13 +63,6 @@ def load_student(
         return student
     section = ResourcesSection.model_validate({"bundle": resolved(resources)})
     return student.model_copy(update={"resources": section})
-
-
-def _teaches_words(teacher: Model) -> bool:
-    kinds = judges(teacher.feature_set.extractors)
-    if teacher.bundle is None or not {"word", "gap"} <= kinds.keys():
-        return False
-    return _built({"kind": "word_quality"}, teacher.bundle)
 
 
 def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:

@@ -134,10 +134,11 @@ class Parsed:
         kept = [({name: row.get(name) for name in read}, reason) for row, reason in self.rows]
         for number, (row, _) in enumerate(kept, 1):
             for name, value in row.items():
-                if isinstance(value, str) and not _is_text(value):
-                    raise Refused(
-                        422, f"row {number}: '{name}' holds half of a surrogate pair, which is no text"
-                    )
+                try:
+                    value.encode("utf-8") if isinstance(value, str) else None
+                except UnicodeEncodeError:
+                    problem = f"row {number}: '{name}' holds half of a surrogate pair, which is no text"
+                    raise Refused(422, problem) from None
         return kept
 
 
@@ -166,14 +167,6 @@ def parse(body: bytes, kind: Kind, limits: Limits) -> Parsed:
         raise Refused(422, f"more than {limits.values:,} JSON values; send fewer rows at once")
     form, value, params = _form(_loaded(text))
     return Parsed(*_FORMS[form](value, form, limits), params)
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _csv(text: str, limits: Limits) -> tuple[_Columns, list[Row]]:

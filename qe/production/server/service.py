@@ -52,11 +52,11 @@ class Service:
     ) -> Self:  # fmt: skip
         """The model of a folder, with intervals of `level` and drift of the last `drift_rows` segments."""
         # No cache: threads share the scorer.
-        served = Options(level=level, drift=False, cache=0, missing_columns=missing_columns)
+        served = Options(interval=level, drift=False, cache=0, missing_columns=missing_columns)
         scorer = plain = Scorer.load(folder, served, identity=identity)
         model, scale, lacks = plain.model, plain.model.scale, {}
         for extra, options in (
-            ("interval", Options(level=level or _ANY_LEVEL, drift=False)),
+            ("interval", Options(interval=level or _ANY_LEVEL, drift=False)),
             ("explain", Options(explain=1, drift=False)),
         ):
             try:
@@ -129,15 +129,10 @@ class Service:
     def _scored(
         self, parsed: protocol.Parsed, extras: protocol.Extras, stopped: Callable[[], bool]
     ) -> tuple[list[dict[str, Any]], Counts | None]:
-        options = Options(
-            level=extras.interval,
-            explain=extras.explain,
-            drift=False,
-            cache=0,
-            outside=self.scorer.model.guard is not None,
-            triage=self.thresholds if extras.triage else None,
-            missing_columns=self.scorer.options.missing_columns,
-        )
+        options = replace(
+            self.scorer.options, interval=extras.interval, explain=extras.explain,
+            outside=self.scorer.model.guard is not None, triage=self.thresholds if extras.triage else None,
+        )  # fmt: skip
         names = [name for name in options.columns if name != "id"]
         # Intervals may need columns of their own, which only requests with intervals must have.
         intervals = None if extras.interval is None else self.scorer.intervals

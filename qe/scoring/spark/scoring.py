@@ -18,9 +18,10 @@ from qe.data.table_rows import Row, Types, check_header, json_rows, rows_of
 from qe.models.description import one_model
 from qe.scoring import row_formats
 from qe.scoring.job_summary import ScoredFile
-from qe.scoring.jobs import CHUNK, Work
+from qe.scoring.jobs import Work
 from qe.scoring.row_formats import KeptColumns, Names
 from qe.scoring.scorer import Options, Scorer, Tally
+from qe.scoring.settings import JobSettings
 from qe.scoring.spark.session import ship_folder, shipped
 
 ID = "id"
@@ -35,15 +36,11 @@ def score_table(
     model_path: Path,
     source: str,
     output: str,
+    settings: JobSettings,
     *,
     identity: str | None = None,
     options: Options | None = None,
     columns: Mapping[str, str] | None = None,
-    keep: bool = False,
-    suffix: str = "",
-    safe: bool = False,
-    overwrite: bool = False,
-    chunk: int = CHUNK,
 ) -> ScoredFile:
     """Score a table into the folder `output`, whose parts hold the rows and columns of the local engine.
 
@@ -54,12 +51,12 @@ def score_table(
 
     kind = row_formats.kind_of(Path(output))
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
-    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
-    with written_folder(session, output, overwrite) as folder:
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(settings.chunk))
+    with written_folder(session, output, settings.overwrite) as folder:
         table, frame = read_table(session, source)
         names = Names(columns or {}).for_table(scorer.needs, table.headers, table.columns, table.name)
         kept = None
-        if keep:
+        if settings.keep:
             if table.columns is None:
                 raise InputError(
                     "--keep on Spark needs an input that declares its columns",
@@ -67,7 +64,7 @@ def score_table(
                     remedy="convert it to Parquet, or leave out either --keep or --engine spark",
                 )
             added, location = scorer.output_columns, Path(table.name)
-            kept = KeptColumns.make(table.types, added, kind, names.header(ID), location, suffix)
+            kept = KeptColumns.make(table.types, added, kind, names.header(ID), location, settings.suffix)
         elif table.columns is not None and not table.is_text:
             read = {names.header(name) for name in (ID, *scorer.needs.all)}
             table = replace(table, columns=[name for name in table.columns if name in read])
@@ -75,12 +72,12 @@ def score_table(
             model = ship_folder(session, model_path), scorer.model.identity, scorer.options
         frame, rows_before = table.located(frame)
         tallies = session.sparkContext.accumulator({}, Partitions())
-        settings = (kind, chunk, names, kept, safe)
-        work, schema = Work(scorer, *settings), "value string"
+        work_settings = (kind, settings.chunk, names, kept, settings.safe_cells)
+        work, schema = Work(scorer, *work_settings), "value string"
         if kind == "parquet":
             schema = from_arrow_schema(row_formats.arrow_table([], work.columns, work.types).schema)
         frame = frame.mapInArrow(
-            lambda batches: _scored(batches, model, table, rows_before, settings, tallies), schema
+            lambda batches: _scored(batches, model, table, rows_before, work_settings, tallies), schema
         )
         writer = frame.write.mode("append")  # the folder may be there, empty
         if kind == "parquet":

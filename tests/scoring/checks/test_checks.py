@@ -10,10 +10,10 @@ from features import Tokenizer
 from features.resources.lexicon import Lexicon
 from features.storage.files import read_lines
 from qe.data.table_rows import read_rows
-from qe.scoring import Options, score_file
+from qe.scoring import Options
 from qe.scoring.checks import CHECKS, Checks, Flags, Knowledge, Pair, kinds_of
 from tests.conftest import ROOT
-from tests.factories import Find, refuses, script
+from tests.factories import Find, refuses, score_file, script
 
 EN_DE = ("en", "de")
 

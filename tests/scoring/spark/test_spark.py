@@ -25,7 +25,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.production.triage import Thresholds
 from qe.scoring.job_summary import ScoredFile
-from qe.scoring.jobs import row_formats, score_file
+from qe.scoring.jobs import row_formats
 from qe.scoring.scorer import Options
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'mtqe[spark]')")
@@ -33,9 +33,8 @@ if shutil.which("java") is None:
     pytest.skip("no Java runtime (openjdk-17-jre-headless) is installed", allow_module_level=True)
 
 from qe.scoring.spark import resources
-from qe.scoring.spark.scoring import score_table
 from qe.scoring.spark.session import check_installed, on_loopback, ship_folder, shipped, spark_session
-from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses, score_file, score_table
 from tests.scoring.test_word_level import word_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -131,7 +130,7 @@ def test_jsonl_to_csv_with_intervals_and_explanations(
     path = tmp_path / "in.jsonl"
     text = "\n".join([*(json.dumps(row, ensure_ascii=False) for row in rows), "{", '"x"'])
     path.write_text(text, encoding="utf-8")
-    same_as_local(spark, demo_model, path, "out.csv", Options(level=0.9, explain=2))
+    same_as_local(spark, demo_model, path, "out.csv", Options(interval=0.9, explain=2))
 
 
 @pytest.mark.capability
@@ -141,7 +140,7 @@ def test_parquet_to_parquet(spark: Any, demo_run: Any, demo_model: Path, tmp_pat
     path = tmp_path / "in.parquet"
     columns = {name: [row[name] for row in rows] for name in ("id", "source", "target")}
     pq.write_table(pa.table({"other": [[1]] * 90, **columns}), path, row_group_size=30)
-    same_as_local(spark, demo_model, path, "out.parquet", Options(level=0.8))
+    same_as_local(spark, demo_model, path, "out.parquet", Options(interval=0.8))
 
 
 @pytest.fixture
@@ -164,9 +163,9 @@ def test_all_that_can_be_asked_for_beside_the_score(
     path.write_text("\n".join(["key\tQUELLE\tnote\tZIEL", *lines]) + "\n", "utf-8")
     outcome = same_as_local(
         spark, demo_model, path, output,
-        Options(level=0.9, explain=2, triage=thresholds, flags=True, outside=True),
+        Options(interval=0.9, explain=2, triage=thresholds, flags=True, outside=True),
         columns={"source": "QUELLE", "target": "ZIEL", "id": "key"}, keep=True, suffix="_qe",
-        safe=output != "all.parquet",
+        safe_cells=output != "all.parquet",
     )  # fmt: skip
     assert len(parts(tmp_path / output)) > 1 and outcome.drift is not None
     assert outcome.drift.n == outcome.scored == 120 and outcome.reasons == {"empty target": 1}
@@ -208,6 +207,7 @@ _KILLED = """
 import json, sys, threading, time
 import psutil
 from pathlib import Path
+from qe.scoring.settings import JobSettings
 from qe.scoring.spark.scoring import score_table
 from qe.scoring.spark.session import spark_session
 
@@ -230,7 +230,7 @@ threading.Thread(target=kill, daemon=True).start()
 model, source, output = sys.argv[1:]
 with spark_session("local-cluster[2,1,1024]", quiet=True) as session:
     session.conf.set("spark.sql.files.maxPartitionBytes", str(Path(source).stat().st_size // 5))
-    done = score_table(session, Path(model), source, output, chunk=200)
+    done = score_table(session, Path(model), source, output, JobSettings(chunk=200))
 print(json.dumps({"killed": len(killed), **done.to_json()}))
 """
 
