@@ -17,6 +17,7 @@ from qe.cli.shared.commands import check_existence
 from qe.cli.shared.options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, registered
 from qe.data.translation_files.segments import translation_kind
+from qe.data.writing import kind_of
 from qe.display import output_schemas
 from qe.display.files import write_json
 from qe.display.numbers import percent
@@ -39,7 +40,6 @@ from qe.scoring.input import (
 from qe.scoring.job_summary import Condition, JobSummary, ScoredFile, check_place, default_place, failures
 from qe.scoring.jobs import score_file
 from qe.scoring.routes import Destination, Routes, ScoringModel
-from qe.scoring.row_formats import kind_of
 from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options, languages_of
 from qe.scoring.settings import AddedColumns
 

@@ -166,7 +166,7 @@ def labels(
     from features.text.languages import language_code
     from features.text.stems import has_base_forms
     from qe.data.check import edit_rates_table
-    from qe.data.labels import check_output
+    from qe.data.writing import check_output
 
     if output is not None:
         check_output(output)
@@ -187,8 +187,9 @@ def labels(
 def _from_post_edits(
     files: "Mapping[str, Path | None]", language: str, output: Path | None, progress: Progress
 ) -> "Mapping[str, Any]":
-    from qe.data.labels import from_post_edits, save_table
+    from qe.data.labels import from_post_edits
     from qe.data.reading import Reading, equal_lengths
+    from qe.data.writing import save_table
 
     reading = Reading(Path())
     columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
@@ -201,8 +202,8 @@ def _from_post_edits(
 
 def _from_judges(path: Path, max_difference: float, output: Path | None, location: list[str]) -> Result:
     from qe.data.judges import judged_labels
-    from qe.data.labels import save_table
     from qe.data.reading import Reading
+    from qe.data.writing import save_table
 
     reading = Reading(Path())
     labels = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
@@ -462,8 +463,8 @@ def force(
     """
     import pandas as pd
 
-    from qe.data.labels import check_output, save_table
     from qe.data.reading import Reading, read_table, texts_of
+    from qe.data.writing import check_output, save_table
     from qe.language.user_models import ForcedDecoder
 
     check_output(output)

@@ -322,9 +322,9 @@ def suggest(
       -n, --count N  How many segments.
     """
     from features.storage.outputs import check_output, locked_file
+    from qe.data.writing import kind_of
     from qe.production.suggestion import suggest as run
     from qe.production.suggestion import write_suggestions
-    from qe.scoring.row_formats import kind_of
 
     loaded = settings.load(experiment)
     kind_of(output)

@@ -1,6 +1,7 @@
 """TSV, CSV and SGM files; delimiter, quotes and encoding are detected or set by the user."""
 
 import codecs
+import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,10 @@ DELIMITERS: Mapping[str, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "p
 _DEFAULTS = {"tsv": ("\t", False), "csv": (",", True)}
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?', re.IGNORECASE)  # what Excel reads, and writes nowhere
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
-_CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
+_RETURN = "\udc0d"  # for a carriage return, at which the module csv ends a record; no text holds it
+_TEXT_FOLLOWS = "text follows the closing quote of a field"
+# Words of errors of the module csv -> ours.
+_PROBLEMS = {"end of data": "a quoted field is not closed", "limit": "a quoted field is longer than 16 MiB"}
 _SAMPLE = 1 << 18  # bytes that are looked at
 _STEP = 1 << 12
 _LOOK_AT = 2000  # rows of them
@@ -141,7 +145,7 @@ class Dialect:
             )
         if not self.quoting:
             return _within_header((number, line.split(self.delimiter)) for number, line in numbered)
-        return _within_header(_Quoted(numbered, self.delimiter, path).rows())
+        return _within_header(_quoted_records(numbered, self.delimiter, path))
 
     def remedy(self, fields: Sequence[str]) -> str:
         if any('\\"' in field for field in fields):
@@ -163,71 +167,49 @@ class _NotClosed(InputError):
     pass
 
 
-@dataclass
-class _Quoted:
-    numbered: Iterator[tuple[int, str]]
-    delimiter: str
-    path: Path
-    width: int = 0  # of the header
+def _quoted_records(numbered: Iterator[tuple[int, str]], delimiter: str, path: Path) -> Iterator[Record]:
+    width = 0  # of the header
+    csv.field_size_limit(MAX_LINE)
+    for number, line in numbered:
+        fields, spanned = line.split(delimiter), [line]
+        if '"' in line:
+            reader = csv.reader(_following(spanned, numbered), delimiter=delimiter, strict=True)
+            try:
+                fields = [field.replace(_RETURN, "\r") for field in next(reader)]
+            except csv.Error as error:
+                problem = next((text for key, text in _PROBLEMS.items() if key in str(error)), _TEXT_FOLLOWS)
+                raise _no_csv(problem, f"{path}:{number}", "\n".join(spanned)) from None
+            several = len(spanned) > 1 and width > 1
+            if several and all(_field_count(each, delimiter) == width for each in spanned):
+                problem = f"quotes would merge {len(spanned)} lines into one row"
+                raise _no_csv(problem, f"{path}:{number}", line)
+        width = width or len(fields)
+        yield number, fields
 
-    def rows(self) -> Iterator[Record]:
-        for number, line in self.numbered:
-            fields = line.split(self.delimiter) if '"' not in line else self._fields(number, line)
-            self.width = self.width or len(fields)
-            yield number, fields
 
-    def _fields(self, number: int, line: str) -> list[str]:
-        fields: list[str] = []
-        spanned, place = [line], 0
-        while True:
-            if line.startswith('"', place):
-                field, line, place = self._quoted(number, line, place + 1, spanned)
-            else:
-                end = line.find(self.delimiter, place)
-                field, place = line[place:end] if end >= 0 else line[place:], end if end >= 0 else len(line)
-            fields.append(field)
-            if place == len(line):
-                several = len(spanned) > 1 and self.width > 1
-                if several and all(self._field_count(line) == self.width for line in spanned):
-                    problem = f"quotes would merge {len(spanned)} lines into one row"
-                    raise self._wrong(problem, number, spanned[0])
-                return fields
-            if line[place] != self.delimiter:
-                raise self._wrong(
-                    "text follows the closing quote of a field", number, line[max(place - 10, 0) :]
-                )
-            place += 1
+def _following(spanned: list[str], numbered: Iterator[tuple[int, str]]) -> Iterator[str]:
+    yield spanned[0].replace("\r", _RETURN) + "\n"
+    for _, line in numbered:
+        spanned.append(line)
+        yield line.replace("\r", _RETURN) + "\n"
 
-    def _quoted(self, number: int, line: str, place: int, spanned: list[str]) -> tuple[str, str, int]:
-        parts, length = [], 0
-        while (found := _CLOSING.match(line, place)) is None:
-            parts.append(line[place:])
-            length += len(parts[-1])
-            if length > MAX_LINE:
-                raise self._wrong("a quoted field is longer than 16 MiB", number, parts[0])
-            following = next(self.numbered, None)
-            if following is None:
-                raise self._wrong("a quoted field is not closed", number, "\n".join(parts), _NotClosed)
-            line, place = following[1], 0
-            spanned.append(line)
-        parts.append(line[place : found.end() - 1])
-        return "\n".join(parts).replace('""', '"'), line, found.end()
 
-    def _field_count(self, line: str) -> int:
-        number, place = 1, 0
-        while place < len(line):
-            closed = _QUOTED.match(line, place)
-            end = closed.end() if closed and line[closed.end() :][:1] in ("", self.delimiter) else place
-            place = (line.find(self.delimiter, end) + 1) or len(line) + 1
-            number += place <= len(line)
-        return number
+def _field_count(line: str, delimiter: str) -> int:
+    number, place = 1, 0
+    while place < len(line):
+        closed = _QUOTED.match(line, place)
+        end = closed.end() if closed and line[closed.end() :][:1] in ("", delimiter) else place
+        place = (line.find(delimiter, end) + 1) or len(line) + 1
+        number += place <= len(line)
+    return number
 
-    def _wrong(self, problem: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
-        remedy = "if double quotes are ordinary text here, set `quoting: false` (--no-quoting)"
-        if '\\"' in text:
-            remedy = "if backslashes escape quotes here, set `escape: '\\'` (--escape '\\')"
-        location = f"{self.path}:{number}"
-        return kind(f"not valid CSV: {problem} ({quoted(text, 60)})", location=location, remedy=remedy)
+
+def _no_csv(problem: str, location: str, text: str) -> InputError:
+    remedy = "if double quotes are ordinary text here, set `quoting: false` (--no-quoting)"
+    if '\\"' in text:
+        remedy = "if backslashes escape quotes here, set `escape: '\\'` (--escape '\\')"
+    kind = _NotClosed if problem == _PROBLEMS["end of data"] else InputError
+    return kind(f"not valid CSV: {problem} ({quoted(text, 60)})", location=location, remedy=remedy)
 
 
 def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:

@@ -2,26 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.basics.numerals import refuse_long
 from features.basics.progress import Progress, silent
 from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums, reordering_alone
 from features.edits.ter import TerEdits, ter
-from features.storage.files import atomic_file, check_writable
 from features.text.stems import base_form_tokens, has_base_forms
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.display.summary import summarised
 
 RATES = ("infer", "rer", "miser", "exter", "lexer")
-OUTPUTS = (".tsv", ".csv", ".jsonl", ".parquet")
 _BATCH = 1000  # segments labelled at a time
 
 
@@ -148,27 +144,3 @@ def from_post_edits(
         parts.append(PostEditLabels(ter(left, right), errors, has_classes))
         progress("comparing translations and post-edits", min(low + _BATCH, len(target)), len(target))
     return PostEditLabels.concatenate(parts)
-
-
-def check_output(path: Path) -> None:
-    """Raises InputError if `save_table` could not write `path`; call it before long work."""
-    if not path.name.removesuffix(".gz").endswith(OUTPUTS):
-        raise InputError(
-            "cannot tell the kind of table to write from the name", location=path, remedy=" or ".join(OUTPUTS)
-        )
-    check_writable(path)
-
-
-def save_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes TSV, CSV, JSONL (also .gz) or Parquet, by the name; undefined values are empty."""
-    check_output(path)
-    kind = path.name.removesuffix(".gz")
-    compression: Any = "gzip" if path.name.endswith(".gz") else None
-    with atomic_file(path) as temporary:
-        if kind.endswith(".parquet"):
-            table.to_parquet(temporary, index=False)
-        elif kind.endswith(".jsonl"):
-            table.to_json(temporary, orient="records", lines=True, force_ascii=False, compression=compression)
-        else:
-            separator = "," if kind.endswith(".csv") else "\t"
-            table.to_csv(temporary, sep=separator, index=False, compression=compression)

@@ -13,11 +13,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
-from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
+from qe.data.writing import write_rows
 from qe.display.summary import summarised
 from qe.language.made_columns import with_made_columns
-from qe.scoring import row_formats
 from qe.scoring.input import Pool
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
@@ -26,8 +25,8 @@ MEMBERS: Final = 16
 _PENALTIES: Final = np.logspace(-4, 1, 11)  # times the number of rows
 _FARTHEST: Final = 4.0  # standard deviations: outliers are not what annotators should see first
 _COMPONENTS: Final = 30
-COLUMNS: Final = ("rank", "row", "id", "source", "target", "uncertainty")
-_TYPES: Final = {"rank": pa.int64(), "row": pa.int64(), "uncertainty": pa.float64()}
+_TEXTS: Final = dict.fromkeys(("id", "source", "target"), pa.string())
+_TYPES: Final = {"rank": pa.int64(), "row": pa.int64(), **_TEXTS, "uncertainty": pa.float64()}
 
 
 @summarised
@@ -99,13 +98,8 @@ def _segments(
 
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:
-    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
-        write(_rows(pool, suggestions))
-
-
-def _rows(pool: Pool, suggestions: Suggestions) -> list[dict[str, Any]]:
     chosen = zip(suggestions.rows.tolist(), suggestions.uncertainty.tolist(), strict=True)
-    return [
+    rows = [
         {
             "rank": rank,
             "row": pool.rows[i],
@@ -116,6 +110,7 @@ def _rows(pool: Pool, suggestions: Suggestions) -> list[dict[str, Any]]:
         }
         for rank, (i, uncertainty) in enumerate(chosen, start=1)
     ]
+    write_rows(path, rows, _TYPES)
 
 
 def choose(

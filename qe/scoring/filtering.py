@@ -24,9 +24,10 @@ from qe.data.table_rows import (
     needed_texts,
     open_input,
 )
+from qe.data.writing import kind_of, table_writer, writing
 from qe.display.numbers import number
 from qe.scoring.checks import CHECKS, Checks, Knowledge
-from qe.scoring.row_formats import KeptColumns, Names, Needs, kind_of, table_writer, writing
+from qe.scoring.row_formats import KeptColumns, Names, Needs
 from qe.scoring.scorer import Scorer
 
 CHUNK = 5000
@@ -193,7 +194,7 @@ Addition = tuple[Mapping[str, Any], Mapping[str, Any]]  # a row of the input, an
 @contextmanager
 def _writer(
     table: Input, output: Sequence[Path], added: Sequence[str]
-) -> Iterator[Callable[[Sequence[Addition]], None]]:
+) -> Iterator[Callable[[Sequence[Addition]], object]]:
     if len(output) == 2:
         inputs = (table.path, table.target) if isinstance(table, ParallelInput) else output
         with ExitStack() as stack:
@@ -215,8 +216,6 @@ def _writer(
     mark, end = (b"", b"\n") if isinstance(table, ParquetInput) else line_form(table.path)
     with (
         atomic_file(output[0]) as temporary,
-        table_writer(
-            temporary, output[0], columns.columns, columns.types, start=mark, end=end.decode()
-        ) as write_rows,
+        table_writer(temporary, output[0], columns.column_types, start=mark, end=end.decode()) as write_rows,
     ):
         yield lambda rows: write_rows([columns.merged(row, more) for row, more in rows])

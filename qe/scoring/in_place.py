@@ -13,8 +13,8 @@ from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files import Opened, opened
 from qe.data.translation_files.segments import translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
+from qe.data.writing import KINDS, writing
 from qe.display.numbers import number
-from qe.scoring import row_formats
 from qe.scoring.job_summary import JobSummary, ScoredFile
 from qe.scoring.jobs import FinishedOutput
 from qe.scoring.row_formats import Names, added_headers
@@ -69,7 +69,7 @@ def score_in_place(
         else:
             rows = zip(table.file.rows, batch.rows, strict=True)
             notes = [None if row.reasons or row.reason else note(scores) for row, scores in rows]
-            with row_formats.writing(temporary, output) as stream:
+            with writing(temporary, output) as stream:
                 stream.write(table.file.with_notes(notes))
         if not _is_review(source, output):
             kind = translation_kind(source)
@@ -111,7 +111,7 @@ def _check_kinds(source: Path, output: Path) -> None:
     if _is_review(source, output):
         return
     if translation_kind(output) != kind or (output.suffix.lower() == ".gz") != gzipped:
-        tables = (*row_formats.KINDS, *(() if kind == "xlsx" else ("xlsx",)))
+        tables = (*KINDS, *(() if kind == "xlsx" else ("xlsx",)))
         raise InputError(
             f"a file of {kind} is scored into one of {kind}, or into a table",
             location=output,

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.storage.files import atomic_file, is_input_file, read_lines
+from features.storage.files import is_input_file, read_lines
 from qe.data.delimited import Layout
 from qe.data.headers import header_of
 from qe.data.table_rows import (
@@ -28,9 +28,9 @@ from qe.data.table_rows import (
     needed_texts,
     open_input,
 )
+from qe.data.writing import kind_of, write_rows
 from qe.models.model import Model
-from qe.scoring import row_formats
-from qe.scoring.row_formats import Names, Needs, kind_of
+from qe.scoring.row_formats import Names, Needs
 from qe.scoring.scorer import needs_of
 
 DASH = Path("-")
@@ -214,7 +214,6 @@ def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segment
     return model.segments({name: [row[name] for row in rows] for name in needs.all})
 
 
-COLUMNS = ("document", "score", "segments", "scored")
 _TYPES = {"document": pa.string(), "score": pa.float64(), "segments": pa.int64(), "scored": pa.int64()}
 
 
@@ -278,7 +277,7 @@ class DocumentIds:
 
 def score_documents(documents: DocumentIds, scored: Path, score: str = "score") -> dict[str, Document]:
     """The documents of a scored table, in order of first appearance; `score` is the header of its scores."""
-    kind = row_formats.kind_of(scored)
+    kind = kind_of(scored)
     wanted = Layout(None, {"tsv": "tab", "csv": "comma"}.get(kind), kind == "csv", "utf-8")
     rows = open_input([scored], wanted).rows()
     scores: dict[str, Document] = {}
@@ -291,5 +290,4 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
 
 
 def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
-    with atomic_file(path) as temporary, row_formats.table_writer(temporary, path, COLUMNS, _TYPES) as write:
-        write([document.row(name) for name, document in documents.items()])
+    write_rows(path, [document.row(name) for name, document in documents.items()], _TYPES)

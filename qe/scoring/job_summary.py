@@ -23,16 +23,16 @@ from features.storage.checksums import checksum
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, sha256
 from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, open_input
+from qe.data.writing import kind_of
 from qe.display import output_schemas
 from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA
 from qe.display.summary import summarised
 from qe.models.description import versions
 from qe.models.drift import DriftReport
-from qe.scoring import row_formats
 from qe.scoring.input import ManyInput
 from qe.scoring.routes import Router, Routes, ScoringModel
-from qe.scoring.row_formats import Names
+from qe.scoring.row_formats import LISTS, NUMBERS, Names
 from qe.scoring.scorer import EarlierScores, Output, Scorer, Tally, key_of
 
 KIND = "scoring job"
@@ -427,7 +427,7 @@ class PreviousJob:
 
     @property
     def _kind(self) -> Kind:
-        return row_formats.kind_of(self.path)
+        return kind_of(self.path)
 
     def _output(self, row: Row) -> Output | None:
         columns, problem = row
@@ -447,11 +447,11 @@ class PreviousJob:
     def _value(self, name: str, value: Any) -> Any:
         if self._kind in ("jsonl", "parquet"):
             return value
-        if name in row_formats.LISTS:
+        if name in LISTS:
             raise InputError(
                 "lists in cells cannot be read back", location=self.path, remedy="give JSONL or Parquet"
             )
-        if name not in row_formats.NUMBERS:
+        if name not in NUMBERS:
             return value
         try:
             return None if value == "" else real(value)

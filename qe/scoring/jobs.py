@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -26,11 +27,11 @@ from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside, locked_file
 from qe.data.frames import cells_of
 from qe.data.table_rows import Kind, Layout, Row, Types, chunks
-from qe.scoring import row_formats
+from qe.data.writing import encode, kind_of, table_writer
 from qe.scoring.input import check_unread, files_of, open_all
 from qe.scoring.job_summary import METADATA, JobSummary, PreviousJob, ScoredFile, table_metadata
 from qe.scoring.routes import Destination, Route, Router, Routes, ScoringModel
-from qe.scoring.row_formats import KeptColumns, Names, Needs
+from qe.scoring.row_formats import NUMBERS, KeptColumns, Names, Needs, types_of
 from qe.scoring.scorer import EarlierScores, Options, Output, Scorer, Tally
 from qe.scoring.settings import JobSettings
 
@@ -73,7 +74,7 @@ def score_file(
     job_summary : JobSummary or None, default=None
         Names the model; written when the output is complete.
     """
-    kind, previous_output, chunk = row_formats.kind_of(output), settings.reuse_scores, settings.chunk
+    kind, previous_output, chunk = kind_of(output), settings.reuse_scores, settings.chunk
     models: Destination | Routes
     if isinstance(model_path, Routes):
         models = model_path
@@ -208,7 +209,7 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     scored = scorer.score([names.view((record, "")) for record in records]).rows
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
-        if name in row_formats.NUMBERS
+        if name in NUMBERS
         else [row[name] for row in scored]
         for name in scorer.output_columns
         if name != "id"
@@ -240,13 +241,11 @@ class Work:
         assert isinstance(self.scorer, Scorer)
         self.scorer.earlier_scores = earlier_scores
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.scorer.output_columns if self.kept_columns is None else self.kept_columns.columns
-
-    @property
+    @cached_property
     def types(self) -> Types:
-        return {} if self.kept_columns is None else self.kept_columns.column_types
+        if self.kept_columns is not None:
+            return self.kept_columns.column_types
+        return types_of({name: name for name in self.scorer.output_columns})
 
     def scored(
         self, batch: Sequence[Row], views: Sequence[Row], start: int = 0
@@ -259,7 +258,7 @@ class Work:
         return rows, scored.tally
 
     def encoded(self, rows: Sequence[Output]) -> bytes:
-        return row_formats.encode(rows, self.columns, self.kind, self.types, self.safe)
+        return encode(rows, self.types, self.kind, self.safe)
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
         rows, tally = self.scored(batch, [self.names.view(row) for row in batch], number * self.chunk)
@@ -470,7 +469,7 @@ class _Job:
 
     def join(self, work: Work, chunks: int, metadata: Mapping[bytes, bytes] | None) -> None:
         joined = self.folder / "joined"  # removed with the job's folder if a kill leaves it unfinished
-        table = row_formats.table_writer(joined, self.output, work.columns, work.types, metadata=metadata)
+        table = table_writer(joined, self.output, work.types, metadata=metadata)
         try:
             with table as write:
                 for number in range(chunks):

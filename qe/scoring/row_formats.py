@@ -1,27 +1,20 @@
-"""Tables of translations: headers of columns, kinds, the columns that stay, and how rows are written."""
+"""Tables of translations: headers of columns, types of output columns, and the columns that stay."""
 
-import csv
-import gzip
-import io
 import json
 import math
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Self, cast
+from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean, unknown_name
 from features.core.extractor import TableColumns
 from qe.data.headers import header_of, known_headers, named_header
 from qe.data.reading import with_points
-from qe.data.table_rows import NAMED, NUMBER, Kind, Row, Types, Unreadable, ending_of, unusable_id
-from qe.data.translation_files.segments import KINDS as TRANSLATIONS
+from qe.data.table_rows import NUMBER, Kind, Row, Types, Unreadable, unusable_id
 
 
 def name_pairs(
@@ -166,187 +159,17 @@ class Names:
 NUMBERS = frozenset({"score", "low", "high", "outside"})  # output columns; the others are text
 _SPAN = {"start": "int64", "end": "int64", "text": "string", "mass": "double", "edits": "double"}
 _NUMBERS, _TEXTS = pa.list_(pa.float64()), pa.list_(pa.string())
-# Output columns with a list in every row: JSON and Parquet lists; in TSV and CSV, spans as JSON, the others
-# joined by blanks.
+# Output columns with a list in every row.
 LISTS: Mapping[str, pa.DataType] = {
     "spans": pa.list_(pa.struct([(name, pa.type_for_alias(kind)) for name, kind in _SPAN.items()])),
     **dict.fromkeys(("bad", "gaps", "source_bad"), _NUMBERS),
     **dict.fromkeys(("tokens", "tags", "gap_tags", "source_tokens", "source_tags"), _TEXTS),
 }
 PROBABILITIES = ("tokens", "bad", "gaps")  # the lists that every model with a word-level part gives
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
-_SPACES = str.maketrans("\t\n\r", "   ")
-_BLOCK = 1 << 20
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
-KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
-
-
-def kind_of(path: Path) -> Kind:
-    ending = ending_of(path)
-    kind = NAMED.get(ending)
-    if kind is None:
-        raise InputError(
-            f"cannot tell the kind of file from the ending '{ending}'",
-            location=path,
-            remedy=f"known: {', '.join(KINDS)} (and .gz and .zst of the first three); "
-            f"{', '.join(each.lstrip('.') for each in TRANSLATIONS)} (and .gz of all but the last)",
-        )
-    return kind
-
-
-def encode(
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[str],
-    kind: Kind,
-    types: Types | None = None,
-    safe: bool = False,
-    end: str = "\n",
-) -> bytes:
-    """Rows as the bytes of a headerless piece of a table; a piece of Parquet is a whole file.
-
-    A JSON object has the columns that its row has; in other kinds every row has all of them. `safe` puts an
-    apostrophe before text that a spreadsheet would take for a formula (TSV and CSV).
-    """
-    if safe and kind in ("tsv", "csv"):
-        rows = [{name: _no_formula(value) for name, value in row.items()} for row in rows]
-    if kind == "parquet":
-        sink = io.BytesIO()
-        pq.write_table(arrow_table(rows, columns, types), sink)
-        return sink.getvalue()
-    if kind == "jsonl":
-        lines = (_json_line({c: row[c] for c in columns if c in row}) for row in rows)
-        return b"".join(line + end.encode() for line in lines)
-    text = io.StringIO(newline="")
-    if kind == "csv":
-        writer = csv.writer(text, lineterminator=end)
-        writer.writerows([_cell(row[c]) for c in columns] for row in rows)
-    else:
-        for row in rows:
-            text.write("\t".join(_cell(row[c]).translate(_SPACES) for c in columns) + end)
-    return text.getvalue().encode("utf-8")
-
-
-def _json_line(row: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair in a column that is kept
-        return json.dumps(row, allow_nan=False).encode("ascii")
-
-
-def header(columns: Sequence[str], kind: Kind, end: str = "\n") -> bytes:
-    if kind == "jsonl":
-        return b""
-    return encode([dict(zip(columns, columns, strict=True))], columns, kind, end=end)
-
-
-def arrow_table(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], types: Types | None = None
-) -> pa.Table:
-    """Rows as an Arrow table, with the types of kept columns; of the others only numbers are no strings."""
-    of = types_of({c: c for c in columns}) | dict(types or {})
-    schema = pa.schema([(c, of[c]) for c in columns])
-    return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
 
 
 def types_of(headers: Mapping[str, str]) -> dict[str, pa.DataType]:
     return {h: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c, h in headers.items()}
-
-
-@contextmanager
-def writing(path: Path, output: Path) -> Iterator[IO[bytes]]:
-    """The file `path` to write bytes to, compressed as the name of `output` says.
-
-    Gzip has no name and no time, so that equal content gives equal bytes.
-    """
-    packed = output.suffix.lower()
-    with path.open("wb") as raw:
-        if packed == ".zst":
-            with _Zstd(raw) as compressed:
-                yield cast(IO[bytes], compressed)
-        elif packed == ".gz":
-            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
-                yield cast(IO[bytes], stream)
-        else:
-            yield raw
-
-
-class _Zstd(io.BufferedIOBase):
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._stream = pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd")
-        self._rest = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, content: Any, /) -> int:
-        self._rest += content
-        while len(self._rest) >= _BLOCK:
-            self._stream.write(bytes(self._rest[:_BLOCK]))
-            del self._rest[:_BLOCK]
-        return len(content)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.write(bytes(self._rest))
-            self._stream.close()
-        super().close()
-
-
-@contextmanager
-def table_writer(
-    temporary: Path,
-    output: Path,
-    columns: Sequence[str],
-    types: Types | None = None,
-    *,
-    start: bytes = b"",
-    end: str = "\n",
-    metadata: Mapping[bytes, bytes] | None = None,
-) -> Iterator[Callable[[Sequence[Mapping[str, Any]] | bytes], None]]:
-    """Yields a function that writes rows, or a piece, to `temporary`, as a table of the kind of `output`.
-
-    start     bytes before the header (a byte order mark)
-    end       end of lines
-    metadata  of a Parquet file
-    """
-    kind = kind_of(output)
-    if kind == "parquet":
-        schema = arrow_table([], columns, types).schema.with_metadata(metadata)
-        with pq.ParquetWriter(temporary, schema) as writer:
-
-            def write_table(rows: Sequence[Mapping[str, Any]] | bytes) -> None:
-                if isinstance(rows, bytes):
-                    writer.write_table(pq.read_table(io.BytesIO(rows)))
-                elif rows:
-                    writer.write_table(arrow_table(rows, columns, types))
-
-            yield write_table
-        return
-    with writing(temporary, output) as stream:
-        stream.write(start + header(columns, kind, end))
-
-        def write_text(rows: Sequence[Mapping[str, Any]] | bytes) -> None:
-            stream.write(rows if isinstance(rows, bytes) else encode(rows, columns, kind, types, end=end))
-
-        yield write_text
-
-
-def _no_formula(value: Any) -> Any:
-    """A text that a spreadsheet would compute, behind an apostrophe."""
-    if isinstance(value, list):
-        value = _cell(value)
-    formula = isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
-    return f"'{value}" if formula else value
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list):
-        return " ".join(map(_cell, value))
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -370,10 +193,6 @@ class KeptColumns:
         for name in types:
             _check_writable(name, types[name], kind, location)
         return cls(types, headers, kind)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (*self.types, *self.added.values())
 
     @property
     def column_types(self) -> Types:

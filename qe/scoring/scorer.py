@@ -30,9 +30,8 @@ from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.word_tags import WordTags
-from qe.scoring import row_formats
 from qe.scoring.checks import Flags, kinds_of
-from qe.scoring.row_formats import Needs
+from qe.scoring.row_formats import PROBABILITIES, Needs
 from qe.scoring.settings import AddedColumns
 from qe.scoring.word_level import WordLevel
 
@@ -95,7 +94,7 @@ class Options(AddedColumns):
     @property
     def columns(self) -> tuple[str, ...]:
         """The output columns; of words, those that every model with a word-level part gives."""
-        return self.columns_with(row_formats.PROBABILITIES if self.tokens else ())
+        return self.columns_with(PROBABILITIES if self.tokens else ())
 
     def columns_with(self, words: Sequence[str]) -> tuple[str, ...]:
         """The output columns, with those of words."""

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from features.storage.files import atomic_file
+from qe.data.writing import table_writer
 from qe.display import files
 from qe.display.drawing import BLUE, INK, PALETTE, SKY, VERMILLION, new_figure, save
 from qe.display.files import figures, render
-from qe.display.numbers import exact, number
+from qe.display.numbers import number
 from qe.display.table import csv_of
 from qe.evaluation.plots import bucket_forest
 from qe.evaluation.tables import bucket_table
@@ -194,12 +196,12 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, 
 
 
 def _write_segments(comparison: SystemsComparison, path: Path) -> None:
-    metrics = list(comparison.metrics)
-    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-        stream.write("\t".join(["system", "run", "segment", *metrics]) + "\n")
+    columns = ["system", "run", "segment", *comparison.metrics]
+    types = dict.fromkeys(columns, pa.string())
+    with atomic_file(path) as temporary, table_writer(temporary, path, types) as write:
         for system in comparison.scores:
-            by_metric = [comparison.segment_scores(system, metric) for metric in metrics]
+            by_metric = [comparison.segment_scores(system, metric) for metric in comparison.metrics]
             for run, scores in enumerate(zip(*by_metric, strict=True), start=1):
-                for segment, values in enumerate(zip(*scores, strict=True), start=1):
-                    cells = (system, str(run), str(segment), *map(exact, values))
-                    stream.write("\t".join(cells) + "\n")
+                numbered = enumerate(zip(*scores, strict=True), start=1)
+                rows = ((system, run, segment, *map(float, values)) for segment, values in numbered)
+                write([dict(zip(columns, row, strict=True)) for row in rows])

@@ -24,6 +24,7 @@ from qe.data.dataset import Dataset
 from qe.data.folds import Fold
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
+from qe.data.writing import save_table
 from qe.display.drawing import save
 from qe.display.numbers import number, percent, signed, signed_general
 from qe.evaluation import baselines
@@ -315,10 +316,8 @@ def write(output: Path, result: TrainingResult, progress: Progress = silent) -> 
     for name, predicted in files.items():
         quality = prepared.dataset.scale.sign * predicted
         write_submission(output / name, prepared.experiment.name, predicted, quality)
-    with atomic_file(output / "predictions.parquet") as temporary:
-        _predictions_table(result).to_parquet(temporary, index=False)
-    with atomic_file(output / "trials.tsv") as temporary:
-        result.search.history().to_csv(temporary, sep="\t", index=False)
+    save_table(_predictions_table(result), output / "predictions.parquet")
+    save_table(result.search.history(), output / "trials.tsv")
     if result.words is not None:
         write_words(output / "words", result.words)
     _write_plots(output / "plots", result, progress)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from features.edits.class_errors import CLASSES, ClassErrors, class_errors, rate_sums
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
-from qe.data.labels import PostEditLabels, from_post_edits, hter, save_table
+from qe.data.labels import PostEditLabels, from_post_edits, hter
+from qe.data.writing import save_table
 from tests.factories import Find, ran
 
 TAGS = ("x", "infl", "reord", "miss", "ext", "lex")  # Hjerson's names of labels 0 .. 5

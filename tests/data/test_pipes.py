@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from qe.config import experiment
-from qe.data.labels import save_table
 from qe.data.reading import Reading, read_table
 from qe.data.table_rows import open_input
+from qe.data.writing import save_table
 from tests.factories import qe
 
 ROWS = 6_000  # a pipe holds 64 KiB, and every input is larger

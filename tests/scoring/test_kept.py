@@ -12,7 +12,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.data.table_rows import open_input, read_rows
-from qe.scoring.jobs import row_formats
+from qe.data.writing import arrow_table
 from qe.scoring.row_formats import KeptColumns, Names, Needs
 from tests.factories import refuses, score_file
 
@@ -102,7 +102,7 @@ def test_jsonl_becomes_a_table_with_the_types_that_its_values_share(tmp_path: Pa
     }  # fmt: skip
     made = {"id": "1", "score": 0.5, "reason": ""}
     merged = [kept.merged(row, made) for row, _ in read_rows(tmp_path / "in.jsonl")]
-    back = row_formats.arrow_table(merged, kept.columns, kept.types).to_pylist()
+    back = arrow_table(merged, kept.column_types).to_pylist()
     assert back[0] == {"a": 1, "b": "1", "c": True, "d": None, "e": None, **made}
     assert back[1] == {"a": 2, "b": "2.5", "c": None, "d": None, "e": '[1, "\\ud800"]', **made}
 

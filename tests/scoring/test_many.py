@@ -17,7 +17,7 @@ import pytest
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
-from qe.scoring import row_formats
+from qe.data.writing import writing
 from qe.scoring.input import ManyInput, files_of, open_all
 from tests.factories import Capsys, Monkeypatch, refuses
 
@@ -134,7 +134,7 @@ def test_damaged_zstd_is_told_with_its_line(tmp_path: Path) -> None:
 def test_compressed_bytes_depend_on_the_content_alone(tmp_path: Path) -> None:
     content = bytes(range(256)) * 20_000
     for name, step in (("a.zst", 999), ("b.zst", 3 << 20)):
-        with row_formats.writing(tmp_path / name, tmp_path / name) as stream:
+        with writing(tmp_path / name, tmp_path / name) as stream:
             for start in range(0, len(content), step):
                 stream.write(content[start : start + step])
     assert (tmp_path / "a.zst").read_bytes() == (tmp_path / "b.zst").read_bytes()

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from qe.data.table_rows import Row, open_input, read_rows
-from qe.scoring import row_formats
+from qe.data.writing import KINDS, Kind, encode, kind_of, table_writer
 from tests.factories import refuses
 
 ROWS = [
@@ -20,7 +20,7 @@ ROWS = [
 
 def sample_of(path: Path) -> Path:
     frame = pd.DataFrame(ROWS)
-    kind = row_formats.kind_of(path)
+    kind = kind_of(path)
     if kind == "parquet":
         frame.to_parquet(path)
         return path
@@ -77,17 +77,17 @@ def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path
     refuses(f"{target} has 1 and {source} has 3", lambda: list(open_input([source, target]).rows()))
 
 
-@pytest.mark.parametrize("kind", row_formats.KINDS)
-def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind: row_formats.Kind) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind: Kind) -> None:
     rows = [
         {"id": str(i), "score": i / 3 if i % 4 else None, "reason": "" if i % 4 else "a\tb"} for i in range(9)
     ]
-    columns = ("id", "score", "reason")
+    columns = {"id": pa.string(), "score": pa.float64(), "reason": pa.string()}
     back, again = tmp_path / f"out.{kind}", tmp_path / f"again.{kind}"
     for path in (back, again):
-        with row_formats.table_writer(path, path, columns) as write:
+        with table_writer(path, path, columns) as write:
             for start in range(0, 9, 3):
-                write(row_formats.encode(rows[start : start + 3], columns, kind))
+                write(encode(rows[start : start + 3], columns, kind))
     assert back.read_bytes() == again.read_bytes()
     read = [row for row, _ in read_rows(back)]
     assert len(read) == 9 and [r["id"] for r in read] == [str(i) for i in range(9)]

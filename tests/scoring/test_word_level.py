@@ -25,7 +25,7 @@ from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags
 from qe.scoring import Options, Scorer
-from qe.scoring.jobs import row_formats
+from qe.scoring.row_formats import PROBABILITIES
 from qe.scoring.word_level import WordLevel, bad_spans, described
 from tests.factories import Capsys, TempPaths, ran, score_file
 from tests.patience import PATIENCE
@@ -107,8 +107,8 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
         [json.loads(line) for line in score(folder, tmp_path / f"{chunk}.jsonl", chunk, workers)]
         for chunk, workers in ((90, 1), (7, 2))
     )
-    assert [[row[c] for c in row_formats.PROBABILITIES] for row in one] == [
-        [row[c] for c in row_formats.PROBABILITIES] for row in other
+    assert [[row[c] for c in PROBABILITIES] for row in one] == [
+        [row[c] for c in PROBABILITIES] for row in other
     ]
 
 

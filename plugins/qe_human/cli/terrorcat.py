@@ -161,7 +161,7 @@ def score(
     import numpy as np
     import pandas as pd
 
-    from qe.data.labels import check_output, save_table
+    from qe.data.writing import check_output, save_table
     from qe_human.terrorcat import TerrorCat
 
     check_output(output)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.edits.edit_labels import ALL, CATEGORIES, WORD_CLASSES
-from qe.data.labels import save_table
+from qe.data.writing import save_table
 from qe.display.drawing import BLUE, INK, VERMILLION, headline, new_figure, plain_axes, save
 from qe.display.files import figures as embedded
 from qe.display.files import render, write, write_json

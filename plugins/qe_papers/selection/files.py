@@ -1,14 +1,16 @@
 """Files of a selection: chosen translations, preferences by segment and document, report."""
 
-import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from features.basics.array_types import FloatArray
 from features.storage.files import atomic_file
-from qe.display.numbers import count, estimate, exact, interval, number, p_value, percent, signed
+from qe.data.writing import save_table
+from qe.display.numbers import count, estimate, interval, number, p_value, percent, signed
 from qe.display.table import Column, Table
 from qe.statistics.result import LEVEL
 from qe.systems.documents import document_names
@@ -88,8 +90,6 @@ def _table(
     path: Path, keys: Sequence[str], rows: Iterable[tuple[Any, ...]], system_names: Sequence[str],
     systems: Sequence[str], preferences: FloatArray,
 ) -> None:  # fmt: skip
-    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
-        writer.writerow([*keys, "chosen", *systems])
-        for key, name, values in zip(rows, system_names, preferences.T, strict=True):
-            writer.writerow([*key, name, *(exact(value) for value in values)])
+    named = zip(rows, system_names, preferences.T.tolist(), strict=True)
+    cells = [(*key, name, *values) for key, name, values in named]
+    save_table(pd.DataFrame(cells, columns=[*keys, "chosen", *systems]), path)

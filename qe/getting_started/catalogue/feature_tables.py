@@ -15,9 +15,9 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.tree_columns import tree_names
-from features.storage.files import atomic_file
 from features.storage.outputs import check_no_overlap, check_output
 from qe.config.experiment import Experiment, load
+from qe.data.writing import save_table
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
@@ -49,8 +49,7 @@ def extract(
             features = extraction.scored(training, split.segments)
             tables.append(_labelled(name, features, split.scores))
     table = pd.concat(tables, ignore_index=True)
-    with atomic_file(output) as temporary:
-        table.to_parquet(temporary, index=False)
+    save_table(table, output)
     return table
 
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from features.basics.errors import InputError
 from features.storage.files import atomic_directory
 from qe.data.table_rows import Row, Types, check_header, json_rows, rows_of
+from qe.data.writing import arrow_table, header, kind_of
 from qe.models.description import one_model
-from qe.scoring import row_formats
 from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import Work
 from qe.scoring.row_formats import KeptColumns, Names
@@ -49,7 +49,7 @@ def score_table(
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    kind = row_formats.kind_of(Path(output))
+    kind = kind_of(Path(output))
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(settings.chunk))
     with written_folder(session, output, settings.overwrite) as folder:
@@ -75,7 +75,7 @@ def score_table(
         work_settings = (kind, settings.chunk, names, kept, settings.safe_cells)
         work, schema = Work(scorer, *work_settings), "value string"
         if kind == "parquet":
-            schema = from_arrow_schema(row_formats.arrow_table([], work.columns, work.types).schema)
+            schema = from_arrow_schema(arrow_table([], work.types).schema)
         frame = frame.mapInArrow(
             lambda batches: _scored(batches, model, table, rows_before, work_settings, tallies), schema
         )
@@ -182,7 +182,7 @@ def read_table(session: Any, name: str) -> tuple[Table, Any]:
     if path.name.startswith((".", "_")):
         raise InputError("Spark skips files whose name begins so", location=name, remedy="rename it")
     try:
-        kind: str = row_formats.kind_of(path)
+        kind: str = kind_of(path)
     except InputError:
         if not _TABLE.fullmatch(name):
             raise
@@ -250,13 +250,13 @@ def _scored(
     from pyspark import TaskContext
 
     work, tally = Work(_loaded(*model), *settings), Tally()
-    start = row_formats.header(work.columns, work.kind) if work.kind != "parquet" else b""
+    start = header(work.types, work.kind) if work.kind != "parquet" else b""
     for numbered in table.rows(batches, rows_before):
         views = [_with_id(number, work.names.view(row), table.name) for number, row in numbered]
         rows, counts = work.scored([row for _, row in numbered], views)
         tally = tally + counts
         if work.kind == "parquet":
-            yield from row_formats.arrow_table(rows, work.columns, work.types).to_batches()
+            yield from arrow_table(rows, work.types).to_batches()
         elif text := start + work.encoded(rows):
             yield pa.RecordBatch.from_pydict({"value": [text.removesuffix(b"\n").decode()]})
         start = b""

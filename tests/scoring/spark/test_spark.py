@@ -21,11 +21,11 @@ from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
 from qe.cli import main
 from qe.data.table_rows import read_rows
+from qe.data.writing import kind_of
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.production.triage import Thresholds
 from qe.scoring.job_summary import ScoredFile
-from qe.scoring.jobs import row_formats
 from qe.scoring.scorer import Options
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'mtqe[spark]')")
@@ -93,7 +93,7 @@ def same_as_local(
         assert pa.concat_tables(tables_).equals(pq.read_table(local))
         return outcome
     first = gzip.decompress(local.read_bytes()) if output.endswith(".gz") else local.read_bytes()
-    header = first[: first.index(b"\n") + 1] if row_formats.kind_of(folder) in ("tsv", "csv") else b""
+    header = first[: first.index(b"\n") + 1] if kind_of(folder) in ("tsv", "csv") else b""
     content = [
         gzip.decompress(p.read_bytes()) if p.suffix == ".gz" else p.read_bytes() for p in parts(folder)
     ]
