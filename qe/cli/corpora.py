@@ -166,7 +166,7 @@ def labels(
     from features.text.languages import language_code
     from features.text.stems import has_base_forms
     from qe.data.check import edit_rates_table
-    from qe.data.writing import check_output
+    from qe.data.writing import check_output, save_table
 
     if output is not None:
         check_output(output)
@@ -178,26 +178,23 @@ def labels(
         raise InputError(problem, remedy="give --target, --post-edit and --target-language, or --judges")
     files = {"source": source, "target": target, "post_edit": post_edit}
     language = language_code(target_language)
-    corpus = _from_post_edits(files, language, output, progress)
+    edits = _from_post_edits(files, language, progress)
+    corpus = edits.corpus()
+    if output is not None:
+        save_table(edits.table([str(i) for i in range(1, corpus["segments"] + 1)]), output)
     note = f"no base forms for the language '{language}': classes of errors but reordering are undefined"
     notes = [] if has_base_forms(language) else [note]
     return Result("labels", {"corpus": corpus}, [edit_rates_table(corpus), *notes, *location])
 
 
-def _from_post_edits(
-    files: "Mapping[str, Path | None]", language: str, output: Path | None, progress: Progress
-) -> "Mapping[str, Any]":
+def _from_post_edits(files: "Mapping[str, Path | None]", language: str, progress: Progress) -> "Any":
     from qe.data.labels import from_post_edits
     from qe.data.reading import Reading, equal_lengths
-    from qe.data.writing import save_table
 
     reading = Reading(Path())
     columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
     equal_lengths(columns)
-    labels = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
-    if output is not None:
-        save_table(labels.table([str(i) for i in range(1, len(columns["target"]) + 1)]), output)
-    return labels.corpus()
+    return from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
 
 
 def _from_judges(path: Path, max_difference: float, output: Path | None, location: list[str]) -> Result:
