@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -108,15 +109,19 @@ def outputs_keep_their_schemas() -> Iterator[None]:
         return
     from qe.display import output_schemas
 
-    kind = jsonschema.Draft202012Validator
-    validators = {name: kind(output_schemas.output_schema(name)) for name in output_schemas.output_names()}
+    @cache
+    def validator(name: str) -> Any:
+        from qe.cli.outputs import output_schema
+
+        return jsonschema.Draft202012Validator(output_schema(name))
+
     stamped = output_schemas.stamped
 
     def looked_at(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
         made = stamped(name, content)
         as_read = json.loads(json.dumps(made))
         mistakes = [
-            f"{name}: {each.json_path}: {each.message}" for each in validators[name].iter_errors(as_read)
+            f"{name}: {each.json_path}: {each.message}" for each in validator(name).iter_errors(as_read)
         ]
         assert not mistakes, mistakes
         return made

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.catalogue import Catalogue
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe_human.ranking_method import ScoreMethod
 
 
@@ -52,9 +52,8 @@ class Preferences:
         return table
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Human:
+class Human(Printable):
     """Human judgements of s segments translated by k systems. At least one of the three kinds is given.
 
     Parameters

@@ -8,12 +8,11 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.catalogue import Catalogue
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Printable):
     """One order of k systems.
 
     Attributes

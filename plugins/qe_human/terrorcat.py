@@ -28,7 +28,7 @@ from qe.data.labels import RATES, from_post_edits
 from qe.data.reading import Reading
 from qe.display.files import plain_fields
 from qe.display.numbers import percent
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe.language.taggers import Tagger
 from qe.learning.learner import LEARNERS
@@ -182,9 +182,8 @@ _FOLDS = 5
 _FEWEST = 20  # pairs to train on
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class TerrorCat:
+class TerrorCat(Printable):
     """Says of two translations which is better, from the differences of their error frequencies.
 
     Attributes

@@ -9,7 +9,7 @@ from features.basics.errors import NO_MODEL, InputError
 from features.basics.hints import checked
 from qe.data.columns import frame_texts
 from qe.data.frames import AnyFrame, as_pandas, convert_like
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Table
 from qe.models.description import NAME, SIGNATURE, one_model
 from qe.models.model import Model
@@ -17,9 +17,8 @@ from qe.scoring.jobs import frame_of, names_of
 from qe.scoring.scorer import Options, Scorer, needs_of
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class LoadedModel:
+class LoadedModel(Printable):
     """A trained model and its folder."""
 
     folder: Path

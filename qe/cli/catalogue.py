@@ -184,7 +184,7 @@ def strategies_application(noun: str, module: str, example: str) -> Application:
     def list_() -> Result:
         from qe.getting_started.catalogue.strategies import listing, strategies
 
-        content = {f"{noun}s": [one.to_json() for one in strategies(catalogue())]}
+        content = {f"{noun}s": strategies(catalogue())}
         return Result("strategies", content, [listing(catalogue())])
 
     def describe(name: str) -> Result:
@@ -192,7 +192,7 @@ def strategies_application(noun: str, module: str, example: str) -> Application:
 
         one = strategy(catalogue(), name)
         tables = [parameters_table(one)] if one.parameters else []
-        return Result("strategy", one.to_json(), [Verbatim(f"{one.documentation}\n"), *tables])
+        return Result("strategy", one, [Verbatim(f"{one.documentation}\n"), *tables])
 
     list_.__doc__ = _LIST.format(noun=noun)
     describe.__doc__ = _DESCRIBE.format(noun=noun, example=example)

@@ -196,7 +196,7 @@ def evaluate_predictions(
             margins=margins(margin or [], metrics_of(scale)), **names,
         )  # fmt: skip
         delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
-        content = report.to_json() | ({"bayesian": [one.to_json() for one in bayesian]} if bayes else {})
+        content = report.to_json() | ({"bayesian": bayesian} if bayes else {})
         shown = _parts(report, bayesian)
     if scored:
         from qe.evaluation.tables import best_system, oracle_table

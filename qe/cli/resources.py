@@ -269,7 +269,7 @@ def check(model: str) -> Result:
     from qe.resources.encoders.checked import check_encoder
 
     checked = check_encoder(encoder_path(model))
-    return Result("encoders-check", checked.to_json(), checked.lines())
+    return Result("encoders-check", checked, checked.lines())
 
 
 @encoders.command()

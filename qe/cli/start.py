@@ -288,7 +288,7 @@ def schema(name: str = "experiment", output: Path | None = None) -> None:
       -o, --output FILE  File of the schema. (default: stdout)
     """
     from features.storage.files import atomic_file
-    from qe.display.output_schemas import output_schema
+    from qe.cli.outputs import output_schema
     from qe.getting_started.catalogue.schema import experiment_schema
 
     content = experiment_schema() if name == "experiment" else output_schema(name)

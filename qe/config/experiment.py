@@ -29,7 +29,7 @@ from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, file_names
 from qe.config.overrides import override, run_name
 from qe.config.schema import Section, drafted, readable_configs
-from qe.display.summary import entries, summarised
+from qe.display.summary import Printable, entries
 from qe.display.table import Table
 
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
@@ -446,8 +446,7 @@ _WITH_PATHS: Sequence[tuple[str, type[BaseModel]]] = (
 )
 
 
-@summarised
-class Experiment(Section):
+class Experiment(Section, Printable):
     """One experiment. Unknown keys are errors; paths are absolute after loading.
 
     `trees`: parses for learners that take them, each `{kind: constituents, side: source}` (features/trees);

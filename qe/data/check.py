@@ -19,7 +19,7 @@ from qe.data.format import FORMATS, make_format
 from qe.data.judges import MAX_DIFFERENCE, judged_labels, krippendorff_alpha, weighted_kappa, weighted_means
 from qe.data.reading import Reading
 from qe.display.numbers import UNDEFINED, count, general, number, percent, span
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 
 _BINS = 10
@@ -81,9 +81,8 @@ class SplitReport:
     unedited: int | None
 
 
-@summarised
 @dataclass(frozen=True)
-class DataReport:
+class DataReport(Printable):
     """A whole dataset.
 
     Attributes

@@ -15,15 +15,14 @@ from qe.data.headers import higher_is_better as higher_is_better_of
 from qe.data.split import LabelScale as LabelScale
 from qe.data.split import Split as Split
 from qe.data.split import concatenate as concatenate
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Printable, table_by
 from qe.display.table import Table
 
 DIRECTION = "say higher_is_better=True (as direct assessments) or False (as error rates)"
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Printable):
     """Named splits with one label scale.
 
     Parameters

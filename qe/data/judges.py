@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 LARGEST = 1000  # grades, or distinct scores, that tables of all pairs of them are made for
 
@@ -82,9 +82,8 @@ def _distances(scores: FloatArray, often: FloatArray, level: Level) -> FloatArra
 MAX_DIFFERENCE = 1.0
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class JudgedLabels:
+class JudgedLabels(Printable):
     """Labels of n segments.
 
     Attributes

@@ -15,7 +15,7 @@ from features.edits.ter import TerEdits, ter
 from features.text.stems import base_form_tokens, has_base_forms
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 RATES = ("infer", "rer", "miser", "exter", "lexer")
 _BATCH = 1000  # segments labelled at a time
@@ -30,9 +30,8 @@ def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
     return ter(target.lower(), post_edit.lower()).rates
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class PostEditLabels:
+class PostEditLabels(Printable):
     """Edits from n translations to their post-edits, and the class of every wrong word.
 
     Classes but reordering need base forms: without them (`has_classes` is False) they are NaN.

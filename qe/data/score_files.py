@@ -17,7 +17,7 @@ from qe.data.headers import Pair, classes_of, known_headers, no_column, numbers_
 from qe.data.reading import Column, Reading, read_table
 from qe.data.split import LabelScale
 from qe.data.table_rows import is_table
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 HEADER_LINES = (
     3  # lines before the records: bytes on disk, parameters, models of an ensemble; one number each
@@ -135,9 +135,8 @@ _COMET = re.compile(r"((?P<name>[^\t]*)\t)?Segment (?P<segment>\d+)\tscore: (?P<
 _COMET_TOTAL = re.compile(r"[^\t]*\t(system-)?score: \S+|System score: \S+|Predictions saved in: .+")
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Submission:
+class Submission(Printable):
     """One method's scores (n,) and ranks (n,), by segment; None for what was not submitted."""
 
     method: str
@@ -157,9 +156,8 @@ def ranks_of(quality: FloatArray) -> IntArray:
     return ranks
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class ScoreFile:
+class ScoreFile(Printable):
     """The numbers (n,) of one file.
 
     Attributes

@@ -19,7 +19,7 @@ from qe.data.headers import HEADERS, key_of
 from qe.data.reading import Column, Reading, number_in, number_problem, read_table
 from qe.data.score_files import is_comet, read_comet, read_scores
 from qe.data.table_rows import ending_of, is_table
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 _TYPES: Final = ("TGT", "CHK", "REF", "BAD")
 _JUDGED: Final = "TGT"  # the others control the annotators: repeated, damaged, and human translations
@@ -136,9 +136,8 @@ def _number(text: str) -> float | None:
 ONE_SYSTEM = "system"  # the name of the only system, where none has a name
 
 
-@summarised
 @dataclass(eq=False)
-class ScoreTable:
+class ScoreTable(Printable):
     """What one scorer (a metric, or people) says, before systems and segments are known to all.
 
     Parameters

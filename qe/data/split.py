@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.files import digest
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,8 @@ class LabelScale:
         return low, float(labels.max()) if self.high is None else self.high
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Split:
+class Split(Printable):
     """Segments with their labels; every label column has one entry per segment.
 
     Parameters

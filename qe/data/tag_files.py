@@ -20,16 +20,15 @@ from qe.data.score_files import (
     read_records,
 )
 from qe.data.table_rows import json_rows
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 Layout = Literal["tags", "words", "gaps", "source"]
 LAYOUTS: tuple[str, ...] = get_args(Layout)
 TAGS = {"OK": 0.0, "BAD": 1.0}
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class TagFile:
+class TagFile(Printable):
     """Tags of n segments, one after the other.
 
     Attributes

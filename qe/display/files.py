@@ -47,14 +47,6 @@ def plain_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): plain(each) for name, each in values.items()}
 
 
-class Record:
-    """A dataclass that is written to JSON by field."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as plain values; None for what is undefined."""
-        return plain_fields(vars(self))
-
-
 def write_json(path: Path, value: object) -> None:
     write(path, json_text(value))
 

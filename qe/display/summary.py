@@ -5,25 +5,40 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import fields, replace
+from typing import Any
 
 from features.basics.short_repr import LINES, fields_of
+from qe.display.files import plain
 from qe.display.table import UNBOUNDED, Column, Table, wrapped
 
-C = TypeVar("C", bound=type)
 _WIDTH = 80  # columns of a prompt
 
 
-def summarised(kind: C) -> C:
-    """A decorator that summarises a result, above `@dataclass`, by its `summary()` or a row for each field.
+class Printable:
+    """A result that shows itself by its `summary()`, or else by a row for each field.
 
     Its `repr` has at most 15 lines, and HTML is a table.
     """
-    changed: Any = kind
-    changed.__repr__ = lambda self: short(summary_of(self))
-    changed._repr_html_ = lambda self: summary_of(self).html()
-    return kind
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__repr__ = Printable.__repr__  # type: ignore[method-assign]  # @dataclass keeps what a class has
+
+    def __repr__(self) -> str:
+        return short(summary_of(self))
+
+    def _repr_html_(self) -> str:
+        return summary_of(self).html()
+
+
+class Record(Printable):
+    """A dataclass of results that is written to JSON by field."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; None for undefined numbers."""
+        values: Any = self
+        return {one.name: plain(getattr(self, one.name)) for one in fields(values)}
 
 
 def table_by(function: str, *values: Any) -> Table:

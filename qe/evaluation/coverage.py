@@ -11,9 +11,8 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.data.headers import HIGHER, LOWER, key_of
-from qe.display.files import Record
 from qe.display.numbers import general
-from qe.display.summary import summarised
+from qe.display.summary import Record
 
 _PARTS = 5  # bands of predictions, and of labels where the scale has no whole steps
 _MOST_STEPS = 10
@@ -30,7 +29,6 @@ class BandCoverage:
     width: float
 
 
-@summarised
 @dataclass(frozen=True)
 class Coverage(Record):
     """How often intervals of a nominal `level` held the gold label, and how wide they were.

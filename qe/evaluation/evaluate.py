@@ -17,7 +17,7 @@ from features.storage.files import digest
 from qe.data.dataset import LabelScale
 from qe.display.files import plain_fields
 from qe.display.numbers import number, span
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Record, table_by
 from qe.display.table import Table as DisplayTable
 from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons, Result, Scored, compare
@@ -186,9 +186,8 @@ BY_N_LIMIT = 1000
 _RANK_SAMPLES = 1000  # virtual test sets of bootstrap rank ranges
 
 
-@summarised
 @dataclass(frozen=True)
-class SystemScores:
+class SystemScores(Record):
     """One system's scores.
 
     Attributes
@@ -219,9 +218,8 @@ class SystemScores:
         })  # fmt: skip
 
 
-@summarised
 @dataclass(frozen=True)
-class Report:
+class Report(Record):
     """Scores of all systems on the same segments.
 
     Attributes
@@ -277,26 +275,17 @@ class Report:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values only; undefined is None."""
-        return plain_fields({
-            "systems": self.systems,
-            "comparisons": [_by_json_name(pair) for pair in self.comparisons],
-            "clusters": {json_name(metric): groups for metric, groups in self.clusters.items()},
-            "baselines": self.baselines,
-            "recipe": self.recipe,
-            "notes": self.notes,
-            "equivalences": [_by_json_name(pair) for pair in self.equivalences],
-            "ranks": {json_name(metric): ranks for metric, ranks in self.ranks.items()},
-            "buckets": self.buckets,
-        })  # fmt: skip
+        """Plain values, under the names that metrics have in JSON; undefined is None."""
+        content = super().to_json()
+        for pair in (*content["comparisons"], *content["equivalences"]):
+            pair["metric"] = json_name(pair["metric"])
+        for name in ("clusters", "ranks"):
+            content[name] = {json_name(metric): values for metric, values in content[name].items()}
+        return content
 
 
 def json_name(metric: str) -> str:
     return (METRICS.get(metric).json_key if metric in METRICS else "") or metric
-
-
-def _by_json_name(pair: Pair | Equivalence) -> dict[str, Any]:
-    return {**pair.to_json(), "metric": json_name(pair.metric)}
 
 
 def metrics_of(scale: LabelScale, gold: FloatArray | None = None) -> tuple[str, ...]:

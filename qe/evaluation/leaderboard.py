@@ -18,9 +18,8 @@ from features.basics.errors import InputError
 from features.storage.damage import Damaged, damage_reported, read_json
 from qe.data.dataset import LabelScale
 from qe.display import files
-from qe.display.files import plain_fields
 from qe.display.numbers import count, interval, number, p_value
-from qe.display.summary import summarised
+from qe.display.summary import Printable, Record
 from qe.display.table import UNBOUNDED, Column, Table
 from qe.evaluation.evaluate import PUBLISHED, Report, SystemScores, evaluate
 from qe.statistics.family import correct
@@ -93,9 +92,8 @@ class Entry:
         return self.run.experiment.published or {}
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Leaderboard:
+class Leaderboard(Printable):
     """Entries, best first by `metric`, the whole evaluation behind them, and what they share."""
 
     title: str
@@ -319,20 +317,13 @@ class Standing:
     p: float | None
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class BoardOfPairs:
+class BoardOfPairs(Record):
     metric: str
     data: Sequence[str]
     baseline: str
-    standings: Sequence[Standing]
     samples: int
-
-    def to_json(self) -> dict[str, Any]:
-        return plain_fields({
-            "metric": self.metric, "data": self.data, "baseline": self.baseline, "samples": self.samples,
-            "systems": self.standings,
-        })  # fmt: skip
+    systems: Sequence[Standing]
 
     def summary(self) -> Table:
         shown, title = METRICS.get(self.metric).formatted, title_of(self.metric)
@@ -344,7 +335,7 @@ class BoardOfPairs:
                 "" if math.isnan(each.average) else shown(each.average),
                 "" if each.p is None else p_value(each.p, LEVEL),
             ]
-            for each in self.standings
+            for each in self.systems
         ]
         note = (
             f"p: macro average against {self.baseline}, predictions exchanged inside each data set "
@@ -382,7 +373,7 @@ def board_of_pairs(
     standings = [Standing(name, row, float(means[name]), p_values.get(name)) for name, row in figures.items()]
     sign = -1 if METRICS.get(metric).higher_is_better else 1
     standings.sort(key=lambda item: (math.isnan(item.average), sign * item.average))
-    return BoardOfPairs(metric, names, first, standings, drawn)
+    return BoardOfPairs(metric, names, first, drawn, standings)
 
 
 def write_board_of_pairs(board: BoardOfPairs, folder: Path) -> list[Path]:

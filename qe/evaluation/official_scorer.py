@@ -6,7 +6,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from qe.data.score_files import Submission
-from qe.display.files import Record
+from qe.display.summary import Record
 from qe.statistics.metrics.ranking import delta_avg_by_n
 
 

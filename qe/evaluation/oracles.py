@@ -13,7 +13,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
 from qe.display.files import plain_fields
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.evaluation.evaluate import evaluate
 from qe.statistics.draws import Groups
 
@@ -25,9 +25,8 @@ SAMPLES = 1000
 _TAIL = 0.05  # of the oracle's values at either end that are cut off
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class PostEdited:
+class PostEdited(Printable):
     """What an oracle knows in addition to the labels: n translations and their post-edits, as raw text."""
 
     target: Sequence[str]
@@ -39,9 +38,8 @@ class PostEdited:
             raise InputError(f"{len(self.target)} translations, but {len(self.post_edit)} post-edits")
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Oracle:
+class Oracle(Printable):
     """One oracle.
 
     Attributes

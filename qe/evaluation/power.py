@@ -20,9 +20,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
-from qe.display.files import Record
 from qe.display.numbers import NumberText, count, general, number
-from qe.display.summary import summarised
+from qe.display.summary import Record
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import BUCKET_METRICS, json_name
 from qe.statistics.comparisons import Comparisons, Scored
@@ -132,7 +131,6 @@ class MetricPower:
         return {**vars(self), "metric": json_name(self.metric)}
 
 
-@summarised
 @dataclass(frozen=True)
 class PowerReport(Record):
     """All metrics, what the figures rest on, and what a reader must know of them."""

@@ -13,7 +13,7 @@ from features.basics.progress import Progress, silent
 from features.text.tokens import segment_sum
 from qe.data.folds import make_folds
 from qe.display.files import plain_fields
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Printable, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.evaluate import CONFIDENCE
 from qe.statistics.comparisons import Scored, compare
@@ -164,9 +164,8 @@ def cross_thresholded(
     return tags
 
 
-@summarised
 @dataclass(frozen=True)
-class WordReport:
+class WordReport(Printable):
     """Scores of all systems on the same tags.
 
     Attributes

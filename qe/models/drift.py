@@ -15,9 +15,8 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.damage import Damaged, typed
 from features.text.tokens import Tokens
-from qe.display.files import Record
 from qe.display.numbers import number, percent
-from qe.display.summary import summarised
+from qe.display.summary import Printable, Record
 from qe.models.artifact import REMEDY, Artifact
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
@@ -43,7 +42,6 @@ class FeatureShift:
     undefined_in_training: float
 
 
-@summarised
 @dataclass(frozen=True)
 class DriftReport(Record):
     """Comparison of a batch of `n` segments with the training data.
@@ -67,9 +65,8 @@ class DriftReport(Record):
     warnings: tuple[str, ...]
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Profile(Artifact):
+class Profile(Artifact, Printable):
     """Counts that describe the training data; `observe` counts new segments in the same form.
 
     Attributes

@@ -14,7 +14,7 @@ from features.core.extractor import VALUE
 from features.core.tree_columns import numbers, tree_names
 from features.storage.damage import Damaged, damage_reported, typed
 from qe.display.numbers import general, in_words, signed
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.models.artifact import REMEDY, Artifact
 from qe.models.attribution import Attribution, Sampling, attribution
 from qe.models.model import Model, split_steps
@@ -64,9 +64,8 @@ class Contributions:
     method: str
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Explainer:
+class Explainer(Printable):
     """Explains a model's scores by Shapley values (see `qe.models.attribution`).
 
     Values are exact for linear models, LightGBM, RBF kernels and linear combinations of them, and sampled in

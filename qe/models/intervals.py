@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.storage.damage import Damaged, finite, rising, typed, within
 from qe.data.dataset import LabelScale
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.artifact import REMEDY, Artifact
 from qe.models.taxonomy import TAXONOMIES, Column, Grouping, Taxonomy
@@ -184,9 +184,8 @@ class CalibrationRows:
         return ratio if self.weights is None else ratio * self.weights
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Intervals(Artifact):
+class Intervals(Artifact, Printable):
     """Conformal intervals around a model's predictions.
 
     Sources: split conformal prediction with normalised residuals: Lei et al. 2018, section 5.2; residuals of

@@ -23,7 +23,7 @@ from features.storage.damage import damage_reported
 from features.storage.files import atomic_directory
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Printable, table_by
 from qe.display.table import Table
 from qe.language.made_columns import (
     check_made_columns,
@@ -51,9 +51,8 @@ class Companion(Protocol):
         """Writes the files, without pickle, to an existing folder."""
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Printable):
     """Scores raw source and target.
 
     `about` holds the recipe (JSON values): seeds, versions, fingerprints.

@@ -16,7 +16,7 @@ from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, Effect, names, perturbation_of, perturbed
 from qe.display.files import plain_fields
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.language.made_columns import remake_columns
 from qe.models.model import Model
 
@@ -69,9 +69,8 @@ class Answer:
         return max(0.0, middle - half), min(1.0, middle + half)
 
 
-@summarised
 @dataclass(frozen=True)
-class Robustness:
+class Robustness(Printable):
     """All responses, by effect and name, without perturbations that changed no row.
 
     Attributes

@@ -16,9 +16,8 @@ from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
 from qe.data.table_rows import Row, read_rows
-from qe.display.files import Record
 from qe.display.numbers import p_value, signed
-from qe.display.summary import summarised
+from qe.display.summary import Record
 from qe.models.model import Model
 from qe.models.training_rows import Learned
 from qe.scoring.row_formats import Names, Needs
@@ -46,7 +45,6 @@ class Labelled:
         return digest(texts, self.gold.tobytes())
 
 
-@summarised
 @dataclass(frozen=True)
 class Decision(Record):
     """Whether a challenger is promoted, and the evidence.

@@ -17,7 +17,7 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
 from features.basics.hints import checked
 from qe.display.numbers import count, number, p_value, percent
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe.evaluation.coverage import BadLabels, ErrorCurve, error_curve, ranks
 from qe.statistics.draws import Groups, group_index
@@ -48,9 +48,8 @@ class RiskThreshold:
     needed: int | None = None
 
 
-@summarised
 @dataclass(frozen=True)
-class RiskControl:
+class RiskControl(Printable):
     """Thresholds by group of segments (without groups, of the empty string), their guarantee and curves."""
 
     bad: str

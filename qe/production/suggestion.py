@@ -15,7 +15,7 @@ from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.data.writing import write_rows
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.language.made_columns import with_made_columns
 from qe.scoring.input import Pool
 from qe.training.check import check
@@ -29,9 +29,8 @@ _TEXTS: Final = dict.fromkeys(("id", "source", "target"), pa.string())
 _TYPES: Final = {"rank": pa.int64(), "row": pa.int64(), **_TEXTS, "uncertainty": pa.float64()}
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Suggestions:
+class Suggestions(Printable):
     """Rows of a pool to label next.
 
     Attributes

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -17,7 +17,7 @@ from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.data.dataset import LabelScale
 from qe.display.numbers import NumberText, count, estimate, number, percent, percent_estimate
-from qe.display.summary import summarised
+from qe.display.summary import Record
 from qe.display.table import Column, Table
 from qe.models.description import Description
 from qe.models.training_rows import HeldOutPredictions
@@ -96,9 +96,8 @@ class Estimate:
     ci: tuple[float, float] | None
 
 
-@summarised
 @dataclass(frozen=True)
-class Triage:
+class Triage(Record):
     """Thresholds on the predicted label, and their effect on labelled data.
 
     Attributes
@@ -134,7 +133,7 @@ class Triage:
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": self.verdict}
+        return {**super().to_json(), "verdict": self.verdict}
 
     @property
     def alike(self) -> Action | None:

@@ -27,7 +27,7 @@ from qe.data.writing import kind_of
 from qe.display import output_schemas
 from qe.display.numbers import percent
 from qe.display.output_schemas import SCHEMA
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.models.description import versions
 from qe.models.drift import DriftReport
 from qe.scoring.input import ManyInput
@@ -49,9 +49,8 @@ class RouteDone:
     drift: DriftReport | None = None
 
 
-@summarised
 @dataclass(frozen=True)
-class ScoredFile:
+class ScoredFile(Printable):
     """Result of a scoring job.
 
     Attributes

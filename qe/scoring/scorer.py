@@ -23,7 +23,7 @@ from features.storage.files import digest
 from features.word_level.places import judges
 from features.word_level.tokens import forget_tables
 from qe.data.table_rows import Row, chunks, needed_texts
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.models.description import one_model
 from qe.models.drift import Counts, DriftReport, Profile, Rows
 from qe.models.explanation import Explainer
@@ -192,9 +192,8 @@ class Batch:
     tally: Tally
 
 
-@summarised
 @dataclass(eq=False)
-class Scorer:
+class Scorer(Printable):
     """A model with the options of scoring; a row's output depends on the row alone."""
 
     model: Model

@@ -10,8 +10,8 @@ from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.display.files import plain_fields
 from qe.display.numbers import number
+from qe.display.summary import Record
 from qe.statistics.draws import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
@@ -103,7 +103,7 @@ def _share(
 
 
 @dataclass(frozen=True)
-class BayesianComparison:
+class BayesianComparison(Record):
     """Probabilities that the system is better than the baseline, practically equal, or worse.
 
     They are NaN where so few units cannot decide; `undecided` is the reason.
@@ -118,10 +118,7 @@ class BayesianComparison:
     worse: float
     test: str
     unit: str
-    undecided: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return plain_fields({**vars(self), "undecided": self.undecided or None})
+    undecided: str | None = None
 
 
 def bayesian_comparisons(
@@ -183,7 +180,7 @@ def bayesian_comparisons(
                 test, unit, why = "Bayesian correlated t test", "fold", ""
                 posterior = correlated_t(sign * (own - other), rope)
             shares = posterior.above, posterior.within, posterior.below
-            comparisons.append(BayesianComparison(a, b, name, rope, *shares, test, unit, why))
+            comparisons.append(BayesianComparison(a, b, name, rope, *shares, test, unit, why or None))
     return comparisons
 
 

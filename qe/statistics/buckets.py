@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from qe.display.files import plain_fields
 from qe.display.numbers import general, percent, span
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.draws import Groups, group_index
 from qe.statistics.family import (
@@ -36,9 +36,8 @@ _DIGITS = (3, 6, 17)
 _MIN_VARIANCE = 1e-300  # the inverse of smaller ones overflows
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Buckets:
+class Buckets(Printable):
     """One way to group n segments.
 
     Attributes
@@ -120,9 +119,8 @@ class Dependence:
     p_corrected: float
 
 
-@summarised
 @dataclass(frozen=True)
-class BucketReport:
+class BucketReport(Printable):
     """All comparisons by all kinds of buckets; their `ci` are jackknife intervals.
 
     Attributes

@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from features.storage.files import digest
 from qe.display.files import plain_fields
-from qe.display.summary import summarised
+from qe.display.summary import Record
 from qe.statistics.draws import Levels
 from qe.statistics.metric import title_of
 from qe.statistics.resampling import EXCHANGES, PERMUTED, Contrasts, Exchange
@@ -207,8 +207,8 @@ class Equivalence:
         different: a difference was shown; equivalent: it was shown to be within the margin; different,
         within the margin: both; undecided: neither; cannot be decided: neither, and so few units could
         not show it.
-    undecided : str
-        Why equivalence cannot be decided; empty if it can.
+    undecided : str or None
+        Why equivalence cannot be decided; None if it can.
     """
 
     system: str
@@ -221,14 +221,11 @@ class Equivalence:
     test: str = TOST
     p_corrected: float = float("nan")
     verdict: Verdict = "undecided"
-    undecided: str = ""
+    undecided: str | None = None
 
     @property
     def key(self) -> Key:
         return self.system, self.baseline, self.metric
-
-    def to_json(self) -> dict[str, Any]:
-        return plain_fields({**vars(self), "undecided": self.undecided or None})
 
 
 class Bucket(NamedTuple):
@@ -237,9 +234,8 @@ class Bucket(NamedTuple):
     segments: int
 
 
-@summarised
 @dataclass(frozen=True)
-class Pair:
+class Pair(Record):
     """A system against a baseline by one metric.
 
     Attributes

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
-from qe.display.files import plain
+from qe.display.files import plain_fields
 from qe.display.numbers import general
-from qe.display.summary import summarised
+from qe.display.summary import Record
 
 Tail = Literal["two-sided", "greater", "less"]
 _MAX_ARRANGEMENTS = 10**300  # a quotient of 1 by more is 0
@@ -140,9 +140,8 @@ class Measure:
         return {name: Measure(place, aggregate) for (name, aggregate), place in parts}
 
 
-@summarised
 @dataclass(frozen=True)
-class TestResult:
+class TestResult(Record):
     """One comparison.
 
     Attributes
@@ -163,8 +162,8 @@ class TestResult:
         What so few units can show, however many samples are drawn; None: the test has no such bound.
     error : float
         Monte-Carlo standard error of p; 0 where it is exact or no resampling was done.
-    undecided : str
-        Why the test cannot decide; empty if it can.
+    undecided : str or None
+        Why the test cannot decide; None if it can.
     """
 
     __test__ = False  # pytest: this is no test class
@@ -178,7 +177,7 @@ class TestResult:
     exact: bool
     reach: Reach | None = None
     error: float = 0.0
-    undecided: str = ""
+    undecided: str | None = None
 
     @property
     def units(self) -> int:
@@ -191,10 +190,8 @@ class TestResult:
         return 0.0 if self.reach is None else self.reach.min_p
 
     def to_json(self) -> dict[str, Any]:
-        """The fields, with None for what is undefined."""
-        values = {name: value for name, value in vars(self).items() if name not in ("reach", "error")}
-        values |= {"undecided": self.undecided or None, "p_error": self.error, "units": self.units}
-        return {name: plain(value) for name, value in values.items()} | {"p_smallest": self.min_p}
+        values = {name: value for name, value in super().to_json().items() if name not in ("reach", "error")}
+        return values | plain_fields({"p_error": self.error, "units": self.units, "p_smallest": self.min_p})
 
 
 def without_answer(result: TestResult, reason: str) -> TestResult:

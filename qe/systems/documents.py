@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.data.score_files import ScoreFile
-from qe.display.files import Record
-from qe.display.summary import summarised
+from qe.display.summary import Record
 from qe.statistics.draws import Groups, group_index, group_sums
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.metrics.ranking import Pearson, Spearman
@@ -113,7 +112,6 @@ class Figure:
     ci: tuple[float, float]
 
 
-@summarised
 @dataclass(frozen=True)
 class DocumentReport(Record):
     """How well document scores were predicted."""

@@ -10,7 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from qe.display.files import plain, plain_fields
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Printable, table_by
 from qe.display.table import Table
 from qe.evaluation.power import Point
 from qe.statistics.buckets import BucketReport
@@ -24,9 +24,8 @@ from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class System:
+class System(Printable):
     """The output of one system: one column of n segments per optimizer run.
 
     Attributes
@@ -127,9 +126,8 @@ class Instability:
     median_run: int
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class SystemScore:
+class SystemScore(Printable):
     """The score of one system by one metric, with the bootstrap interval of the mean."""
 
     instability: Instability
@@ -199,9 +197,8 @@ class NeededSegments:
     by_size: tuple[Point, ...] = ()
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class SystemsComparison:
+class SystemsComparison(Printable):
     """What `compare` found.
 
     Attributes

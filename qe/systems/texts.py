@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError, known_name
 from features.text.languages import language_code, seems_without_blanks, without_blanks
 from features.text.tokens import Tokens
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 T = TypeVar("T")
 Tokenization = Literal[
@@ -23,9 +23,8 @@ Tokenization = Literal[
 TOKENIZATIONS: tuple[str, ...] = get_args(Tokenization)
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Texts:
+class Texts(Printable):
     """n segments; all that is derived from them is computed once and shared between metrics.
 
     >>> Texts.from_lines(["Hello, world!"]).tokens("13a").types

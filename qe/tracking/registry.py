@@ -14,7 +14,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_MODEL_VERSIONS
 
 from features.basics.errors import InputError, unknown_name
 from qe.display.numbers import NumberText, number
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe.statistics.metric import METRICS, title_of
 from qe.tracking.address import check_text
@@ -26,9 +26,8 @@ CHAMPION, CHALLENGER = "champion", "challenger"
 PREVIOUS = "promotion.previous"  # tag: the version that was champion before
 
 
-@summarised
 @dataclass(frozen=True)
-class Version:
+class Version(Printable):
     """One version of a registered model: `metrics` of its run, `created` as ISO 8601 in local time."""
 
     name: str

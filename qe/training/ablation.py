@@ -12,13 +12,13 @@ from matplotlib.ticker import StrMethodFormatter
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
-from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.display.drawing import BLUE, ORANGE, canvas, headline
+from qe.display.files import plain_fields
 from qe.display.numbers import count, number, signed
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import Report, SystemScores, evaluate
 from qe.evaluation.tables import p_cell
@@ -37,9 +37,8 @@ CURVE_METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
 WITH, ALONE = "with the other datasets", "its own labels alone"
 
 
-@summarised
 @dataclass(frozen=True)
-class Ablation:
+class Ablation(Printable):
     """Out-of-fold figures of feature subsets and of training set sizes, all with one candidate.
 
     Attributes
@@ -144,11 +143,9 @@ def _sample_rows(fold: FoldData, fraction: float, seed: int) -> FoldData:
 
 def to_json(ablation: Ablation) -> dict[str, Any]:
     return {
-        "candidate": ablation.candidate.settings(),
-        "columns": dict(ablation.sizes),
-        "learning_curve": {str(rows): dict(values) for rows, values in ablation.curve.items()},
-        **ablation.report.to_json(),
-    }
+        "candidate": ablation.candidate.settings(), "columns": ablation.sizes,
+        "learning_curve": ablation.curve, **ablation.report.to_json(),
+    }  # fmt: skip
 
 
 def ablation_tables(ablation: Ablation) -> list[Table]:
@@ -201,9 +198,8 @@ class Size:
         return float(low), float(high)
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(Printable):
     """Sizes, the smallest first, all with the candidate that a search with all rows chose."""
 
     candidate: Candidate
@@ -211,19 +207,15 @@ class LearningCurve:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        sizes = [
-            {
-                "rows": size.rows,
-                "draws": [draw.to_json() for draw in size.draws],
-                **{m: {"mean": size.mean(m), "ci": size.interval(m)} for m in CURVE_METRICS},
-            }
-            for size in self.sizes
+        figures = [
+            {m: {"mean": size.mean(m), "ci": size.interval(m)} for m in CURVE_METRICS} for size in self.sizes
         ]
-        return {
+        sizes = zip(self.sizes, figures, strict=True)
+        return plain_fields({
             "candidate": self.candidate.settings(),
-            "learning_curve": sizes,
-            "percentage_slope": {metric: finite_or_none(self.percentage_slope(metric)) for metric in ERRORS},
-        }
+            "learning_curve": [{"rows": size.rows, "draws": size.draws, **means} for size, means in sizes],
+            "percentage_slope": {metric: self.percentage_slope(metric) for metric in ERRORS},
+        })  # fmt: skip
 
     def summary(self) -> Table:
         """Figures by training rows."""

@@ -12,7 +12,7 @@ from features.core.feature_set import expand, parts_needed, variant
 from features.core.tree_columns import make_trees
 from qe.config.distributions import Distribution, nested, parse_space
 from qe.config.experiment import IN_MEMORY, Experiment, SearchSection, StrategySection
-from qe.display.summary import entries, summarised
+from qe.display.summary import Printable, entries
 from qe.display.table import Table
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 Strategy = Literal["learner", "selector"]
 
 
-@summarised
 @dataclass(frozen=True)
-class Plan:
+class Plan(Printable):
     """A checked experiment (`qe.training.check`); `str` of it is a short text.
 
     Attributes

@@ -49,9 +49,9 @@ class Reproduction:
         return {
             "figures": self.figures,
             "same": self.identical,
-            "differences": [vars(each) for each in self.differences],
-            "made_with": [vars(each) for each in self.recipe_differences],
-            "notes": list(self.notes),
+            "differences": self.differences,
+            "made_with": self.recipe_differences,
+            "notes": self.notes,
         }
 
     def table(self) -> Table:

@@ -18,7 +18,7 @@ from features.storage.outputs import locked_folder
 from qe.data.dataset import Dataset
 from qe.display import output_schemas
 from qe.display.numbers import settings
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Table
 from qe.models.card import Card
 from qe.models.model import Model
@@ -45,9 +45,8 @@ class RegisteredModel(NamedTuple):
     alias: str | None
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(Printable):
     """The report of a training (JSON values), the model, and the folder of both.
 
     Attributes

@@ -17,7 +17,7 @@ from features.encoding.folder import is_path
 from features.storage.outputs import locked_folder
 from qe.config.experiment import IN_MEMORY, Experiment, from_mapping
 from qe.data.dataset import LabelScale
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Table
 from qe.models.card import requirements
 from qe.models.drift import Profile
@@ -34,9 +34,8 @@ MIN_SEGMENTS: Final = 20  # segments: fewer give no useful means and deviations
 SCALE: Final = LabelScale("quality", None, None, True)
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Unlabelled:
+class Unlabelled(Printable):
     """A model without labels, the table of features that it was made of, and its folder."""
 
     model: Model

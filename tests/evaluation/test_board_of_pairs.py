@@ -50,7 +50,7 @@ def folders(tmp_path: Path) -> list[Path]:
 def test_a_column_per_pair_and_the_mean_of_them(folders: list[Path]) -> None:
     board = board_of_pairs(folders, samples=200)
     assert board.metric == "mae" and board.data == ["mlqe ro-en da", "mlqe en-de da"]
-    trees, ridge, mean = board.standings
+    trees, ridge, mean = board.systems
     assert (trees.name, ridge.name, mean.name) == ("x-trees", "x-ridge", "x-mean-ro-en")
     errors = []
     for folder in folders[2:4]:

@@ -103,7 +103,7 @@ def test_few_units_cannot_decide() -> None:
     for units, decided in [(2, False), (5, False), (6, True), (30, True)]:
         p = Reach(units).min_p
         judged = one.corrected({("a", "b", "mae"): result(p, units=units, exact=True)})["a", "b", "mae"]
-        assert (judged.result.undecided == "") == decided
+        assert (judged.result.undecided is None) == decided
         assert np.isnan(judged.p_corrected) != decided and np.isnan(judged.result.p) != decided
     keys = pairs_of(3, "mae")
     three = Table.from_keys(keys, SETTINGS).corrected({key: result(0.04, units=6) for key in keys})

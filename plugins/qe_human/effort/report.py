@@ -26,7 +26,7 @@ from features.storage.files import digest
 from features.text.annotation import UNKNOWN
 from qe.display.files import plain_fields
 from qe.display.numbers import NumberText, count, estimate, number, percent, starred
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe.statistics.result import LEVEL
 from qe_human.effort.correlations import Correlation, Draws, correlations
@@ -45,9 +45,8 @@ LOTS = 100  # other comparison sets that correlations are computed on
 WHOLE, EQUAL_TER = "all segments", "all segments, TER held constant"
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class EffortReport:
+class EffortReport(Printable):
     """Edits, effort, and how they go together.
 
     Attributes

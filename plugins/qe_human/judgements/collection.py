@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from features.basics.array_types import IntArray
 from features.basics.errors import InputError
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +265,8 @@ class Codes:
         return np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int32)
 
 
-@summarised
 @dataclass(eq=False)
-class Collection:
+class Collection(Printable):
     """Tasks and counts of all files read so far. Formats add to it."""
 
     pairs: Codes = field(default_factory=Codes)

@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Printable, table_by
 from qe.display.table import Table
 from qe.statistics.family import check_correction
 from qe.statistics.result import check_shares
@@ -137,9 +137,8 @@ class MethodResult:
         return sum(violation.margin for violation in self.violations)
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class RankingReport:
+class RankingReport(Printable):
     """One language pair.
 
     Attributes

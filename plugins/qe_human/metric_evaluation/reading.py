@@ -14,7 +14,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import read_lines
 from qe.data.reading import number_in, number_problem
 from qe.data.score_tables import ScoreTable, chosen_name, read_metric_tables, read_table_of_scores
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.systems.segment_scores import table_direction
 from qe_human.human import Human, Preferences, column_means
 from qe_human.judgements.collection import JudgedPair
@@ -37,9 +37,8 @@ class Metric:
     systems: FloatArray | None = None
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Printable):
     """One set of human judgements, and metrics that scored the same translations."""
 
     name: str

@@ -13,7 +13,7 @@ from features.basics.progress import Progress, silent
 from qe.display import files
 from qe.display.files import plain_fields
 from qe.display.numbers import NumberText, count, general, interval, number, p_value, percent, signed
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe_human.human import DIGITS, Correlation, title_of
 from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, Resample, Settings, compare
@@ -22,9 +22,8 @@ from qe_human.metric_evaluation.reading import Evaluation
 _FEW_SYSTEMS = f"fewer than {MIN_SYSTEMS} systems: tests exchange segments; --correlations shows them"
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class MetaReport:
+class MetaReport(Printable):
     """The result of `qe correlate` for one language pair.
 
     Attributes

@@ -9,7 +9,7 @@ from lightgbm import LGBMRanker
 from scipy.stats import rankdata
 
 from features.basics.array_types import FloatArray
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.learning.boosting import REPRODUCIBLE
 from qe.systems.documents import document_scores
 from qe.systems.mt_metrics.ngrams import Bleu
@@ -60,9 +60,8 @@ def _by_segment(outputs: Outputs) -> FloatArray:
 
 
 @CHOOSERS.register("regression")
-@summarised
 @dataclass(frozen=True, eq=False)
-class Regression(Chooser):
+class Regression(Chooser, Printable):
     """One BleuModel per system.
 
     A document gets the system with the highest BLEU of summed predicted statistics.

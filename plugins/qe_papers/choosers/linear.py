@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.statistics.result import Aggregate
 from qe.systems.documents import document_statistics
 from qe.systems.mt_metrics.ngrams import Bleu
@@ -19,9 +19,8 @@ from qe_papers.selection.chooser import CHOOSERS, Outputs, StandardisedChooser, 
 
 
 @CHOOSERS.register("classification")
-@summarised
 @dataclass(frozen=True, eq=False)
-class Classification(StandardisedChooser):
+class Classification(StandardisedChooser, Printable):
     """Probability that the second of two systems is better, from feature differences.
 
     There is one logistic regression per pair of systems, with an intercept that learns which system is
@@ -71,9 +70,8 @@ class _Constant:
 
 
 @CHOOSERS.register("ranking")
-@summarised
 @dataclass(frozen=True, eq=False)
-class Ranking(StandardisedChooser):
+class Ranking(StandardisedChooser, Printable):
     """SVM-rank with a linear kernel: the better of two translations of a segment scores higher.
 
     A support vector machine without intercept on feature differences, with one weight per feature; the
@@ -197,9 +195,8 @@ def _changes(base: Any, slope: Any) -> Any:
 
 
 @CHOOSERS.register("log_linear")
-@summarised
 @dataclass(frozen=True, eq=False)
-class LogLinear(StandardisedChooser):
+class LogLinear(StandardisedChooser, Printable):
     """Log-linear model of the features and the system's prior, tuned by MERT on the BLEU of the chosen text.
 
     The prior is a system's BLEU against the other systems' outputs.
@@ -244,9 +241,8 @@ _PENALTIES = tuple(10.0 ** (k / 2) for k in range(2, 13))  # 10 .. 10^6, in unit
 
 
 @CHOOSERS.register("gain")
-@summarised
 @dataclass(frozen=True, eq=False)
-class Gain(StandardisedChooser):
+class Gain(StandardisedChooser, Printable):
     """Predicts a translation's gain in the text's BLEU over the first system.
 
     Ridge regression with an intercept on feature differences; the penalty is chosen by leave-one-out errors

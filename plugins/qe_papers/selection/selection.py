@@ -9,7 +9,6 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError, known_name
-from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.feature_set import FeatureSet, parts_needed
@@ -17,8 +16,9 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.folds import make_folds
+from qe.display.files import plain_fields
 from qe.display.numbers import percent
-from qe.display.summary import summarised, table_by
+from qe.display.summary import Printable, table_by
 from qe.display.table import Table
 from qe.models.model import Model
 from qe.statistics.draws import group_index
@@ -46,9 +46,8 @@ _SAME_ENGINE = 0.5  # minimum share of equal translations that identifies the mo
 _DRAWS = 200  # number of random choices in the mean score
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Translations:
+class Translations(Printable):
     """n source segments and their translations by S >= 2 systems.
 
     Raises InputError for fewer than two systems, columns of different length, or no segment.
@@ -222,9 +221,8 @@ def make_extraction(
     return Extraction(feature_set, cache, fold_by="document", seed=seed, progress=progress), tokenizers
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Printable):
     """Choices and their evaluation.
 
     Attributes
@@ -264,22 +262,19 @@ class Selection:
         return divergence(self.shares[known_name("method", method, self.shares)], self.shares[ORACLE])
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        return plain_fields({
             "by": self.granularity,
             "segments": len(self.translations),
             "documents": len(document_names(self.translations.documents)),
             "best": self.best,
-            "scores": {name: dict(row) for name, row in self.scores.items()},
-            "shares": {
-                name: dict(zip(self.translations.names, map(float, shares), strict=True))
-                for name, shares in self.shares.items()
-            },
-            "divergence": {m: finite_or_none(self.divergence(m)) for m in self.shares if m != ORACLE},
-            "randomization": [c.to_json() for c in self.comparisons],
-            "bootstrap": [c.to_json() for c in self.bootstrap],
-            "document_scores": {name: report.to_json() for name, report in self.documents.items()},
-            "recipe": dict(self.recipe),
-        }
+            "scores": self.scores,
+            "shares": {m: dict(zip(self.translations.names, s, strict=True)) for m, s in self.shares.items()},
+            "divergence": {m: self.divergence(m) for m in self.shares if m != ORACLE},
+            "randomization": self.comparisons,
+            "bootstrap": self.bootstrap,
+            "document_scores": self.documents,
+            "recipe": self.recipe,
+        })  # fmt: skip
 
     def summary(self) -> Table:
         return table_by("qe_papers.selection.files.scores_table", self)

@@ -15,7 +15,7 @@ from features.storage.damage import rising, typed, within
 from features.storage.files import sha256
 from features.text.tokens import Tokens
 from qe.display.numbers import fixed
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, indexed
 from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._chart_parser import VERSION, ChartParser, Guide
@@ -32,9 +32,8 @@ from qe_treebanks.annotators._grammar import (
 )
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Constituents(Annotator):
+class Constituents(Annotator, Printable):
     """Adds comments with the best tree (`constituency`) and its grammar (`tree_grammar`: `fine` or `plain`).
 
     `tree_log_probability` belongs to the best tree, `tree_log_probabilities` to the n best, best first.

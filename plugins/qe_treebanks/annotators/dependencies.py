@@ -13,7 +13,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest, sha256
 from features.text.annotation import Layer
 from features.text.tokens import Tokens
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.language.conllu import (
     DEPREL,
     FORM,
@@ -39,9 +39,8 @@ _LABEL_BITS: Final = 21
 _VERSION: Final = digest(TEMPLATES.tolist(), RELATION_TEMPLATES.tolist())
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Dependencies(Annotator):
+class Dependencies(Annotator, Printable):
     """Adds heads, by transitions with a beam, and the layer `deprel`, from the root downwards.
 
     Every text is one tree with one root, without crossing arcs. In training, parts of speech come from

@@ -14,7 +14,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest, read_lines, sha256
 from features.text.annotation import OUTSIDE, Layer, layer_tokens, spans
 from features.text.tokens import Tokens
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.language.conllu import FORM, MISC, read_conllu
 from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _storage
@@ -34,9 +34,8 @@ _BITS: Final = 21
 _VERSION: Final = digest(_TEMPLATES)
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Entities(Annotator):
+class Entities(Annotator, Printable):
     """Adds the layer `entity` (`B-` or `I-` and a type, or `O`), from words, not from tags."""
 
     adds: ClassVar[tuple[Layer, ...]] = ("entity",)

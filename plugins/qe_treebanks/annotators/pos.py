@@ -13,7 +13,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest, sha256
 from features.text.annotation import NOTHING, Layer
 from features.text.tokens import Tokens
-from qe.display.summary import summarised
+from qe.display.summary import Printable
 from qe.language.conllu import FEATS, FORM, LEMMA, UPOS, XPOS, Row, read_conllu, versions
 from qe_treebanks.annotator_folder import Annotator, Batch, Files, Settings, annotated, indexed
 from qe_treebanks.annotators import _storage
@@ -45,9 +45,8 @@ _MORPHOLOGY: Final = templates(
 _VERSION: Final = digest(_TAGS, _MORPHOLOGY)
 
 
-@summarised
 @dataclass(frozen=True, eq=False)
-class Pos(Annotator):
+class Pos(Annotator, Printable):
     """Adds the layers `upos`, `xpos`, `feats`, `lemma`.
 
     A sequence model predicts the universal part of speech. A choice model predicts language-specific tag and

@@ -1,7 +1,7 @@
 """Learners and selectors: what each is, its parameters, and how it did where it was measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +63,6 @@ class Strategy:
     parameters: tuple[Parameter, ...]
     measured: Measured | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        distribution_text = asdict(self)
-        for one in distribution_text["parameters"]:
-            plain = isinstance(one["default"], str | int | float | bool | list | None)
-            one["default"] = one["default"] if plain else str(one["default"])
-        return distribution_text
-
 
 def strategies(catalogue: Catalogue[Any]) -> list[Strategy]:
     return [strategy(catalogue, name) for name in catalogue.names]
@@ -89,7 +82,10 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
         searched = [
             distribution_text(one) for key, one in space.items() if key.partition(".")[0] == parameter
         ]
-        yield Parameter(parameter, defaults.get(parameter), "; ".join(searched))
+        default = defaults.get(parameter)
+        if not isinstance(default, str | int | float | list | None):
+            default = str(default)
+        yield Parameter(parameter, default, "; ".join(searched))
 
 
 def distribution_text(distribution: Distribution) -> str:

@@ -71,31 +71,18 @@ _REPEATS: Final = 8  # of the sentences, to time them
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Measurements of an encoder: cosines (3, 3) of sentences, and pairs a second of processor time."""
+    """Measurements of an encoder: cosines (3, 3) of sentences, and pairs a second of processor time.
+
+    `aligned`: whether every sentence is nearest to its own translation, in both directions.
+    """
 
     folder: Path
     dimensions: int
-    tokens: bool
+    vectors_of_tokens: bool
     prompt: str
     cosines: FloatArray
-    speed: float
-
-    @property
-    def aligned(self) -> bool:
-        """Whether every sentence is nearest to its own translation, in both directions."""
-        places = np.arange(len(self.cosines))
-        return bool((self.cosines.argmax(0) == places).all() and (self.cosines.argmax(1) == places).all())
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "folder": str(self.folder),
-            "dimensions": self.dimensions,
-            "vectors_of_tokens": self.tokens,
-            "prompt": self.prompt,
-            "cosines": self.cosines.round(6).tolist(),
-            "aligned": self.aligned,
-            "pairs_per_cpu_second": self.speed,
-        }
+    aligned: bool
+    pairs_per_cpu_second: float
 
     def lines(self) -> list[str]:
         own = self.cosines.diagonal().mean()
@@ -104,11 +91,11 @@ class Checked:
             "each is nearest to its translation" if self.aligned else "NOT each nearest to its translation"
         )
         return [
-            f"{self.folder}: {self.dimensions} dimensions, {'with' if self.tokens else 'no'} vectors of "
-            f"tokens, prompt {self.prompt!r}",
+            f"{self.folder}: {self.dimensions} dimensions, {'with' if self.vectors_of_tokens else 'no'}"
+            f" vectors of tokens, prompt {self.prompt!r}",
             f"three English sentences and their German translations: cosine {own:.3f}, "
             f"with the others {other:.3f}; {nearest}",
-            f"{self.speed:.0f} pairs of them a second of processor time",
+            f"{self.pairs_per_cpu_second:.0f} pairs of them a second of processor time",
         ]
 
 
@@ -122,7 +109,9 @@ def check_encoder(folder: Path) -> Checked:
     english, german = (vectors(encoder, texts, prompt) for texts in (ENGLISH, GERMAN))
     has_tokens = bool(encoder.encode(ENGLISH[:1], prompt)[0].tokens.size)
     speed = pairs_a_second(encoder, [*ENGLISH, *GERMAN] * _REPEATS, prompt)
-    return Checked(folder, english.shape[1], has_tokens, prompt, english @ german.T, speed)
+    cosines = english @ german.T
+    aligned = all((cosines.argmax(axis) == np.arange(len(cosines))).all() for axis in (0, 1))
+    return Checked(folder, english.shape[1], has_tokens, prompt, cosines.round(6), aligned, speed)
 
 
 def vectors(encoder: TextEncoder, texts: Sequence[str], prompt: str) -> FloatArray:

@@ -34,7 +34,7 @@ def e5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_reads_two_languages_alike(e5: Path) -> None:
     """The pieces of XLM-R's vocabulary, the prompt of the model card, and what the model is known for."""
     seen = check_encoder(e5)
-    assert (seen.dimensions, seen.tokens, seen.prompt) == (384, True, "query: ") and seen.aligned
+    assert (seen.dimensions, seen.vectors_of_tokens, seen.prompt) == (384, True, "query: ") and seen.aligned
     assert seen.cosines.diagonal().min() > 0.85 > seen.cosines[0, 1]
     import tokenizers
 
