@@ -161,47 +161,7 @@ class Strip:
         return self.natural == 0
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """The columns of a table; `gaps` are numbers of rows that begin a section, but for the first."""
-
-    title: str
-    strips: Sequence[Strip]
-    gaps: Sequence[int]
-    foot: Sequence[str]
-
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        return list(zip(*(strip.visible_cells for strip in self.strips), strict=True))
-
-    @property
-    def name_column(self) -> int:
-        return next((i for i, strip in enumerate(self.strips) if strip.column.title), 0)
-
-
 GAP = "  "
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """The lines, and the titles of the columns that found no room."""
-
-    lines: Sequence[str]
-    dropped: Sequence[str] = ()
-
-
-def fitted(sheet: Sheet, width: int) -> Fitted:
-    """The columns next to each other, those with the highest `drop` left out until the rest fits."""
-    strips = sheet.strips
-    kept = [strip for strip in strips if not strip.empty]
-    while (widths := _widths(kept, width)) is None:
-        going = max(reversed(kept), key=lambda strip: strip.column.drop)
-        if not going.column.drop:
-            return Fitted(_stacked(sheet, width))
-        kept = [strip for strip in kept if strip is not going]
-    return Fitted(
-        _grid(kept, sheet.gaps, widths), [s.column.title for s in strips if s not in kept and not s.empty]
-    )
 
 
 def _widths(strips: Sequence[Strip], width: int) -> list[int] | None:
@@ -238,14 +198,18 @@ def _line_cells(
     return [GAP.join(map(Strip.padded, strips, row, widths)).rstrip() for row in rows]
 
 
-def _stacked(sheet: Sheet, width: int) -> list[str]:
-    strips, named = sheet.strips, sheet.name_column + 1
+def _stacked(strips: Sequence[Strip], width: int) -> list[str]:
+    named = _name_column(strips) + 1
     lines: list[str] = []
     for row in zip(*(strip.cells for strip in strips), strict=True):
         name = " ".join(filter(None, row[:named]))
         fields = [(strip.column.title, cell) for strip, cell in zip(strips, row, strict=True)][named:]
         lines += [*([""] if lines else []), *wrapped(name, width), *_stacked_fields(fields, width)]
     return lines
+
+
+def _name_column(strips: Sequence[Strip]) -> int:
+    return next((i for i, strip in enumerate(strips) if strip.column.title), 0)
 
 
 def _stacked_fields(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
@@ -269,44 +233,8 @@ _LATEX = {
 }  # fmt: skip
 
 
-def markdown_of(sheet: Sheet) -> str:
-    """A heading and a pipe table, or the word `none` in place of its rows."""
-    heading = f"### {sheet.title}\n\n" if sheet.title else ""
-    if not sheet.rows:
-        return f"{heading}none\n"
-    rule = ["---:" if strip.right else "---" for strip in sheet.strips]
-    lines = [
-        [_piped(strip.column.title) for strip in sheet.strips],
-        rule,
-        *([*map(_piped, r)] for r in sheet.rows),
-    ]
-    foot = "".join(f"\n{_starred(line)}\n" for line in sheet.foot)
-    return heading + "".join(f"| {' | '.join(line)} |\n" for line in lines) + foot
-
-
-def _piped(cell: str) -> str:
-    return _starred(cell).replace("|", "\\|").replace("\n", "<br>")
-
-
 def _starred(text: str) -> str:
     return text.replace("*", "\\*")
-
-
-def latex_of(sheet: Sheet) -> str:
-    layout = "".join("r" if strip.right else "l" for strip in sheet.strips)
-    titles = [strip.column.latex or latex_escaped(strip.column.title) for strip in sheet.strips]
-    rows = [f"{' & '.join(map(_latex_cell, row))} \\\\" for row in sheet.rows]
-    for gap in reversed(sheet.gaps):
-        rows.insert(gap, r"\midrule")
-    told = [f"{latex_escaped(line).removesuffix('.')}." for line in (sheet.title, *sheet.foot) if line]
-    told = [line.replace("-: undefined", "--: undefined") for line in told]
-    label = re.sub(r"[^a-z0-9]+", "-", sheet.title.partition(";")[0].lower()).strip("-")
-    labels = [rf"\label{{tab:{label}}}"] if label else []
-    return "\n".join([
-        r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{layout}}}", r"\toprule",
-        f"{' & '.join(titles)} \\\\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
-        rf"\caption{{{' '.join(told)}}}", *labels, r"\end{table}", "",
-    ])  # fmt: skip
 
 
 def _latex_cell(cell: str) -> str:
@@ -325,35 +253,6 @@ def latex_escaped(text: str) -> str:
     return re.sub(f"{special}|[&%$#_{{}}]", lambda m: _LATEX.get(m.group(), "\\" + m.group()), text)
 
 
-def html_of(sheet: Sheet) -> str:
-    """A `<table>` with its caption, and its foot below; all text is escaped."""
-    caption = Markup("<caption><span>{}</span></caption>\n").format(sheet.title) if sheet.title else Markup()
-    head = Markup().join(_html_cell(_heading(strip), strip.right, "col") for strip in sheet.strips)
-    rows = [Markup("<tr>{}</tr>\n").format(_html_row(sheet, row)) for row in sheet.rows]
-    for gap in reversed(sheet.gaps):
-        rows.insert(gap, Markup("</tbody>\n<tbody>\n"))
-    foot = Markup().join(Markup('<p class="lead">{}</p>\n').format(line) for line in sheet.foot)
-    return Markup(
-        '<div class="wide"><table>\n{}<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n{}'
-    ).format(caption, head, Markup().join(rows), foot)
-
-
-def _html_row(sheet: Sheet, row: tuple[str, ...]) -> Markup:
-    cells = enumerate(zip(row, sheet.strips, strict=True))
-    return Markup().join(
-        _html_cell(cell, strip.right, "row" if place == sheet.name_column else "")
-        for place, (cell, strip) in cells
-    )
-
-
-def _heading(strip: Strip) -> str:
-    return (
-        Markup("{}<small>{}</small>").format(strip.column.title, strip.column.about)
-        if strip.column.about
-        else strip.column.title
-    )
-
-
 def _html_cell(text: str, right: bool, scope: str) -> Markup:
     kinds = ["sure"] if isinstance(text, NumberText) and text.endswith(SIGNIFICANT) else []
     if isinstance(text, NumberText):
@@ -363,24 +262,6 @@ def _html_cell(text: str, right: bool, scope: str) -> Markup:
     scoped = Markup(' scope="{}"').format(scope) if scope else Markup()
     styled = Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
     return Markup("<{}{}{}>{}</{}>").format(tag, scoped, styled, text, tag)
-
-
-def records_of(sheet: Sheet) -> list[dict[str, Any]]:
-    """A mapping a row: column -> value; an interval is a mapping itself."""
-    rows = zip(*(strip.cells for strip in sheet.strips), strict=True)
-    return [
-        {
-            strip.column.name: (cell.value if isinstance(cell, NumberText) else cell)
-            for strip, cell in zip(sheet.strips, row, strict=True)
-        }
-        for row in rows
-    ]
-
-
-def csv_text(sheet: Sheet) -> str:
-    """The records with their columns; `NAME low` and `NAME high` for an interval."""
-    rows = [dict(_flat(record)) for record in records_of(sheet)]
-    return csv_of(rows, [strip.column.name for strip in sheet.strips])
 
 
 def csv_of(rows: Sequence[Mapping[str, Any]], empty: Sequence[str] = ()) -> str:
@@ -432,13 +313,7 @@ class Table:
         places = [sum(map(bool, self.rows[:i])) for i, row in enumerate(self.rows) if not row]
         return sorted({place for place in places if 0 < place < len(self.body)})
 
-    @property
-    def sheet(self) -> Sheet:
-        cells, shown = _transposed(self.body, self.columns), _transposed(self._merged(), self.columns)
-        strips = list(map(Strip, self.columns, cells, shown))
-        return Sheet(self.title, strips, self.gaps, self.foot)
-
-    def _merged(self) -> list[Row]:
+    def _strips(self) -> list[Strip]:
         rows: list[Row] = []
         for before, row in zip([(), *self.body], self.body, strict=False):
             same = bool(before)
@@ -447,7 +322,15 @@ class Table:
                 same = same and (above == cell or not column.once)
                 cells.append("" if same and column.once else cell)
             rows.append(cells)
-        return rows
+        nothing: list[Row] = [()] * len(self.columns)
+        return list(map(Strip, self.columns, zip(*self.body, strict=True) if rows else nothing,
+                        zip(*rows, strict=True) if rows else nothing))  # fmt: skip
+
+    def _sections(self, rows: Sequence[str], between: str) -> list[str]:
+        lines = list(rows)
+        for gap in reversed(self.gaps):
+            lines.insert(gap, between)
+        return lines
 
     @property
     def foot(self) -> list[str]:
@@ -457,34 +340,86 @@ class Table:
 
     def text(self, width: int, sentences: int | None = None) -> str:
         """For a terminal of that width: no number is cut, and columns without room are named."""
-        fit = fitted(self.sheet, width)
-        dropped = [f"no room in {width} columns for {', '.join(fit.dropped)}"] if fit.dropped else []
-        above, below = [self.title] if self.title else [], [*dropped, *self.foot]
-        body = fit.lines if self.body else ["none"]
-        told = sentences or width
-        return "\n".join([*_lines(above, told), *body, *_lines(below, told)]) + "\n"
+        strips = self._strips()
+        kept = [strip for strip in strips if not strip.empty]
+        while (widths := _widths(kept, width)) is None:
+            going = max(reversed(kept), key=lambda strip: strip.column.drop)
+            if not going.column.drop:
+                break
+            kept = [strip for strip in kept if strip is not going]
+        dropped: list[str] = []
+        if widths is not None:
+            dropped = [s.column.title for s in strips if s not in kept and not s.empty]
+        lines = ["none"]
+        if self.body:
+            lines = _stacked(strips, width) if widths is None else _grid(kept, self.gaps, widths)
+        omitted = [f"no room in {width} columns for {', '.join(dropped)}"] if dropped else []
+
+        def sentence_lines(texts: Sequence[str]) -> list[str]:
+            return [line for text in texts for line in wrapped(text, sentences or width, whole_words=True)]
+
+        above = sentence_lines([self.title] if self.title else [])
+        return "\n".join([*above, *lines, *sentence_lines([*omitted, *self.foot])]) + "\n"
 
     def markdown(self) -> str:
-        return markdown_of(self.sheet)
+        """A heading and a pipe table, or the word `none` in place of its rows."""
+        heading = f"### {self.title}\n\n" if self.title else ""
+        if not self.body:
+            return f"{heading}none\n"
+        strips = self._strips()
+        cells = ([strip.column.title, *strip.visible_cells] for strip in strips)
+        head, *rows = zip(*([_starred(c).replace("|", "\\|").replace("\n", "<br>") for c in column]
+                            for column in cells), strict=True)  # fmt: skip
+        rule = ["---:" if strip.right else "---" for strip in strips]
+        foot = "".join(f"\n{_starred(line)}\n" for line in self.foot)
+        return heading + "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *rows)) + foot
 
     def latex(self) -> str:
-        return latex_of(self.sheet)
+        strips = self._strips()
+        layout = "".join("r" if strip.right else "l" for strip in strips)
+        titles = [strip.column.latex or latex_escaped(strip.column.title) for strip in strips]
+        shown = zip(*(map(_latex_cell, strip.visible_cells) for strip in strips), strict=True)
+        rows = self._sections([f"{' & '.join(row)} \\\\" for row in shown], r"\midrule")
+        told = [f"{latex_escaped(line).removesuffix('.')}." for line in (self.title, *self.foot) if line]
+        told = [line.replace("-: undefined", "--: undefined") for line in told]
+        label = re.sub(r"[^a-z0-9]+", "-", self.title.partition(";")[0].lower()).strip("-")
+        labels = [rf"\label{{tab:{label}}}"] if label else []
+        return "\n".join([
+            r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{layout}}}", r"\toprule",
+            f"{' & '.join(titles)} \\\\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+            rf"\caption{{{' '.join(told)}}}", *labels, r"\end{table}", "",
+        ])  # fmt: skip
 
     def html(self) -> str:
-        return html_of(self.sheet)
+        """A `<table>` with its caption, and its foot below; all text is escaped."""
+        strips, join, about = self._strips(), Markup().join, Markup("{}<small>{}</small>")
+        name_column = _name_column(strips)
+        caption = Markup()
+        if self.title:
+            caption = Markup("<caption><span>{}</span></caption>\n").format(self.title)
+        columns = [(strip.column.title, strip.column.about, strip.right) for strip in strips]
+        head = join(_html_cell(about.format(t, a) if a else t, right, "col") for t, a, right in columns)
+        cells = (
+            [
+                _html_cell(cell, strip.right, "row" if place == name_column else "")
+                for cell in strip.visible_cells
+            ]
+            for place, strip in enumerate(strips)
+        )
+        rows = [Markup("<tr>{}</tr>\n").format(join(row)) for row in zip(*cells, strict=True)]
+        foot = join(Markup('<p class="lead">{}</p>\n').format(line) for line in self.foot)
+        return Markup(
+            '<div class="wide"><table>\n{}<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n{}'
+        ).format(caption, head, join(self._sections(rows, Markup("</tbody>\n<tbody>\n"))), foot)
 
     def records(self) -> list[dict[str, Any]]:
-        """For JSON: a mapping a row; numbers with all their digits, None where undefined."""
-        return records_of(self.sheet)
+        """For JSON: a mapping a row; numbers with all digits, None if undefined; intervals are mappings."""
+        names = [column.name for column in self.columns]
+        values = ([cell.value if isinstance(cell, NumberText) else cell for cell in row] for row in self.body)
+        return [dict(zip(names, row, strict=True)) for row in values]
 
     def csv(self) -> str:
-        """For programs: numbers with all their digits, an interval in two columns."""
-        return csv_text(self.sheet)
-
-
-def _lines(texts: Sequence[str], width: int) -> list[str]:
-    return [line for text in texts for line in wrapped(text, width, whole_words=True)]
-
-
-def _transposed(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    return list(zip(*rows, strict=True)) if rows else [()] * len(columns)
+        """For programs: numbers with all digits, an interval in two columns (`NAME low`, `NAME high`)."""
+        return csv_of(
+            [dict(_flat(record)) for record in self.records()], [column.name for column in self.columns]
+        )
