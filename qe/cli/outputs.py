@@ -1,6 +1,6 @@
 """Types of what verbs write for machines, from which `qe schema NAME` makes JSON Schemas.
 
-Records stand for themselves. Further keys may come, and a number is null if it is undefined.
+A record is its own type. Further keys may come, and a number is null if it is undefined.
 """
 
 from collections.abc import Mapping
@@ -46,22 +46,12 @@ Interval = tuple[float, float] | None
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class Model(TypedDict):
-    """The model that made the scores, as the user `named` it, or the models by routes.
-
-    `registered` and `version` are its name and version in the registry, `signed_by` is the SHA-256 of the
-    public key that it was verified with.
-    """
-
-    named: str
-    name: str
-    registered: str | None
-    version: str | None
-    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{16,64}$")]
-    signed_by: str | None
-    routes: NotRequired[dict[str, "Model"]]
-
-
+# The model that made the scores, or the models by routes; `signed_by`: SHA-256 of the public key.
+MODEL: Final = {
+    "named": str, "name": str, "registered": str | None, "version": str | None, "signed_by": str | None,
+    "fingerprint": Annotated[str, Field(pattern="^[0-9a-f]{16,64}$")],
+}  # fmt: skip
+Model = _object("Model", {**MODEL, "routes?": _map(_object("Route", MODEL))})
 Pair = _object("Pair", {
     "system": str, "baseline": str, "metric": str, "difference": float, "p": Share, "test": str,
     "p_corrected": Share, "ci": Interval,
