@@ -95,14 +95,6 @@ def test_compat_differs_where_quest_counts_differently() -> None:
     assert quest[NAMES.index("1075_target_punctuation")] == 4  # two pieces at `¿`, two at `,`
 
 
-def test_nothing_to_divide_by_is_nan() -> None:
-    values = extractor().extract(Segments(("", "a"), ("b", "")))
-    undefined = {name[:4] for name in NAMES if np.isnan(values[0, NAMES.index(name)])}
-    assert undefined == {"1006", "1022", "1036", "1046", "1049", "1050", "1053", "1054", "1057", "1058"}
-    assert np.isnan(column(values, "1015")).tolist() == [False, True]
-    assert np.isfinite(column(values, "1009")).all()
-
-
 def test_quartiles_of_a_corpus_without_frequent_ngrams_are_nan() -> None:
     tokens = Tokens.from_lists([["a", "b"], ["a", "c"], ["a", "d"]])
     values = extractor(source_ngrams=NgramCounts.from_tokens(tokens, order=3)).extract(

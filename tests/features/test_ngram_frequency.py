@@ -1,4 +1,4 @@
-"""N-gram frequency features against values counted by hand, and the law that shares sum to one."""
+"""N-gram frequency and precision against the corpus, by hand; shares sum to one."""
 
 from typing import Any
 
@@ -7,16 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.segments import Segments
-from features.ngram_frequency import NgramFrequency
-from features.resources.ngrams import NgramCounts
+from features.ngram_frequency import CorpusPrecision, NgramFrequency
+from features.resources.ngrams import NgramCounts, QuartileNgrams
 from features.text.tokens import Tokens
-from tests.factories import ENGLISH
-
-
-def segments(*pairs: tuple[str, str]) -> Segments:
-    columns = {"source": [s for s, _ in pairs], "target": [t for _, t in pairs]}
-    return Segments.from_columns(columns, ENGLISH, ENGLISH)
+from tests.factories import ENGLISH, segments
 
 
 def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramFrequency:
@@ -25,7 +19,7 @@ def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramF
 
 
 def row(e: NgramFrequency, source: str, target: str = "x") -> dict[str, float]:
-    return dict(zip(e.names, e.extract(segments((source, target)))[0], strict=True))
+    return dict(zip(e.names, e.extract(segments(source, target, (ENGLISH, ENGLISH)))[0], strict=True))
 
 
 def test_by_hand() -> None:
@@ -88,3 +82,30 @@ def test_shares_sum_to_one(corpus: list[list[str]], text: list[str]) -> None:
         parts = [*(f"quartile{q}" for q in (1, 2, 3, 4)), "unseen"]
         total = sum(cells[f"ngrams_target_{part}_{order}"] for part in parts)
         assert total == pytest.approx(1)
+
+
+def counts(*lines: str) -> NgramCounts:
+    return NgramCounts.from_tokens(Tokens.from_lists([line.split() for line in lines]), order=4)
+
+
+def quarter(*lines: str) -> QuartileNgrams:
+    return QuartileNgrams.from_tokens(Tokens.from_lists([line.split() for line in lines]), order=4)
+
+
+@pytest.fixture
+def corpus_precision_extractor() -> CorpusPrecision:
+    return CorpusPrecision(
+        counts("a b c d e", "x"), counts("p q r"), quarter("a b"), quarter("p"), quarter("x"), quarter("z")
+    )
+
+
+def test_corpus_precision_by_hand(corpus_precision_extractor: CorpusPrecision) -> None:
+    values = corpus_precision_extractor.extract(segments("a b c x a", "P q"))[0]
+    row = dict(zip(corpus_precision_extractor.names, values, strict=True))
+    # 5 of 5 words; a b, b c of 4 bigrams; a b c of 3 trigrams; none of 2; one added from bigrams on
+    assert row["corpus_precision_source_all"] == pytest.approx((1 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert row["corpus_precision_source_best"] == pytest.approx((3 / 5 * 2 / 5 * 1 / 4 * 1 / 3) ** 0.25)
+    assert row["corpus_precision_source_worst"] == pytest.approx((1 / 5 * 1 / 5 * 1 / 4 * 1 / 3) ** 0.25)
+    assert row["corpus_precision_target_all"] == pytest.approx(1.0)  # two words: no trigrams, no case
+    assert row["corpus_precision_target_best"] == pytest.approx((1 / 2 * 1 / 2) ** 0.5)
+    assert row["corpus_precision_target_worst"] == 0

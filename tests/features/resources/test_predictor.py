@@ -1,17 +1,29 @@
-"""The predictor: contexts by hand, the softmax against scipy, words of a small language told from context."""
+"""The predictor: contexts by hand, gradients by differences, scipy's softmax, words told from context."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
+from scipy.stats import entropy
 
-from features import ParallelCorpus, Tokenizer
+from features import Bundle, ParallelCorpus, Segments, Tokenizer
 from features.basics.progress import Progress, silent
-from features.core.bundle import Bundle, build
-from features.resources._context_network import ContextNetwork
+from features.core.bundle import build
+from features.core.feature_set import make_extractor
+from features.predictor import PredictorScores
+from features.resources._context_network import (
+    ContextNetwork,
+    Learning,
+    _descend_rows,
+    _rate,
+    inputs_of,
+    summarise,
+)
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor, _contexts
 from features.storage.checksums import checksums
@@ -159,3 +171,151 @@ def test_evidence_of_the_units_and_the_bias_of_a_word_are_its_logit(bundle: Bund
         predicted.log_probability,
         atol=1e-4,
     )
+
+
+OWN, SLOTS, SAMPLED = 2, 3, np.array([1, 2, 5, 9, 11], np.int32)
+
+
+def learning() -> tuple[Learning, np.ndarray, np.ndarray, np.ndarray]:
+    """In double precision; contexts, words (some of them sampled, too), what is kept of hidden units."""
+    beginning = vars(ContextNetwork.beginning((12, 10), SLOTS, 4, 6, seed=3))
+    rng = np.random.default_rng(4)
+    doubles: Any = {name: value.astype(np.float64) for name, value in beginning.items()}
+    doubles["output_bias"] += rng.normal(size=12)
+    contexts = rng.integers(0, 10, (8, SLOTS)).astype(np.int32)
+    words = np.array([2, 3, 3, 11, 0, 5, 7, 2], np.int32)
+    return Learning(doubles, OWN), contexts, words, (rng.random((8, 6)) < 0.8) / 0.8
+
+
+def loss(made: Learning, contexts: np.ndarray, words: np.ndarray, kept: np.ndarray) -> float:
+    """The mean of -log of a softmax of the word and the sampled ones that are not the word."""
+    p = made.parameters
+    units = np.maximum(inputs_of(p["target"], p["source"], contexts, OWN) @ p["hidden"] + p["hidden_bias"], 0)
+    drawn = np.log(256 * np.log1p(1 / (np.arange(12) + 1)) / np.log(13))
+    logits = (units * kept) @ p["output"].T + p["output_bias"] - drawn
+    each = []
+    for row, word in zip(logits, words, strict=True):
+        others = [k for k in SAMPLED if k != word]
+        each.append(logsumexp(row[[word, *others]]) - row[word])
+    return float(np.mean(each))
+
+
+@pytest.mark.slow
+def test_gradients_are_those_of_the_loss() -> None:
+    made, contexts, words, kept = learning()
+    gradients = made.gradients(contexts, words, SAMPLED, kept, len(words))
+    assert set(gradients) == set(made.parameters)
+    for name, (rows, values) in gradients.items():
+        whole = np.zeros_like(made.parameters[name])
+        if rows is None:
+            whole += values
+        else:
+            np.add.at(whole, rows, values)
+        expected = np.zeros_like(whole)
+        for place in np.ndindex(whole.shape):
+            sides = []
+            for by in (1e-5, -1e-5):
+                made.parameters[name][place] += by
+                sides.append(loss(made, contexts, words, kept))
+                made.parameters[name][place] -= by
+            expected[place] = (sides[0] - sides[1]) / 2e-5
+        assert np.abs(expected).max() > 1e-4
+        np.testing.assert_allclose(whole, expected, atol=2e-6, err_msg=name)
+
+
+def test_the_rate_rises_for_500_steps_or_a_tenth_and_falls_to_nothing() -> None:
+    for steps, top in ((20_000, 500), (300, 31)):
+        rates = np.array([_rate(done, steps) for done in range(steps)])
+        assert abs(int(rates.argmax()) + 1 - top) <= 1 and 0 < rates[0] < 0.01
+        assert (np.diff(rates[:top]) > 0).all() and (np.diff(rates[top:]) < 0).all()
+        assert 0.17 < rates.max() <= 0.2 and 0 < rates[-1] < 0.001
+
+
+def test_a_step_adds_up_the_gradients_of_equal_rows() -> None:
+    """Adagrad (Duchi et al. 2011) on the sum of each row; rows without gradient stay as they are."""
+    rng = np.random.default_rng(0)
+    values, squares = (rng.random((6, 3)).astype(np.float32) for _ in range(2))
+    rows, gradient = np.array([4, 1, 4, 4, 0], np.int32), rng.normal(size=(5, 3)).astype(np.float32)
+    total = np.zeros((6, 3), np.float32)
+    np.add.at(total, rows, gradient)
+    expected_squares = squares + total**2
+    expected = values - np.float32(0.05) * total / np.sqrt(expected_squares)
+    places = np.full(6, -1, np.int32)
+    _descend_rows(values, squares, rows, gradient, places, np.float32(0.05))
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
+    np.testing.assert_allclose(squares, expected_squares, rtol=1e-6)
+    assert (places == -1).all()
+
+
+@pytest.mark.slow
+def test_pieces_of_a_batch_are_one_batch() -> None:
+    """In turn or side by side; and the sum of two gradients is the gradient of both."""
+    made = [learning() for _ in range(3)]
+    for (one, contexts, words, _), apply in zip(made[:2], (map, ThreadPoolExecutor(2).map), strict=True):
+        one.step(contexts, words, 0.05, np.random.default_rng(1), apply)
+    for name, values in made[0][0].parameters.items():
+        np.testing.assert_array_equal(made[1][0].parameters[name], values)
+        assert np.abs(values - made[2][0].parameters[name]).max() > 1e-3
+    network, contexts, words, kept = made[2]
+    whole = network.gradients(contexts, words, SAMPLED, kept, 8)["hidden"][1]
+    parts = [
+        network.gradients(contexts[r], words[r], SAMPLED, kept[r], 8)["hidden"][1]
+        for r in (range(3), range(3, 8))
+    ]
+    np.testing.assert_allclose(parts[0] + parts[1], whole, rtol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [1, 63, 64, 65, 20_003])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 300.0])
+def test_summaries_are_those_of_scipy(words: int, spread: float) -> None:
+    """Logits from all alike to so far apart that most of e^x are below what single precision holds."""
+    rng = np.random.default_rng(words)
+    logits = (rng.normal(size=(20, words)) * spread).astype(np.float32)
+    bias = rng.normal(size=words).astype(np.float32)
+    chosen = rng.integers(0, words, 20).astype(np.int32)
+    exact = (logits + bias).astype(np.float64)
+    expected = log_softmax(exact, axis=1)
+    own = expected[np.arange(20), chosen]
+    result = np.empty((20, 4), np.float32)
+    summarise(logits.copy(), bias, chosen, result)
+    np.testing.assert_allclose(result[:, 0], own, rtol=1e-6, atol=3e-6)
+    np.testing.assert_allclose(np.expm1(result[:, 1]), (expected > own[:, None]).sum(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(result[:, 2], expected.max(axis=1) - own, rtol=1e-6, atol=3e-6)
+    np.testing.assert_allclose(result[:, 3], entropy(np.exp(expected), axis=1), rtol=1e-5, atol=1e-5)
+
+
+def segments(pairs: list[tuple[str, str]]) -> Segments:
+    columns = {"source": [pair[0] for pair in pairs], "target": [pair[1] for pair in pairs]}
+    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
+
+
+@pytest.fixture(scope="module")
+def scores(bundle: Bundle) -> PredictorScores:
+    made = make_extractor({"kind": "predictor"}, bundle)
+    assert isinstance(made, PredictorScores)
+    return made
+
+
+@pytest.mark.slow
+def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> None:
+    batch = segments([*sentences(5, 3), ("the red cat", "el rojo verde gato mesa")])
+    source, target = batch.source_tokens, batch.target_tokens
+    predicted = scores.predictor.predict(
+        source, target, scores.aligner.align(source, target, "source-target")
+    )
+    table = dict(zip(scores.names, scores.extract(batch).T, strict=True))
+    for i, (first, last) in enumerate(zip(target.offsets[:-1], target.offsets[1:], strict=True)):
+        log, rank = predicted.log_probability[first:last], np.expm1(predicted.rank[first:last])
+        expected = {
+            "mean": log.mean(),
+            "minimum": log.min(),
+            "quantile_0.25": np.quantile(log, 0.25),
+            "below_3": (log < -3).mean(),
+            "first_1": (rank < 0.5).mean(),
+            "first_10": (rank < 9.5).mean(),
+            "highest_margin": predicted.margin[first:last].max(),
+            "surprise": log.mean() + predicted.entropy[first:last].mean(),
+        }
+        for name, value in expected.items():
+            np.testing.assert_allclose(table[f"predictor_{name}"][i], value, rtol=1e-5, err_msg=name)

@@ -9,7 +9,7 @@ from features import Segments, Tokenizer
 from features.resources.ngrams import NgramCounts
 from qe_papers.extractors.inverted_scores import InvertedScores
 from tests.factories import PLAIN, refuses, row
-from tests.features.text.test_synonyms import small_wordnet
+from tests.features.text.test_tokens import small_wordnet
 
 # 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.
 CORPUS = ["the house"] * 998 + ["the barks"] * 2
