@@ -7,6 +7,7 @@ from dataclasses import fields
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO, TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ import pytest
 
 from features import Extractor, ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
+from features.storage.files import read_lines
 from features.text.tokens import Tokens
 from qe.scoring.settings import JobSettings
 
@@ -64,6 +66,19 @@ def segments(
     count = max([len(column) for column in given.values() if not isinstance(column, str)], default=1)
     filled = {name: (c,) * count if isinstance(c, str) else tuple(c) for name, c in given.items()}
     return Segments.from_columns(filled, *tokenizers)
+
+
+def paired(pairs: Iterable[Sequence[str]], tokenizers: Tokenizers = PAIR) -> Segments:
+    """Segments of these sources and translations, which each row begins with."""
+    rows = list(pairs)
+    return segments([row[0] for row in rows], [row[1] for row in rows], tokenizers)
+
+
+def europarl(shared_data: Find, pairs: int) -> list[tuple[str, str]]:
+    """The first pairs of an English and Spanish corpus of which both sides have words."""
+    folder = shared_data("alignment/en-es/cse256")
+    sides = (read_lines(folder / f"corpus.{language}.gz") for language in ("en", "es"))
+    return list(islice(((s, t) for s, t in zip(*sides, strict=True) if s and t), pairs))
 
 
 def table(extractor: Extractor, batch: Segments, prefix: str = "") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from features.decoder_output.statistics import (
 from features.decoder_output.tokens import DecoderTokens
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import Find, refuses
+from tests.factories import Find, refuses, table
 
 
 def segments(
@@ -40,11 +40,8 @@ def segments(
 
 
 def values(batch: Segments, **settings: Any) -> dict[str, list[float]]:
-    extractor = Decoder(**settings)
-    return {
-        name.removeprefix("decoder_"): column.tolist()
-        for name, column in zip(extractor.names, extractor.extract(batch).T, strict=True)
-    }
+    columns = table(Decoder(**settings), batch, "decoder_")
+    return {name: column.tolist() for name, column in columns.items()}
 
 
 def test_by_hand() -> None:
@@ -171,11 +168,10 @@ def test_statistics_are_numpys(rows: list[list[float]], size: int, level: float)
 def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find) -> None:
     """Its README: the mean equals `model_scores` within 3e-5; Pearson of z_mean and model_scores on dev."""
     split = MlqePe(pair=pair).read(shared_data("mlqe-pe")).split("dev")
-    extractor = Decoder()
-    table = dict(zip(extractor.names, extractor.extract(split.segments).T, strict=True))
-    assert np.abs(table["decoder_mean"] - table["decoder_model_score"]).max() < 3e-5
+    columns = table(Decoder(), split.segments)
+    assert np.abs(columns["decoder_mean"] - columns["decoder_model_score"]).max() < 3e-5
     assert split.scores is not None
-    assert np.corrcoef(table["decoder_mean"], split.scores)[0, 1] == pytest.approx(correlation, abs=5e-4)
+    assert np.corrcoef(columns["decoder_mean"], split.scores)[0, 1] == pytest.approx(correlation, abs=5e-4)
     words = DecoderTokens.from_segments(split.segments).words
     same = [words.words(i) for i in range(len(words))]
     post = shared_data("mlqe-pe") / pair / "post-editing" / "dev" / "dev.mt"

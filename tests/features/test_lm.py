@@ -14,7 +14,7 @@ from features.lm import LanguageModelScores
 from features.machine_lm import MachineLanguageModel
 from features.resources.language_model import LanguageModel, NumberLanguageModel
 from features.text.tokens import Tokens
-from tests.factories import ENGLISH, refuses
+from tests.factories import ENGLISH, refuses, segments, table
 from tests.features.resources.test_language_model import DictionaryModel, kenlm_model, random_texts
 
 UNSEEN = [*random_texts(21, 12), ["w1", "never", "w2"]]
@@ -31,16 +31,15 @@ def backward() -> LanguageModel:
     return LanguageModel.from_tokens(Tokens.from_lists(random_texts(20, 100)), order=5, direction="backward")
 
 
-def table(extractor: LanguageModelScores, texts: list[list[str]]) -> dict[str, np.ndarray]:
+def scored(extractor: LanguageModelScores, texts: list[list[str]]) -> dict[str, np.ndarray]:
     lines = [" ".join(text) for text in texts]
-    segments = Segments.from_columns({"source": lines, "target": lines[::-1]}, ENGLISH, ENGLISH)
-    return dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+    return table(extractor, segments(lines, lines[::-1], (ENGLISH, ENGLISH)))
 
 
 def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageModel, tmp_path: Path) -> None:
     forward.write_arpa(tmp_path / "model.arpa")
     theirs = kenlm_model(tmp_path / "model.arpa")
-    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    rows = scored(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     for i, text in enumerate(UNSEEN):
         events = np.array([row[0] for row in theirs.full_scores(" ".join(text))])
         words = events[:-1]
@@ -61,7 +60,7 @@ def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageMod
 def test_all_orders_against_the_formulas(forward: LanguageModel, backward: LanguageModel) -> None:
     """Four measures, five orders, both directions, both sides."""
     models = (forward, forward, backward, backward)
-    rows = table(LanguageModelScores(*models, orders="all"), UNSEEN)
+    rows = scored(LanguageModelScores(*models, orders="all"), UNSEEN)
     lengths = np.array([len(text) for text in UNSEEN])
     for stem, read in (("", lambda text: text), ("_backward", lambda text: text[::-1])):
         oracle = DictionaryModel([read(text) for text in random_texts(20, 100)], 5)
@@ -83,7 +82,7 @@ def test_all_orders_against_the_formulas(forward: LanguageModel, backward: Langu
 
 
 def test_score_above_unigrams(forward: LanguageModel, backward: LanguageModel) -> None:
-    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    rows = scored(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     lengths = [len(text) for text in UNSEEN]
     expected = (rows["lm_source_log10"] - rows["lm_source_log10_1"]) / lengths
     np.testing.assert_allclose(rows["lm_source_above_unigrams"], expected)
@@ -92,13 +91,13 @@ def test_score_above_unigrams(forward: LanguageModel, backward: LanguageModel) -
 def test_models_of_low_order_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:
     short = LanguageModel.from_tokens(Tokens.from_lists(random_texts(20, 100)), order=3)
     with pytest.raises(InputError, match=r"target_lm must score orders 1 to 5"):
-        table(LanguageModelScores(forward, short, backward, backward), [["w1"]])
+        scored(LanguageModelScores(forward, short, backward, backward), [["w1"]])
 
 
 def test_probabilities_that_are_no_logarithms(forward: LanguageModel, backward: LanguageModel) -> None:
     """10 to the power of the logarithm; a text whose probability no number can hold has 0, as in UU's."""
     extractor = LanguageModelScores(forward, forward, backward, backward, probabilities=True)
-    rows = table(extractor, [["w1", "w2"], ["never"] * 400])
+    rows = scored(extractor, [["w1", "w2"], ["never"] * 400])
     expected = 10 ** rows["lm_source_log10"][0]
     assert rows["lm_source_probability"][0] == pytest.approx(expected)
     assert rows["lm_target_probability_per_token"][1] == pytest.approx(expected / 2)
@@ -110,19 +109,19 @@ TEXT = ["the cat sat on the mat", "the dog sat", "a cat and a dog"] * 5
 MACHINE = ["cat the sat on mat", "dog the sat", "a cat and dog the the"] * 5
 
 
-def segments(*targets: str) -> Segments:
-    return Segments.from_columns({"source": ["x"] * len(targets), "target": targets}, ENGLISH, ENGLISH)
+def translations(*targets: str) -> Segments:
+    return segments("x", targets, (ENGLISH, ENGLISH))
 
 
 @pytest.fixture(scope="module")
 def fitted() -> MachineLanguageModel:
     text = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=3)
-    return MachineLanguageModel(text, order=2).fit(segments(*MACHINE), {})
+    return MachineLanguageModel(text, order=2).fit(translations(*MACHINE), {})
 
 
 def test_equals_the_models_scored_one_by_one(fitted: MachineLanguageModel) -> None:
     batch = ["the cat sat", "dog the sat", "unseen words the"]
-    features = fitted.extract(segments(*batch))
+    features = fitted.extract(translations(*batch))
     machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=2)
     for line, row in zip(batch, features, strict=True):
         tokens = Tokens.from_lists([line.split()])
@@ -134,10 +133,12 @@ def test_equals_the_models_scored_one_by_one(fitted: MachineLanguageModel) -> No
 
 
 def test_misuse_is_refused(fitted: MachineLanguageModel) -> None:
-    refuses("fitted", MachineLanguageModel(fitted.target_lm).extract, segments("a"))
-    refuses("no words", MachineLanguageModel(fitted.target_lm).fit, segments("", ""), {})
+    refuses("fitted", MachineLanguageModel(fitted.target_lm).extract, translations("a"))
+    refuses("no words", MachineLanguageModel(fitted.target_lm).fit, translations("", ""), {})
     with pytest.raises(InputError, match="order 4 is above"):
-        MachineLanguageModel(fitted.target_lm, order=4).fit(segments("a b c"), {}).extract(segments("a"))
+        MachineLanguageModel(fitted.target_lm, order=4).fit(translations("a b c"), {}).extract(
+            translations("a")
+        )
 
 
 CORPUS = [["a", "b", "c", "d", "e", "f"], ["b", "c", "x"], ["a", "b"]]
@@ -151,10 +152,8 @@ def extractor() -> Backoff:
 
 
 def rows(*texts: str) -> list[dict[str, float]]:
-    e = extractor()
-    columns = {"source": list(texts), "target": ["a"] * len(texts)}
-    values = e.extract(Segments.from_columns(columns, ENGLISH, ENGLISH))
-    return [dict(zip(e.names, row, strict=True)) for row in values]
+    columns = table(extractor(), segments(texts, "a", (ENGLISH, ENGLISH)))
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def test_by_hand() -> None:

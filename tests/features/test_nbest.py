@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features import Segments, Tokenizer
 from features.nbest import NBest
 from qe_papers.moses import nbest_column, trace_column, with_search
-from tests.factories import refuses
+from tests.factories import ENGLISH, refuses, segments, table
 
 # The example of the Moses manual, "n-best lists".
 MANUAL = """\
@@ -29,14 +28,8 @@ NEWER = (
 
 
 def features(column: tuple[str, ...], source: str = "a b c d") -> dict[str, list[float]]:
-    n = len(column)
-    tokenizer = Tokenizer("en", "whitespace")
-    segments = Segments((source,) * n, ("x",) * n, tokenizer, tokenizer, nbest=column)
-    extractor = NBest()
-    values = extractor.extract(segments)
-    return {
-        name.removeprefix("nbest_"): c.tolist() for name, c in zip(extractor.names, values.T, strict=True)
-    }
+    columns = table(NBest(), segments(source, "x", (ENGLISH, ENGLISH), nbest=column), "nbest_")
+    return {name: values.tolist() for name, values in columns.items()}
 
 
 @pytest.fixture
@@ -53,17 +46,8 @@ def test_the_list_of_the_manual(moses: Path) -> None:
     assert v["score_per_token"][0] == pytest.approx(-9.2298 / 7)
     models = ("distortion", "word_penalty", "lm", "phrase_inverse", "lexical_inverse", "phrase_direct",
               "lexical_direct", "phrase_penalty", "reordering")  # fmt: skip
-    expected = [
-        0,
-        -7,
-        -36.0974 - 13.3428,
-        -39.6927,
-        -47.8438,
-        -15.4766,
-        -20.5003,
-        4.99948,
-        -5.56438 - 7.07376,
-    ]
+    expected = [0, -7, -36.0974 - 13.3428, -39.6927, -47.8438, -15.4766, -20.5003, 4.99948]
+    expected.append(-5.56438 - 7.07376)
     assert [v[name][0] for name in models] == pytest.approx(expected)
     shares = np.exp(np.array([-9.2298, -9.26197, -9.31777]))
     shares /= shares.sum()
@@ -77,16 +61,9 @@ def test_the_list_of_the_manual(moses: Path) -> None:
 
 def test_newer_labels_and_the_segmentation(moses: Path) -> None:
     v = features(nbest_column(moses, 2))
-    models = (
-        "distortion",
-        "word_penalty",
-        "lm",
-        "phrase_inverse",
-        "lexical_direct",
-        "phrase_penalty",
-        "reordering",
-    )
-    assert [v[name][1] for name in models] == [-2, -5, -17.5, -1.5, -1, 3, -1.25]
+    models = {"distortion": -2, "word_penalty": -5, "lm": -17.5, "phrase_inverse": -1.5,
+              "lexical_direct": -1, "phrase_penalty": 3, "reordering": -1.25}  # fmt: skip
+    assert {name: v[name][1] for name in models} == models
     assert v["phrases"][1] == 3 and v["trace_density"][1] == 0.75
     assert v["source_phrase_length"][1] == pytest.approx(4 / 3)
     assert v["target_phrase_length"][1] == pytest.approx(5 / 3)

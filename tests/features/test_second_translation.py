@@ -1,9 +1,7 @@
 """Second translations and back-translations: sacrebleu, counts by hand, our own decoder."""
 
-import gzip
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -20,15 +18,13 @@ from features.resources.phrase_table import PhraseTable
 from features.second_translation import BackTranslation, ErrorClasses, PseudoReference
 from qe.data import from_post_edits
 from qe.data.format import FORMATS
-from tests.factories import EN_ES, PLAIN, Find
+from tests.factories import EN_ES, PLAIN, Find, europarl, segments, table
 
 
 def values(targets: Sequence[str], others: Sequence[str]) -> list[dict[str, float]]:
-    columns = {"source": ["x"] * len(targets), "target": targets, "pseudo_reference": others}
-    extractor = PseudoReference()
-    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
-    names = [name.removeprefix("pseudo_reference_") for name in extractor.names]
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    columns = table(PseudoReference(), segments("x", targets, pseudo_reference=others), "pseudo_reference_")
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in rows]
 
 
 def test_by_hand() -> None:
@@ -153,12 +149,7 @@ def test_the_same_measures_as_against_a_pseudo_reference() -> None:
 
 @pytest.fixture(scope="module")
 def corpus(shared_data: Find) -> ParallelCorpus:
-    columns = []
-    for language in ("en", "es"):
-        path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            columns.append([line.rstrip("\n") for line in islice(stream, 1500)])
-    return ParallelCorpus.from_lines(zip(*columns, strict=True), *EN_ES)
+    return ParallelCorpus.from_lines(europarl(shared_data, 1500), *EN_ES)
 
 
 @pytest.fixture(scope="module")
@@ -213,10 +204,10 @@ def test_values_are_those_of_a_column(config: dict[str, str], bundle: Bundle, co
     given = replace(bare, back_translation=tuple(lines))
     labels = {"scores": np.linspace(1, 5, 60), "post_edit": bare.target, "reference": bare.target[::-1]}
     names, values = [], []
-    for segments, settings in ((bare, config), (given, {"kind": config["kind"]})):
+    for batch, settings in ((bare, config), (given, {"kind": config["kind"]})):
         extractor = make_extractor(settings, bundle)
-        fitted = extractor.fit(segments, labels) if isinstance(extractor, FittedExtractor) else extractor
+        fitted = extractor.fit(batch, labels) if isinstance(extractor, FittedExtractor) else extractor
         names.append(extractor.names)
-        values.append(fitted.extract(segments))
+        values.append(fitted.extract(batch))
     assert names[0] == tuple(f"decoder_{name}" for name in names[1])
     np.testing.assert_array_equal(values[0], values[1])

@@ -1,15 +1,28 @@
-"""Annotators of an experiment that are learned from treebanks: once, in the cache, and by what they are."""
+"""Annotators of an experiment, learned from treebanks or projected: once, in the cache, by what they are."""
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from features import ParallelCorpus, Tokenizer
 from features.basics.errors import InputError
+from features.core.bundle import Bundle, build
+from features.resources.aligner import Aligner
+from qe_treebanks import annotator_folder as _folder
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
-from qe_treebanks.treebanks import annotators_for, treebank_mistakes
-from tests.qe_treebanks.annotators.made import experiment, write_conllu, write_entities
+from qe_treebanks.annotators.entities import read_entities
+from qe_treebanks.treebanks import (
+    Projected,
+    annotators_for,
+    project_entities,
+    projection_mistakes,
+    treebank_mistakes,
+)
+from tests.factories import qe, refuses
+from tests.qe_treebanks.annotators.made import NAMES, experiment, sentences, write_conllu, write_entities
 
 LANGUAGES = {"source": "en", "target": "es"}
 
@@ -115,3 +128,123 @@ def test_keys_that_are_wrong_are_told_in_a_line_each(by: Any, message: str, fold
         experiment(folder, {"source": by})
     assert message in str(error.value)
     assert "[" not in str(error.value).replace(", but got []", "")
+
+
+ENGLISH = {
+    "el": "the", "la": "a", "gato": "cat", "perro": "dog", "casa": "house", "mesa": "table", "niño": "boy",
+    "luna": "moon", "mira": "watches", "busca": "seeks", "pinta": "paints", "rompe": "breaks", "de": "of",
+    "Ana": "Ann", "Luis": "Lewis", "Lima": "Leema", "Roma": "Rome", ".": ".",
+}  # fmt: skip
+SPANISH = [[word[0] for word in sentence] for sentence in sentences()]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    folder = tmp_path_factory.mktemp("projection") / "bundle"
+    pairs = [(" ".join(ENGLISH[w] for w in text), " ".join(text)) for text in SPANISH]
+    tokenizers = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+    build(lambda: ParallelCorpus.from_lines(pairs, *tokenizers), folder, ["aligner"])
+    return Bundle(folder)
+
+
+@pytest.fixture(scope="module")
+def annotators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("annotators")
+    _folder.train("entities", [write_entities(folder / "t")], "es", folder / "es", {})
+    return folder / "es"
+
+
+@pytest.mark.slow
+def test_names_are_projected(bundle: Bundle, annotators: Path, tmp_path: Path) -> None:
+    """And every 25th sentence of the 240 is held out."""
+    out, rest = tmp_path / "en", tmp_path / "rest"
+    options = ["--annotator", annotators, "--resources", bundle.path, "-o", out]
+    done = qe("annotate", "project", *options, "--test-sentences", rest, "--json")
+    assert json.loads(done.out) == {
+        "schema": 1, "output": str(out), "sentences": len(SPANISH), "skipped": 0,
+        "entities": sum(word in NAMES for text in SPANISH for word in text),
+    }  # fmt: skip
+    learned, held_out = read_entities([out]), read_entities([rest])
+    assert [s.words for s in held_out] == [[ENGLISH[w] for w in text] for text in SPANISH[24::25]]
+    assert len(learned) + len(held_out) == len(SPANISH)
+    for sentence in (*learned, *held_out):
+        names = {ENGLISH[name]: f"B-{kind}" for name, kind in NAMES.items()}
+        assert sentence.tags == [names.get(word, "O") for word in sentence.words]
+
+
+class Knower:
+    """Says which words begin with a capital, or nothing of entities."""
+
+    fingerprint = "made"
+
+    def __init__(self, tags: bool = True) -> None:
+        self.tags = tags
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        for text in texts:
+            said = (
+                ["NER=B-PER" if w[0].isupper() else "NER=O" for w in text] if self.tags else ["_"] * len(text)
+            )
+            yield "\n".join(
+                f"{k}\t{w}{'	_' * 7}\t{t}" for k, (w, t) in enumerate(zip(text, said, strict=True), 1)
+            )
+
+
+def projected(bundle: Bundle, path: Path, by: Knower, language: str, pairs: int) -> Projected:
+    corpus, aligner = ParallelCorpus.load(bundle.path / "corpus"), bundle.part("aligner")
+    assert isinstance(aligner, Aligner)
+    return project_entities(corpus, aligner, by, language, path, pairs)
+
+
+@pytest.mark.slow
+def test_the_source_can_be_what_is_known(bundle: Bundle, tmp_path: Path) -> None:
+    texts = [text for text in SPANISH[-30:] if text[0] in NAMES]
+    done = projected(bundle, tmp_path / "es", Knower(), "en", len(SPANISH))
+    assert done.entities >= len(texts) > 0
+    for sentence in read_entities([tmp_path / "es"]):
+        assert sentence.tags == ["B-PER" if word[0].isupper() else "O" for word in sentence.words]
+
+
+def test_mistakes_are_one_message(bundle: Bundle, annotators: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="of 'de', but the corpus of 'en' and 'es'"):
+        projected(bundle, tmp_path / "none", Knower(), "de", 7)
+    refuses("says nothing of entities", projected, bundle, tmp_path / "none", Knower(tags=False), "es", 7)
+    assert not (tmp_path / "none").exists()
+    options = ["--annotator", annotators, "--resources", tmp_path, "-o", tmp_path / "o"]
+    done = qe("annotate", "project", *options)
+    assert done.code == 2 and "build resources" in done.err and done.err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_an_experiment_learns_them_from_the_other_side(bundle: Bundle, tmp_path: Path) -> None:
+    treebank = write_entities(tmp_path / "t")
+    settings = {"entities": {"epochs": 1}}
+    asked = experiment(
+        tmp_path,
+        {
+            "source": {"projected": "target", "tasks": "entities", "settings": settings},
+            "target": {"treebank": treebank.name, "tasks": "entities", "settings": settings},
+        },
+        resources={"source": "s", "target": "t"},
+    )
+    assert not list(projection_mistakes(asked))
+    names = annotators_for(asked, {"source": "en", "target": "es"}, tmp_path, aligned=lambda: bundle)
+    _folder.train("entities", [treebank], "es", tmp_path / "es", {"epochs": 1})
+    options = ["--annotator", tmp_path / "es", "--resources", bundle.path, "-o", tmp_path / "en.conll"]
+    assert qe("annotate", "project", *options).code == 0
+    _folder.train("entities", [tmp_path / "en.conll"], "en", tmp_path / "en", {"epochs": 1})
+    by_hand = _folder.AnnotatorFolder(tmp_path / "en").fingerprint
+    assert _folder.AnnotatorFolder(Path(names["source"])).fingerprint == by_hand
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({"projected": "source", "tasks": "entities"}, "the source side has no treebank of entities"),
+        ({"projected": "target", "tasks": "pos"}, "what is projected are entities"),
+        ({"projected": "target", "tasks": "entities"}, "needs a parallel corpus; name one in `resources`"),
+    ],
+)
+def test_what_cannot_be_projected_is_told(source: Any, message: str, tmp_path: Path) -> None:
+    asked = experiment(tmp_path, {"source": source, "target": {"treebank": "t", "tasks": "entities"}})
+    assert any(message in told for told in projection_mistakes(asked))

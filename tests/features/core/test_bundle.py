@@ -40,17 +40,6 @@ def build(*arguments: str) -> Done:
     return qe("resources", "build", *arguments)
 
 
-@pytest.mark.slow
-def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
-    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
-    manifest = bundle.manifest
-    assert (manifest["pairs"], manifest["empty_pairs"]) == (3, 1)
-    assert manifest["corpus_fingerprint"] == corpus().fingerprint
-    for name in ORDER:
-        part = manifest["parts"][name]
-        assert part["bytes"] > 0 and part["settings"] and part["fingerprint"] == bundle.part(name).fingerprint
-
-
 def test_who_waits_for_another_build_says_so(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     other = FileLock(tmp_path / "b" / bundles.LOCK)

@@ -1,7 +1,5 @@
 """Word-level quality from parallel text alone: what is held out, what is learned of it, on Europarl."""
 
-import gzip
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +19,16 @@ from features.word_level.knowledge import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.tokens import TokenResources, TokenTable, remembered
 from features.word_quality import WordQuality
-from tests.factories import EN_ES, Find, TempPaths, refuses
+from tests.factories import EN_ES, Find, TempPaths, europarl, refuses
 
 PAIRS, TRIED = 3000, 200  # of the corpus, and after it
 
 texts = st.text("abc", min_size=4, max_size=8).map(" ".join)
 
 
-def lines(folder: Path, size: int) -> list[tuple[str, str]]:
-    columns = []
-    for language in ("en", "es"):
-        with gzip.open(folder / f"corpus.{language}.gz", "rt", encoding="utf-8") as stream:
-            columns.append([line.rstrip("\n") for line in stream])
-    return list(islice(((s, t) for s, t in zip(*columns, strict=True) if s and t), size))
-
-
 @pytest.fixture(scope="module")
 def pairs(shared_data: Find) -> list[tuple[str, str]]:
-    return lines(shared_data("alignment/en-es/cse256"), PAIRS + TRIED)
+    return europarl(shared_data, PAIRS + TRIED)
 
 
 @pytest.fixture(scope="module")

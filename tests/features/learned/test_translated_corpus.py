@@ -1,8 +1,6 @@
 """Machine and human text of the same sentences, and what is built of both, on Europarl."""
 
-import gzip
 from dataclasses import fields
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +24,7 @@ from qe.resources.annotations import Annotations, from_column
 from qe_papers.learned.edge_counts import EdgeCounts, counted, projections
 from qe_papers.learned.sequence_models import SEQUENCES, SequenceModels, aligned_tags, sequences
 from qe_papers.syntax import parsed
-from tests.factories import EN_ES, Find
+from tests.factories import EN_ES, Find, europarl
 
 PAIRS, TRANSLATED = 3000, 301
 FAMILIES = ("machine_lm", "sequence_lm", "projected_dependencies")
@@ -43,13 +41,7 @@ def chain(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def corpus(shared_data: Find) -> ParallelCorpus:
-    columns = []
-    for language in ("en", "es"):
-        path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            columns.append([line.rstrip("\n") for line in stream])
-    pairs = islice(((s, t) for s, t in zip(*columns, strict=True) if s and t), PAIRS)
-    return ParallelCorpus.from_lines(pairs, *EN_ES)
+    return ParallelCorpus.from_lines(europarl(shared_data, PAIRS), *EN_ES)
 
 
 @pytest.fixture(scope="module")

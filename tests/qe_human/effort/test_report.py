@@ -1,21 +1,188 @@
-"""The effort report: the paper's correlations on its data, what is undefined, files, page, command line."""
+"""The effort report: sets, categories, correlations against scipy and the paper's tables; files, page."""
 
 import json
 import re
 import shutil
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from features.edits.edit_labels import ALL
-from qe_human.effort.correlations import Correlation, Draws
+from features.edits.edit_labels import ALL, CATEGORIES, WORD_CLASSES, EditCounts, edit_counts, edit_labels
+from features.edits.ter import ter
+from qe_human.effort.correlations import Correlation, Draws, spearman_association
 from qe_human.effort.report import EffortReport, analyse
 from qe_human.effort.report_files import page
-from qe_human.effort.sets import discrepancies
+from qe_human.effort.sets import Limits, discrepancies, four_sets
 from tests.factories import Done, Monkeypatch, qe, refuses
 from tests.pages import Page, needs_nothing_else
 from tests.qe_human.effort.conftest import Annotated, Training
+
+
+def pair(n: int, seed: int, slope: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=n)
+    return x, np.round(slope * x + generator.normal(size=n), 1)
+
+
+def test_rho_equals_scipys_and_p_its_permutation_test() -> None:
+    x, y = pair(60, 1, 0.25)
+    association = spearman_association(x, y, permutations=20_000)
+    expected = stats.spearmanr(x, y)
+    assert association.rho == pytest.approx(expected.statistic, abs=1e-12)
+    assert association.p == pytest.approx(expected.pvalue, rel=0.12) and 0.002 < association.p < 0.2
+    assert association.n == 60
+
+
+@pytest.mark.slow
+def test_p_equals_all_orders_of_six() -> None:
+    x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([2.0, 1, 4, 3, 6, 5])
+    rho = stats.spearmanr(x, y).statistic
+    extreme = sum(abs(stats.spearmanr(x, p).statistic) >= rho - 1e-12 for p in permutations(y)) / 720
+    assert spearman_association(x, y, permutations=40_000).p == pytest.approx(extreme, abs=0.006)
+
+
+def test_partial_rho_is_the_correlation_of_residual_ranks() -> None:
+    generator = np.random.default_rng(3)
+    z = generator.normal(size=200)
+    x, y = z + generator.normal(size=200), 2 * z + generator.normal(size=200)
+    association = spearman_association(x, y, z)
+    ranks = [stats.rankdata(v) for v in (x, y, z)]
+    fits = [np.polyval(np.polyfit(ranks[2], r, 1), ranks[2]) for r in ranks[:2]]
+    expected = np.corrcoef(ranks[0] - fits[0], ranks[1] - fits[1])[0, 1]
+    assert association.rho == pytest.approx(expected, abs=1e-10)
+    assert spearman_association(x, y).p < 0.001 < 0.01 < association.p  # only z holds them together
+
+
+@pytest.mark.slow
+def test_intervals_cover() -> None:
+    """Normal data with correlation r have Spearman's (6 / pi) asin(r / 2)."""
+    truth, inside = 6 / np.pi * np.arcsin(0.5 / 2), 0
+    covariance = [[1, 0.5], [0.5, 1]]
+    for seed in range(200):
+        x, y = np.random.default_rng(seed).multivariate_normal([0, 0], covariance, 80).T
+        low, high = spearman_association(x, y, samples=400, permutations=1).ci
+        inside += low <= truth <= high
+    assert 0.90 <= inside / 200 <= 0.99
+
+
+@pytest.mark.slow
+def test_the_level_is_kept() -> None:
+    """Share of independent pairs with p <= .05, ties and a control included."""
+    hits = np.zeros(2)
+    for seed in range(400):
+        x, y, z = np.random.default_rng(seed).integers(0, 4, (3, 30)).astype(float)
+        controls = (None, z)
+        hits += [spearman_association(x, y, c, samples=1, permutations=199).p <= 0.05 for c in controls]
+    assert (hits / 400 >= 0.02).all() and (hits / 400 <= 0.085).all()
+
+
+def test_undefined_and_wrong_columns() -> None:
+    constant = spearman_association(np.ones(5), np.arange(5.0))
+    assert np.isnan([constant.rho, *constant.ci, constant.p]).all() and constant.n == 5
+    same = spearman_association(np.arange(6.0), np.arange(6.0) * 2, np.arange(6.0))
+    assert np.isnan(same.rho)
+    refuses("finite and of equal length", spearman_association, np.arange(3.0), np.arange(4.0))
+    refuses("finite and of equal length", spearman_association, np.array([1, np.nan]), np.arange(2.0))
+
+
+def counted(annotated: Annotated, target: list[str], post_edit: list[str]) -> EditCounts:
+    left, right = annotated(target), annotated(post_edit)
+    labels = edit_labels(*((getattr(left, x), getattr(right, x)) for x in ("words", "lemmas", "classes")))
+    return edit_counts(labels, (left.classes, right.classes))
+
+
+def cell(counts: EditCounts, row: int, word_class: str, category: str) -> int:
+    return int(counts.counts[row, WORD_CLASSES.index(word_class), CATEGORIES.index(category)])
+
+
+def test_by_hand(annotated: Annotated) -> None:
+    counts = counted(
+        annotated,
+        ["ha/haber/AUX dicho/decir/VERB el/el/DET viejo/viejo/ADJ casa/casa/NOUN", "a"],
+        ["dijo/decir/VERB la/el/DET casa/casa/NOUN vieja/viejo/ADJ hoy/hoy/ADV !/!/PUNCT", ""],
+    )
+    expected = {
+        ("verb", "deleted"): 1, ("verb", "form_changed"): 1, ("determiner", "form_changed"): 1,
+        ("noun", "match"): 1, ("adjective", "form_changed"): 1, ("other", "inserted"): 1,
+        ("punctuation", "inserted"): 1, ("noun", "moved_alone"): 1, ("adjective", "moved_alone"): 1,
+        ("noun", "distance_1"): 1, ("adjective", "distance_1"): 1, ("verb", "order_same"): 1,
+        ("determiner", "order_same"): 1,
+    }  # fmt: skip
+    for word_class in WORD_CLASSES:
+        for category in CATEGORIES:
+            assert cell(counts, 0, word_class, category) == expected.get((word_class, category), 0)
+    assert cell(counts, 1, "other", "deleted") == 1
+    assert counts.post_edit.tolist() == [6, 0]
+    table = counts.table()
+    row = table.iloc[0]
+    assert row["tokens"] == 6 and row["match"] == pytest.approx(1 / 7)
+    assert row["order_same"] == row["distance_1"] == 1 / 2
+    assert row["verb deleted"] == 1 / 2 and row["verb order_same"] == 1
+    assert np.isnan(row["other order_same"]) and row["other inserted"] == 1
+    assert np.isnan(table.iloc[1]["order_same"]) and table.iloc[1]["deleted"] == 1
+    assert np.isnan(table.iloc[1]["noun match"])
+
+
+def test_every_word_of_the_training_set_counts_once(training: Training) -> None:
+    sides = training.sides
+    labels = edit_labels(
+        *((getattr(sides[0], x), getattr(sides[1], x)) for x in ("words", "lemmas", "classes"))
+    )
+    counts = edit_counts(labels, (sides[0].classes, sides[1].classes)).counts.sum(axis=1)
+    edits = dict(zip(CATEGORIES, counts.T, strict=True))
+    pairs = edits["match"] + edits["form_changed"] + edits["word_changed"] + edits["pos_changed"]
+    np.testing.assert_array_equal(pairs + edits["inserted"], sides[1].words.lengths)
+    np.testing.assert_array_equal(pairs + edits["deleted"], sides[0].words.lengths)
+    np.testing.assert_array_equal(pairs, edits["order_same"] + edits["moved_group"] + edits["moved_alone"])
+    np.testing.assert_array_equal(
+        pairs, edits["order_same"] + edits["distance_1"] + edits["distance_2_or_more"]
+    )
+
+
+def test_sizes_on_the_training_set(training: Training) -> None:
+    """The paper kept 37 and 35 of these after it had dropped some."""
+    rates = ter(*(side.words.lower() for side in training.sides)).rates
+    low, high = four_sets(training.effort, rates)
+    assert (low.name, len(low.low), len(low.high), low.unmatched) == ("low TER", 42, 42, 0)
+    assert (high.name, len(high.low), len(high.high), high.unmatched) == ("high TER", 40, 40, 0)
+    assert (training.effort[low.low] <= 2.5).all() and (rates[low.low] <= 0.33).all()
+    assert (training.effort[high.high] >= 4).all() and (rates[high.high] >= 0.45).all()
+    assert (training.effort[low.high] >= 4).all() and (training.effort[high.low] <= 2.5).all()
+    assert low.difference < 0.005
+    assert len(set(low.rows.tolist())) == 84 and len(set(high.rows.tolist())) == 80
+
+
+def test_the_comparison_has_the_least_sum_of_differences() -> None:
+    generator = np.random.default_rng(0)
+    for seed in range(20):
+        rates = np.round(np.concatenate([generator.uniform(0, 0.33, 4), generator.uniform(0, 1, 6)]), 2)
+        effort = np.array([2.0] * 4 + [4.5] * 6)
+        low, _ = four_sets(effort, rates, Limits(high_ter=2), seed)
+        outcome = np.abs(rates[low.low] - rates[low.high]).sum()
+        best = min(np.abs(rates[:4] - rates[list(other)]).sum() for other in permutations(range(4, 10), 4))
+        assert outcome == pytest.approx(best, abs=1e-9)
+        assert low.difference == pytest.approx(np.abs(rates[low.low] - rates[low.high]).max())
+
+
+def test_the_lot_decides_between_equals() -> None:
+    effort, rates = np.array([2.0] + [5.0] * 9), np.full(10, 0.2)
+    chosen = {int(four_sets(effort, rates, seed=seed)[0].high[0]) for seed in range(60)}
+    assert chosen == set(range(1, 10))
+    assert four_sets(effort, rates, seed=3)[0].high == four_sets(effort, rates, seed=3)[0].high
+
+
+def test_too_few_to_compare_with_and_none_at_all() -> None:
+    low, high = four_sets(np.array([1.0, 1, 5]), np.array([0.1, 0.3, 0.12]))
+    assert low.low.tolist() == [0] and low.high.tolist() == [2] and low.unmatched == 1
+    assert len(high.rows) == 0 and np.isnan(high.difference) and high.unmatched == 0
+
+
+def test_limits_must_be_in_order() -> None:
+    refuses("low <= high must hold .* 4.0 and 3.0", Limits, low_effort=4.0, high_effort=3.0)
+
 
 QUICK = Draws(samples=50, permutations=50)
 

@@ -17,7 +17,7 @@ from qe_papers.extractors.corpus_matches import EditDistance, ExamplePrecision, 
 from qe_papers.extractors.similarity import Similarity
 from qe_papers.resources.corpus_index import CorpusIndex
 from qe_papers.resources.ngram_documents import NgramDocuments
-from tests.factories import PLAIN, refuses
+from tests.factories import PLAIN, paired, refuses, row, segments
 
 ROWS = [
     ("s1 a b", "the cat sat on the mat", "the cat sat on the mat"),
@@ -28,14 +28,8 @@ ROWS = [
 ]
 
 
-def segments(*pairs: tuple[str, str]) -> Segments:
-    columns = {"source": [pair[0] for pair in pairs], "target": [pair[1] for pair in pairs]}
-    return Segments.from_columns(columns, PLAIN, PLAIN)
-
-
 def fitted(rows: list[tuple[str, str, str]] = ROWS) -> ExamplePrecision:
-    training = segments(*((source, target) for source, target, _ in rows))
-    return ExamplePrecision().fit(training, {"reference": [reference for _, _, reference in rows]})
+    return ExamplePrecision().fit(paired(rows), {"reference": [reference for _, _, reference in rows]})
 
 
 def test_rows_are_ranked_as_sacrebleu_ranks_them() -> None:
@@ -51,10 +45,7 @@ def test_precisions_by_hand() -> None:
     """Two of five rows a quarter: 1 and 3 best, 2 and 4 worst (5 has short matches alone, but matches)."""
     order = ranked(PLAIN.tokens([row[1] for row in ROWS]), PLAIN.tokens([row[2] for row in ROWS]))
     assert set(order[:2].tolist()) == {0, 2} and order[-1] == 3
-    row = dict(
-        zip(fitted().features, fitted().extract(segments(("s1 a z", "the red cat")))[0].tolist(), strict=True)
-    )
-    values = {feature.name: value for feature, value in row.items()}
+    values = row(fitted(), segments("s1 a z", "the red cat"))
     # s1 a z: 2 of 3 words, one of two bigrams, no trigram, each but the first with one added.
     assert values["example_precision_source_best"] == pytest.approx((2 / 3 * 2 / 3 * 1 / 2) ** (1 / 3))
     assert values["example_precision_source_worst"] == 0
@@ -64,7 +55,7 @@ def test_precisions_by_hand() -> None:
 
 
 def test_targets_are_compared_with_references_not_with_translations() -> None:
-    values = fitted().extract(segments(("x", "very"), ("x", "today")))
+    values = fitted().extract(segments("x", ["very", "today"]))
     assert values[0, 2] == 1  # of the best: `very red`
     assert values[1].tolist() == [0, 0, 0, 0]  # `today` is of a translation alone
 
@@ -107,13 +98,8 @@ def extractor(**parameters: Any) -> SkipGrams:
 
 
 def values(text: Sequence[str], **parameters: Any) -> dict[str, float]:
-    made = extractor(**parameters)
-    row = made.extract(Segments(("a c x", "x"), ("b", " ".join(text)), PLAIN, PLAIN))[1]
-    return {
-        name.removeprefix("skip_grams_target_"): value
-        for name, value in zip(made.names, row, strict=True)
-        if name.startswith("skip_grams_target_")
-    }
+    batch = segments(["a c x", "x"], ["b", " ".join(text)])
+    return row(extractor(**parameters), batch, 1, "skip_grams_target_")
 
 
 def padded(words: Sequence[str], marks: int) -> list[str]:

@@ -24,7 +24,8 @@ from features.storage.damage import Damaged
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.forced_decoding import DecoderImitation, DecoderResidual, ForcedDecoding, force
-from tests.factories import refuses, row
+from tests.factories import paired, refuses, row
+from tests.factories import table as feature_table
 
 Phrase = tuple[str, ...]
 Pairs = dict[tuple[Phrase, Phrase], float]
@@ -183,10 +184,8 @@ def imitation() -> DecoderImitation:
 
 
 def columns(*pairs: tuple[str, str]) -> dict[str, list[float]]:
-    extractor = imitation()
-    values = extractor.extract(Segments(*(tuple(side) for side in zip(*pairs, strict=True))))
-    names = [name.removeprefix("decoder_imitation_") for name in extractor.names]
-    return dict(zip(names, values.T.tolist(), strict=True))
+    columns = feature_table(imitation(), paired(pairs, (Tokenizer(), Tokenizer())), "decoder_imitation_")
+    return {name: values.tolist() for name, values in columns.items()}
 
 
 def test_comparison_with_what_the_decoder_says() -> None:

@@ -23,7 +23,7 @@ from qe_papers.extractors.similarity import DISTANCES, WEIGHTINGS, Similarity, T
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
 from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
 from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, expected_words, infer
-from tests.factories import PLAIN, refuses, segments, table
+from tests.factories import PLAIN, refuses, row, segments, table
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 PENALTY = 0.5
@@ -36,13 +36,7 @@ def extractor(**parameters: Any) -> Similarity:
 
 
 def values(text: Sequence[str], **parameters: Any) -> dict[str, float]:
-    outcome = extractor(**parameters)
-    row = outcome.extract(Segments(("x",), (" ".join(text),), PLAIN, PLAIN))[0]
-    return {
-        name.removeprefix("similarity_target_"): value
-        for name, value in zip(outcome.names, row, strict=True)
-        if name.startswith("similarity_target_")
-    }
+    return row(extractor(**parameters), segments("x", " ".join(text)), prefix="similarity_target_")
 
 
 def ngrams(words: Sequence[str], order: int, boundaries: bool) -> list[Ngram]:

@@ -1,6 +1,5 @@
 """A part of the corpus that a decoder translates which was built without it, on Europarl."""
 
-import gzip
 from dataclasses import fields
 from itertools import islice
 
@@ -16,6 +15,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.phrase_table import PhraseTable
 from features.storage.damage import Damaged
+from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_models import SMOOTHINGS
@@ -28,12 +28,9 @@ CONFIGS = [{"kind": kind, "corpus": "development"} for kind in ("example_precisi
 
 @pytest.fixture(scope="module")
 def corpus(shared_data: Find) -> ParallelCorpus:
-    columns = []
-    for language in ("en", "es"):
-        path = shared_data("alignment/en-es/cse256") / f"corpus.{language}.gz"
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            columns.append([line.rstrip("\n") for line in stream])
-    return ParallelCorpus.from_lines(islice(zip(*columns, strict=True), PAIRS), *EN_ES)
+    folder = shared_data("alignment/en-es/cse256")
+    sides = (read_lines(folder / f"corpus.{language}.gz") for language in ("en", "es"))
+    return ParallelCorpus.from_lines(islice(zip(*sides, strict=True), PAIRS), *EN_ES)
 
 
 @pytest.fixture(scope="module")

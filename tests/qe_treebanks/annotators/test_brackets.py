@@ -1,11 +1,22 @@
-"""Bracketed treebanks of both kinds, and EVALB's rules on cases worked by hand."""
+"""Bracketed treebanks, entity files and their scores on cases worked by hand; entities over word links."""
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from features.basics.errors import InputError
+from features.text.annotation import spans
+from features.text.links import Links
+from features.text.tokens import Tokens
+from qe_treebanks.annotator_folder import AnnotatorFolder, Batch, train
 from qe_treebanks.annotators._grammar import Node, category, read_trees, scores
+from qe_treebanks.annotators.entities import read_entities
+from qe_treebanks.annotators.entities import scores as entity_scores
+from qe_treebanks.treebanks import Projected, projected, write_projected
 from tests.factories import refuses
+from tests.qe_treebanks.annotators.made import write_entities
 
 PENN = """
 ( (S
@@ -98,3 +109,89 @@ def test_trees_that_nobody_wrote(tree: str, message: str, tmp_path: Path) -> Non
     deepest = "(S " * 199 + "(N a)" + ")" * 199 + "\n(S" + " (N a)" * 2000 + ")\n"
     (tmp_path / "t.mrg").write_text(deepest)
     assert [len(each.words()) for each in read_trees(tmp_path / "t.mrg")[0]] == [1, 2000]
+
+
+def test_conlleval_by_hand() -> None:
+    """Gold: PER 0-2, LOC 3-4, ORG 5-7. Predicted: PER right, LOC too long, ORG as MISC, one PER too many."""
+    gold = ["B-PER", "I-PER", "O", "B-LOC", "O", "B-ORG", "I-ORG", "O", "O"]
+    guess = ["B-PER", "I-PER", "O", "B-LOC", "I-LOC", "B-MISC", "I-MISC", "O", "B-PER"]
+    figures = entity_scores([(gold, guess)])
+    assert (figures["precision"], figures["recall"]) == (1 / 4, 1 / 3)
+    assert figures["f1"] == pytest.approx(2 * (1 / 4) * (1 / 3) / (1 / 4 + 1 / 3))
+    assert figures["types"]["PER"] == {
+        "n": 1, "predicted": 2, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)
+    }  # fmt: skip
+    assert figures["types"]["MISC"]["f1"] == figures["types"]["LOC"]["f1"] == 0
+
+
+def test_an_inner_tag_that_continues_nothing_begins_an_entity() -> None:
+    """As conlleval reads `O I-PER` and `B-LOC I-PER`."""
+    assert entity_scores([(["I-PER", "B-LOC", "I-PER"], ["B-PER", "B-LOC", "B-PER"])])["f1"] == 1
+    assert entity_scores([(["B-PER", "I-PER"], ["B-PER", "B-PER"])])["f1"] == 0
+
+
+def test_files_of_all_kinds(tmp_path: Path) -> None:
+    (tmp_path / "2002").write_text("Ana NC B-PER\nve VM O\n\nLima NC B-LOC\n")
+    (tmp_path / "2003").write_text("-DOCSTART- -X- -X- O\n\nEU NNP B-NP I-ORG\nUN NNP I-NP I-ORG\n.  . O O\n")
+    misc = ("NER=B-PER", "SpaceAfter=No|ner=E-PER", "NER=O")
+    rows = [f"{i}\tw{i}" + "\t_" * 7 + f"\t{m}" for i, m in enumerate(misc, start=1)]
+    (tmp_path / "u").write_text("\n".join(rows) + "\n")
+    assert [s.tags for s in read_entities([tmp_path / "2002"])] == [["B-PER", "O"], ["B-LOC"]]
+    assert [s.tags for s in read_entities([tmp_path / "2003"])] == [["B-ORG", "I-ORG", "O"]]
+    assert [s.tags for s in read_entities([tmp_path / "u"])] == [["B-PER", "I-PER", "O"]]
+    (tmp_path / "bad").write_text("Ana B-PER\nve V\n")
+    refuses("bad:2: an entity tag must be O, B-TYPE or I-TYPE, but is 'V'", read_entities, [tmp_path / "bad"])
+
+
+@pytest.mark.slow
+def test_names_are_learned_and_only_allowed_tags_come_out(tmp_path: Path) -> None:
+    output = tmp_path / "es"
+    train("entities", [write_entities(tmp_path / "gold")], "es", output, {"epochs": 3})
+    folder = AnnotatorFolder(output)
+    outcome = folder.evaluate("entities", [tmp_path / "gold"])
+    assert outcome["entities"]["f1"] == 1 and outcome["entities"]["types"]["LOC"]["n"] == 48
+    batch = Batch(
+        Tokens.from_lists([["Luis", "pinta", "la", "mesa"], [], ["Roma", "busca", "el", "gato"]]), "es"
+    )
+    folder.annotators[0].annotate(batch)
+    assert [batch.layers["entity"].words(i) for i in range(3)] == [
+        ["B-PER", "O", "O", "O"], [], ["B-LOC", "O", "O", "O"]
+    ]  # fmt: skip
+
+
+def test_a_word_without_links_inside_an_entity_belongs_to_it() -> None:
+    """`Banco de España` for `Bank of Spain`, where `of` has no link."""
+    assert projected(4, ["B-ORG", "I-ORG", "I-ORG", "O"], [(0, 0), (2, 2), (3, 3)]) == [
+        "B-ORG", "I-ORG", "I-ORG", "O",
+    ]  # fmt: skip
+
+
+def test_an_entity_without_links_or_with_a_stranger_inside_has_no_place() -> None:
+    assert projected(2, ["B-PER", "O"], [(0, 1)]) is None
+    assert projected(3, ["B-PER", "I-PER", "O"], [(0, 0), (2, 1), (1, 2)]) is None
+
+
+tags = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), min_size=1, max_size=8)
+
+
+@given(tags)
+def test_links_one_to_one_in_order_are_a_copy(given_tags: list[str]) -> None:
+    made = projected(len(given_tags), given_tags, [(i, i) for i in range(len(given_tags))])
+    assert made is not None and spans(made) == spans(given_tags)
+
+
+def test_what_is_written_is_read_as_a_treebank(tmp_path: Path) -> None:
+    words = Tokens.from_lists([["Ana", "sees", "Rome"], ["Bob", "left"], []])
+    tags_of = Tokens.from_lists([["B-PER", "O", "B-LOC"], ["B-PER", "O"], ["O"]])
+    links = Links.from_pharaoh(["0-0 1-1 2-2", "1-1", ""])
+    assert write_projected(tmp_path / "en.conll", words, tags_of, links) == Projected(1, 2, 2)
+    (sentence,) = read_entities([tmp_path / "en.conll"])
+    assert (sentence.words, sentence.tags) == (["Ana", "sees", "Rome"], ["B-PER", "O", "B-LOC"])
+
+
+def test_mistakes_are_one_message(tmp_path: Path) -> None:
+    words, tags_of = Tokens.from_lists([["Bob", "left"]]), Tokens.from_lists([["B-PER", "O"]])
+    with pytest.raises(InputError, match="no sentence has a place"):
+        write_projected(tmp_path / "none", words, tags_of, Links.from_pharaoh(["1-1"]))
+    refuses("links", write_projected, tmp_path / "none", words, tags_of, Links.from_pharaoh(["0-5"]))
+    assert not (tmp_path / "none").exists()
