@@ -1,7 +1,7 @@
 """What tests of all rooms share: texts, columns of features by name, and the form of a test of a refusal."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
 from importlib import import_module
@@ -15,6 +15,7 @@ import pytest
 
 from features import Extractor, ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
+from features.core.bundle import Bundle, build
 from features.storage.files import read_lines
 from features.text.tokens import Tokens
 from qe.scoring.settings import JobSettings
@@ -79,6 +80,27 @@ def europarl(shared_data: Find, pairs: int) -> list[tuple[str, str]]:
     folder = shared_data("alignment/en-es/cse256")
     sides = (read_lines(folder / f"corpus.{language}.gz") for language in ("en", "es"))
     return list(islice(((s, t) for s, t in zip(*sides, strict=True) if s and t), pairs))
+
+
+def annotated_bundle(
+    folder: Path,
+    texts: Segments,
+    parts: Sequence[str],
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Bundle:
+    """Resources of a corpus of these texts, with their annotations of both sides."""
+    from qe.resources.annotations import Annotations, from_column
+
+    columns = {"source": texts.annotation_source or (), "target": texts.annotation_target or ()}
+    annotations = Annotations.alike({side: from_column(column) for side, column in columns.items()})
+    pairs, tokenizers = (
+        zip(texts.source, texts.target, strict=True),
+        (texts.source_tokenizer, texts.target_tokenizer),
+    )
+    return build(
+        lambda: corpus(pairs, tokenizers), folder, parts, builders=annotations.builders(),
+        wanted=annotations.wanted, settings=settings or {},
+    )  # fmt: skip
 
 
 def table(extractor: Extractor, batch: Segments, prefix: str = "") -> dict[str, Any]:

@@ -4,7 +4,7 @@ import importlib.metadata
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,41 +40,21 @@ ANALYSES: dict[tuple[str, ...], list[Analysis]] = {
 }
 
 
-@dataclass(eq=False)
-class Token:
-    """A word; text where spaCy's attribute ends in `_`, empty while no component has set it."""
-
-    doc: "Doc"
-    i: int
-    text: str
-    lemma_: str = ""
-    pos_: str = ""
-    tag_: str = ""
-    morph: str = ""
-    dep_: str = ""
-    ent_iob_: str = ""
-    ent_type_: str = ""
-    head_place: int | None = None
-
-    @property
-    def head(self) -> "Token":
-        """The word itself where there is no parse, as in spaCy."""
-        return self if self.head_place is None else self.doc[self.head_place]
+# Text that spaCy's attributes hold while no component has set them.
+UNSET = dict.fromkeys(("lemma_", "pos_", "tag_", "morph", "dep_", "ent_iob_", "ent_type_"), "")
 
 
 class Doc:
-    """Words as they are given, and what components have annotated."""
+    """Words as they are given, each its own head, and what components have annotated."""
 
     def __init__(self, vocab: object, words: Sequence[str]) -> None:
-        self.vocab = vocab
-        self.tokens = [Token(self, i, word) for i, word in enumerate(words)]
-        self.annotated: set[str] = set()
+        self.vocab, self.annotated = vocab, set[str]()
+        self.tokens: list[Any] = [SimpleNamespace(i=i, text=word, **UNSET) for i, word in enumerate(words)]
+        for token in self.tokens:
+            token.doc, token.head = self, token
 
-    def __iter__(self) -> Iterator[Token]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.tokens)
-
-    def __getitem__(self, place: int) -> Token:
-        return self.tokens[place]
 
     def has_annotation(self, attribute: str) -> bool:
         assert attribute in ("TAG", "POS", "DEP", "ENT_IOB", "LEMMA", "MORPH")
@@ -103,7 +83,7 @@ class Language:
             if "tagger" in self.components:
                 token.lemma_, token.pos_, token.tag_, token.morph = lemma, pos, tag, morph
             if "parser" in self.components:
-                token.head_place, token.dep_ = head, relation
+                token.head, token.dep_ = doc.tokens[head], relation
                 doc.annotated.add("DEP")
             if "ner" in self.components:
                 token.ent_iob_, token.ent_type_ = iob, kind
@@ -204,44 +184,8 @@ RESOURCES: Mapping[str, Any] = {
 }
 
 
-@dataclass
-class Word:
-    """A syntactic word; None while no processor has set an attribute."""
-
-    id: int
-    text: str
-    lemma: str | None = None
-    upos: str | None = None
-    xpos: str | None = None
-    feats: str | None = None
-    head: int | None = None
-    deprel: str | None = None
-
-
-@dataclass
-class TokenStanza:
-    id: tuple[int, ...]
-    text: str
-    words: list[Word]
-    ner: str | None = None
-
-
-class Tree:
-    def __str__(self) -> str:
-        return "(ROOT (S (sn (PROPN Ana) (PROPN Ruiz)) (VERB vive)))"
-
-
-@dataclass
-class Sentence:
-    tokens: list[TokenStanza]
-    constituency: Tree | None = None
-
-
-@dataclass
-class Document:
-    sentences: list[Sentence]
-
-
+TREE = "(ROOT (S (sn (PROPN Ana) (PROPN Ruiz)) (VERB vive)))"
+NOTHING_SET = dict.fromkeys(("lemma", "upos", "xpos", "feats", "head", "deprel"))
 # Word -> lemma, upos, xpos, feats, head (from 1; 0: root), relation, entity tag in BIOES.
 ANALYSES_OF_STANZA: Mapping[str, tuple[str, str, str | None, str | None, int, str, str]] = {
     "Ana": ("Ana", "PROPN", "np00000", "Gender=Fem", 3, "nsubj", "B-PER"),
@@ -259,16 +203,7 @@ class Pipeline:
     made: list["Pipeline"]
     missing: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        lang: str = "en",
-        dir: str = "~/stanza_resources",
-        package: str = "default",
-        processors: str = "",
-        download_method: int | None = 3,
-        verbose: bool | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, lang: str, processors: str, download_method: int | None = 3, **settings: Any) -> None:
         names = processors.split(",")
         if not set(names) <= set(ALL):
             raise ValueError(f"Unknown processor type requested: {processors}")
@@ -279,27 +214,28 @@ class Pipeline:
         self.processors = dict.fromkeys(names, object())
         self.made.append(self)
 
-    def __call__(self, texts: Sequence[Sequence[str]]) -> Document:
-        assert self.settings == {"tokenize_pretokenized": True}
+    def __call__(self, texts: Sequence[Sequence[str]]) -> Any:
+        assert self.settings["tokenize_pretokenized"] is True
         assert isinstance(texts, list) and all(texts), "an empty sentence is an error"
         self.calls.append(len(texts))
-        return Document([self._analysed(text) for text in texts])
+        return SimpleNamespace(sentences=[self._analysed(text) for text in texts])
 
-    def _analysed(self, text: Sequence[str]) -> Sentence:
+    def _analysed(self, text: Sequence[str]) -> Any:
         tokens = [self._token(place, word) for place, word in enumerate(text, start=1)]
-        tree = Tree() if "constituency" in self.processors and text[0] == "Ana" else None
-        return Sentence(tokens, constituency=tree)
+        tree = TREE if "constituency" in self.processors and text[0] == "Ana" else None
+        return SimpleNamespace(tokens=tokens, constituency=tree)
 
-    def _token(self, place: int, text: str) -> TokenStanza:
+    def _token(self, place: int, text: str) -> Any:
         lemma, upos, xpos, feats, head, relation, entity = ANALYSES_OF_STANZA[text]
-        word = Word(place, text)
+        word: Any = SimpleNamespace(id=place, text=text, **NOTHING_SET)
         if "pos" in self.processors:
             word.upos, word.xpos, word.feats = upos, xpos, feats
         if "lemma" in self.processors:
             word.lemma = lemma
         if "depparse" in self.processors:
             word.head, word.deprel = head, relation
-        return TokenStanza((place,), text, [word], entity if "ner" in self.processors else None)
+        entity = entity if "ner" in self.processors else None
+        return SimpleNamespace(id=(place,), text=text, words=[word], ner=entity)
 
 
 @pytest.fixture
@@ -335,7 +271,7 @@ def test_stanza_every_layer_has_what_the_pipeline_says(pipelines: list[Pipeline]
     assert made.layer("deprel").words(0) == ["nsubj", "flat", "root"]
     np.testing.assert_array_equal(made.heads, [2, 0, -1, 1, -1, -1])
     assert made.entities == (((0, 2, "PER"),), (), ((1, 2, "LOC"),), (), ())
-    assert made.trees == ("(ROOT (S (sn (PROPN Ana) (PROPN Ruiz)) (VERB vive)))", "", "", "", "")
+    assert made.trees == (TREE, "", "", "", "")
     assert [set(one.processors) for one in pipelines] == [set(ALL) - {"mwt", "sentiment"}]
 
 

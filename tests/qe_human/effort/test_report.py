@@ -3,22 +3,57 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from features.edits.edit_labels import ALL, CATEGORIES, WORD_CLASSES, EditCounts, edit_counts, edit_labels
 from features.edits.ter import ter
+from features.text.annotation import UNKNOWN, word_class_tokens
+from features.text.stems import base_form_tokens
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from qe.data.format import FORMATS
 from qe_human.effort.correlations import Correlation, Draws, spearman_association
 from qe_human.effort.report import EffortReport, analyse
 from qe_human.effort.report_files import page
-from qe_human.effort.sets import Limits, discrepancies, four_sets
-from tests.factories import Done, Monkeypatch, qe, refuses
+from qe_human.effort.sets import AnnotatedTexts, Limits, discrepancies, four_sets
+from tests.factories import Done, Find, Monkeypatch, qe, refuses
 from tests.pages import Page, needs_nothing_else
-from tests.qe_human.effort.conftest import Annotated, Training
+
+
+def annotated(texts: Sequence[str]) -> AnnotatedTexts:
+    """Texts of `word/lemma/UPOS` tokens; lemma and tag may be left out."""
+    parts = [[token.split("/") for token in text.split()] for text in texts]
+    filled = [[(p[0], p[1] if len(p) > 1 else p[0], p[2] if len(p) > 2 else "X") for p in t] for t in parts]
+    layers = [Tokens.from_lists([[token[k] for token in text] for text in filled]) for k in range(3)]
+    return AnnotatedTexts(layers[0], layers[1].lower(), word_class_tokens(layers[0], layers[2]))
+
+
+@dataclass(frozen=True)
+class Training:
+    """The WMT12 training set: both sides with simplemma's lemmas and unknown word classes, scores."""
+
+    sides: tuple[AnnotatedTexts, AnnotatedTexts]
+    effort: NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def training(shared_data: Find) -> Training:
+    train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
+    assert train.post_edit is not None and train.scores is not None
+    sides = []
+    for texts in (train.segments.target, train.post_edit):
+        words = Tokenizer("es", normalise=False).tokens(texts)
+        unknown = Tokens((UNKNOWN,), np.zeros_like(words.ids), words.offsets)
+        sides.append(AnnotatedTexts(words, base_form_tokens(words.lower(), "es"), unknown))
+    return Training((sides[0], sides[1]), train.scores)
 
 
 def pair(n: int, seed: int, slope: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +123,7 @@ def test_undefined_and_wrong_columns() -> None:
     refuses("finite and of equal length", spearman_association, np.array([1, np.nan]), np.arange(2.0))
 
 
-def counted(annotated: Annotated, target: list[str], post_edit: list[str]) -> EditCounts:
+def counted(target: list[str], post_edit: list[str]) -> EditCounts:
     left, right = annotated(target), annotated(post_edit)
     labels = edit_labels(*((getattr(left, x), getattr(right, x)) for x in ("words", "lemmas", "classes")))
     return edit_counts(labels, (left.classes, right.classes))
@@ -98,9 +133,8 @@ def cell(counts: EditCounts, row: int, word_class: str, category: str) -> int:
     return int(counts.counts[row, WORD_CLASSES.index(word_class), CATEGORIES.index(category)])
 
 
-def test_by_hand(annotated: Annotated) -> None:
+def test_by_hand() -> None:
     counts = counted(
-        annotated,
         ["ha/haber/AUX dicho/decir/VERB el/el/DET viejo/viejo/ADJ casa/casa/NOUN", "a"],
         ["dijo/decir/VERB la/el/DET casa/casa/NOUN vieja/viejo/ADJ hoy/hoy/ADV !/!/PUNCT", ""],
     )
@@ -223,19 +257,19 @@ def test_order_of_moves_is_that_of_table_1(of_training: EffortReport) -> None:
     assert listed[0] > listed[1] and listed[2] > listed[3] and listed[2] > listed[0]
 
 
-def small(annotated: Annotated, effort: list[float] | None = None, seed: int = 0) -> EffortReport:
+def small() -> EffortReport:
     target = ["la/el/DET casa/casa/NOUN <b>x</b>/x/X", "uno dos tres", "a b c d", "a b", "& c", "uno"] * 3
     edited = ["las/el/DET casas/casa/NOUN <b>x</b>/x/X", "dos uno tres", "a b c d", "x y", "& c", ""] * 3
-    scores = effort or [5.0, 2.0, 5.0, 4.5, 4.0, 2.2] * 3
+    scores = [5.0, 2.0, 5.0, 4.5, 4.0, 2.2] * 3
     return analyse(
         annotated(target), annotated(edited), np.array(scores), source=["<script>alert(1)</script>"] * 18,
-        draws=Draws(samples=30, permutations=30, seed=seed),
+        draws=Draws(samples=30, permutations=30),
     )  # fmt: skip
 
 
 @pytest.mark.slow
-def test_the_page_escapes_text_and_needs_nothing_else(annotated: Annotated) -> None:
-    read = Page(page(small(annotated), "<i>title</i>", ("en", "es"), {"a plot": b"png"}))
+def test_the_page_escapes_text_and_needs_nothing_else() -> None:
+    read = Page(page(small(), "<i>title</i>", ("en", "es"), {"a plot": b"png"}))
     needs_nothing_else(read)
     assert not {"b>x", "i"} & {tag for tag, _ in read.tags}
     assert any("<script>alert(1)</script>" in text for text in read.text)
@@ -257,7 +291,7 @@ def test_discrepancy_ranks_effort_against_edits() -> None:
     ("scores", "message"),
     [([1.0, 2.0], "2 translations|2 effort scores"), ([1.0, np.nan, 3.0], "segment 2 has no effort score")],
 )
-def test_scores_that_do_not_fit(annotated: Annotated, scores: list[float], message: str) -> None:
+def test_scores_that_do_not_fit(scores: list[float], message: str) -> None:
     refuses(message, analyse, annotated(["a"] * 3), annotated(["a"] * 3), np.array(scores), draws=QUICK)
 
 

@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features import ParallelCorpus, Segments, Tokenizer
+from features import Segments, Tokenizer
 from features.basics.array_types import FloatArray
-from features.core.bundle import build
 from features.core.feature_set import make_extractor, parts_needed
 from features.text.annotation import block_of
-from qe.resources.annotations import Annotations, from_column
 from qe_papers.extractors.entities import Entities
 from qe_papers.extractors.parts_of_speech import UPOS, EditsByWordClass, PartsOfSpeech
-from tests.factories import EN_ES, refuses, row, segments
+from tests.factories import EN_ES, annotated_bundle, refuses, row, segments
 
 
 def block(tags: str) -> str:
@@ -77,22 +75,10 @@ def text(words: list[str]) -> str:
 
 
 def shares(folder: Path, settings: dict[str, Any]) -> FloatArray:
-    annotations = Annotations.alike(
-        {"source": from_column(annotated(SOURCE)), "target": from_column(annotated(TARGET))}
-    )
-
-    def read() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(zip(map(text, SOURCE), map(text, TARGET), strict=True), *EN_ES)
-
-    config = {"kind": "tag_ambiguity"}
-    bundle = build(
-        read,
-        folder,
-        parts_needed([config]),
-        builders=annotations.builders(),
-        wanted=annotations.wanted,
-        settings={"source_tag_dictionary": settings},
-    )
+    columns = {"source": list(map(text, SOURCE)), "target": list(map(text, TARGET)),
+               "annotation_source": annotated(SOURCE), "annotation_target": annotated(TARGET)}  # fmt: skip
+    corpus, config = Segments.from_columns(columns, *EN_ES), {"kind": "tag_ambiguity"}
+    bundle = annotated_bundle(folder, corpus, parts_needed([config]), {"source_tag_dictionary": settings})
     return make_extractor(config, bundle).extract(TEXTS)
 
 

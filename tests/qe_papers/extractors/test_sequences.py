@@ -1,9 +1,9 @@
 """Sequences of tags and of words: closed forms, counts by hand, models scored one by one."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features import ParallelCorpus, Segments, Tokenizer
-from features.core.bundle import Bundle, build
+from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
@@ -21,14 +21,14 @@ from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens
-from qe.resources.annotations import Annotations, from_column
 from qe_papers.extractors.sequences import SequenceLanguageModels
 from qe_papers.learned.sequence_models import SEQUENCES
-from tests.factories import EN_ES
+from tests.factories import EN_ES, annotated_bundle, table
 
 Pairs = Sequence[tuple[str, str]]
 
 # Tags of two sentence pairs, their translations of disjoint 4-grams.
+PARTS = parts_needed([{"kind": "pos_sequences"}])
 CORPUS: Pairs = [("d n v d n", "D N V D N"), ("p v a n", "V P A N")]
 
 
@@ -50,47 +50,21 @@ def segments(pairs: Pairs) -> Segments:
     return Segments.from_columns(columns, *EN_ES)
 
 
-def bundle_of(
-    pairs: Pairs, folder: Path, parts: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None = None
-) -> Bundle:
-    text = segments(pairs)
-    annotations = Annotations.alike(
-        {
-            "source": from_column(text.annotation_source or ()),
-            "target": from_column(text.annotation_target or ()),
-        }
-    )
-
-    def read() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *EN_ES)
-
-    return build(
-        read,
-        folder,
-        parts,
-        builders=annotations.builders(),
-        wanted=annotations.wanted,
-        settings=settings or {},
-    )
-
-
 def values(bundle: Bundle, pairs: Pairs) -> list[dict[str, float]]:
-    extractor = make_extractor({"kind": "pos_sequences"}, bundle)
-    return [
-        dict(zip(extractor.names, row, strict=True)) for row in extractor.extract(segments(pairs)).tolist()
-    ]
+    columns = table(make_extractor({"kind": "pos_sequences"}, bundle), segments(pairs))
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    return bundle_of(CORPUS, tmp_path_factory.mktemp("pos") / "b", parts_needed([{"kind": "pos_sequences"}]))
+    return annotated_bundle(tmp_path_factory.mktemp("pos") / "b", segments(CORPUS), PARTS)
 
 
 @pytest.mark.slow
 def test_counts_of_another_layer(tmp_path: Path) -> None:
     """Base forms, `_` throughout: 5 and 4 of them in the corpus, so 4 + 3 in twos; tags are as they were."""
-    parts = parts_needed([{"kind": "pos_sequences"}])
-    lemmas = bundle_of(CORPUS, tmp_path / "b", parts, {"source_pos_ngrams": {"layer": "lemma"}})
+    layer = {"source_pos_ngrams": {"layer": "lemma"}}
+    lemmas = annotated_bundle(tmp_path / "b", segments(CORPUS), PARTS, layer)
     features = values(lemmas, [("d n", "D N"), ("z z", "D N")])
     assert [row["pos_ngrams_source_least_2"] for row in features] == [7, 7]
     assert [row["pos_ngrams_target_least_2"] for row in features] == [2, 2]
@@ -100,7 +74,7 @@ def test_counts_of_another_layer(tmp_path: Path) -> None:
 def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:
     """Two pairs of one 4-gram: t(u1 | v1) = 1 and, by symmetry, t(u1 | NULL) = 1 / 2, so p = 3 / 4."""
     pairs = [("a b c d", "A B C D"), ("e f g h", "E F G H")]
-    part = bundle_of(pairs, tmp_path / "b", parts_needed([{"kind": "pos_sequences"}]))
+    part = annotated_bundle(tmp_path / "b", segments(pairs), PARTS)
     row = values(part, [("a b c d", "A B C D"), ("a b c", "A B C D"), ("z z z z", "A B C D")])
     assert row[0]["pos_ibm1_source_log10"] == pytest.approx(math.log10(0.75), abs=1e-6)
     assert row[0]["pos_ibm1_target_per_ngram"] == pytest.approx(math.log10(0.75), abs=1e-6)
