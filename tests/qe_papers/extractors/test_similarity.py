@@ -22,7 +22,7 @@ from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import DISTANCES, WEIGHTINGS, Similarity, Topics, WordMoves
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
 from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
-from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, expected_words, infer
+from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, _digamma, expected_words, infer
 from tests.factories import PLAIN, refuses, row, segments, table
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
@@ -310,6 +310,11 @@ def test_inference_equals_scikit_learn() -> None:
     oracle.components_ = weights.T
     oracle.exp_dirichlet_component_ = np.exp(psi(weights.T) - psi(weights.T.sum(axis=1))[:, None])
     np.testing.assert_allclose(infer(bags, expected_words(weights), 0.1), oracle.transform(dense), atol=0.01)
+
+
+def test_digamma() -> None:
+    for x in (1e-3, 0.1, 1.0, 5.9, 6.0, 123.4):
+        assert _digamma(x) == pytest.approx(psi(x), rel=1e-9)
 
 
 ALPHA, ETA = 0.3, 0.2

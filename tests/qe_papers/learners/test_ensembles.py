@@ -13,6 +13,7 @@ from qe_papers.learners.mlp_ensemble import (
     LabelledRows,
     Lanes,
     MlpEnsemble,
+    _tanh,
     batch_gradients,
     initial_state,
 )
@@ -108,6 +109,13 @@ def test_networks_differ_and_blocks_of_rows_do_not(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(model.predict(X), said.mean(axis=1), rtol=1e-14)
     monkeypatch.setattr("qe_papers.learners.mlp_ensemble._VALUES", 7000)  # ten rows of 700 units
     np.testing.assert_allclose(model.predict_members(X), said, rtol=1e-12)
+
+
+def test_tanh_is_numpys() -> None:
+    x = np.concatenate([np.linspace(-12, 12, 100_001), [-1e30, 0, 1e-8, 1e30]])[:, None]
+    single = x.astype(np.float32)
+    _tanh(single, np.zeros(1, np.float32))
+    np.testing.assert_allclose(single, np.tanh(x), atol=4e-7)
 
 
 RIDGE = {"kind": "ridge", "alpha": 1.0}
