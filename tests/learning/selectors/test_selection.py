@@ -362,6 +362,12 @@ def test_long_exhaustive_search_does_not_drift() -> None:
         assert -score == pytest.approx(np.abs(predicted - gold).mean(), abs=1e-8)
 
 
+def test_beam_reaches_the_exhaustive_optimum() -> None:
+    X, y = data(150, 9, seed=4)
+    exact, beam = SubsetSearch("exhaustive").fit(X, y), SubsetSearch("beam").fit(X, y)
+    assert beam.score_ == pytest.approx(exact.score_, abs=1e-9)
+
+
 def test_vote_keeps_what_most_of_the_best_have() -> None:
     X, y = data(150, 7)
     ours = SubsetSearch(vote=16).fit(X, y)
