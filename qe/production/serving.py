@@ -158,10 +158,10 @@ def serve(
     listening: socket.socket,
     limits: Limits,
     *,
-    hosts: Hosts | None = None,
-    trusted_proxies: Sequence[str] = (),
-    quiet: bool = False,
-    loaded: Callable[[Service], None] = lambda service: None,
+    hosts: Hosts,
+    trusted_proxies: Sequence[str],
+    quiet: bool,
+    loaded: Callable[[Service], None],
 ) -> None:
     """Answers requests until it is stopped (Ctrl-C, SIGTERM); it is not ready until the model is loaded.
 
@@ -177,7 +177,7 @@ def serve(
         Called when the model is loaded.
     """
     check_descriptors(limits)
-    app = App(limits, hosts=hosts or Hosts())
+    app = App(limits, hosts=hosts)
     server = http_server(app, trusted_proxies)
     failures: list[BaseException] = []
 

@@ -28,6 +28,7 @@ from qe.statistics.result import check_enough, check_seed
 Action = Literal["publish", "post-edit", "retranslate"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 _LARGEST = 400  # thresholds tried per side: quantiles of the predictions
+_FOLDS, _POINTS = 5, 60  # of cross-fitting; of the curve of a trade-off
 
 
 Cost = Annotated[float, Field(ge=0)]
@@ -188,24 +189,23 @@ def triage(
     *,
     samples: int = 1000,
     seed: int = 0,
-    folds: int = 5,
 ) -> Triage:
     """The cheapest thresholds on (n,) gold labels and predictions, and their effect.
 
     The thresholds are chosen on all segments, the figures use thresholds chosen on other segments
-    (`folds`-fold cross-fitting). Intervals resample segments, with fixed cross-fitted decisions.
+    (cross-fitting in five folds). Intervals resample segments, with fixed cross-fitted decisions.
 
     Raises InputError for fewer than 2 segments per fold, values that are not finite, and a negative seed.
     """
     check_seed(seed)
     check_enough(samples)
-    if len(gold) < 2 * folds or len(gold) != len(predicted):
+    if len(gold) < 2 * _FOLDS or len(gold) != len(predicted):
         raise InputError(f"{len(gold)} labels and {len(predicted)} predictions are too few, or differ")
     if not (np.isfinite(gold).all() and np.isfinite(predicted).all()):
         raise InputError("labels and predictions must be finite numbers")
     table, quality = cost_table(gold, costs, scale), scale.sign * predicted
     actions = np.empty(len(gold), np.int64)
-    for test in np.array_split(np.random.default_rng(seed).permutation(len(gold)), folds):
+    for test in np.array_split(np.random.default_rng(seed).permutation(len(gold)), _FOLDS):
         train = np.setdiff1d(np.arange(len(gold)), test)
         actions[test] = decide(quality[test], *thresholds(quality[train], table[train]))
     publish, retranslate = cheapest(gold, predicted, costs, scale)
@@ -325,21 +325,18 @@ def trade_off(
     costs: ActionCosts,
     scale: LabelScale,
     retranslate: float | None,
-    *,
-    points: int = 60,
-    samples: int = 500,
     seed: int = 0,
 ) -> TradeOff:
     table, quality = cost_table(gold, costs, scale), scale.sign * predicted
     bad = (scale.sign * gold < scale.sign * costs.good).astype(np.float64)
-    cuts = np.unique(np.linspace(0, len(gold), points + 1).round().astype(np.int64))
+    cuts = np.unique(np.linspace(0, len(gold), _POINTS + 1).round().astype(np.int64))
     order = np.argsort(-quality, kind="stable")
     other = table[:, 1].copy()
     if retranslate is not None:
         other = np.where(quality < scale.sign * retranslate, table[:, 2], other)
     summed = np.concatenate([[0.0], np.cumsum((table[:, 0] - other)[order])])
     ideal = bad[np.argsort(-scale.sign * gold, kind="stable")]
-    shares = [_bad_share(bad[order][:cut], samples, seed) for cut in cuts]
+    shares = [_bad_share(bad[order][:cut], seed) for cut in cuts]
     return TradeOff(
         cuts / len(gold),
         np.array([value for value, _ in shares]),
@@ -350,10 +347,10 @@ def trade_off(
     )
 
 
-def _bad_share(bad: FloatArray, samples: int, seed: int) -> tuple[float, tuple[float, float]]:
+def _bad_share(bad: FloatArray, seed: int) -> tuple[float, tuple[float, float]]:
     if not len(bad):
         return np.nan, (np.nan, np.nan)
-    drawn = bootstrap_scores(bad[:, None], lambda sums: sums[..., 0], samples=samples, seed=seed)[0]
+    drawn = bootstrap_scores(bad[:, None], lambda sums: sums[..., 0], samples=500, seed=seed)[0]
     return float(bad.mean()), percentile_interval(drawn / len(bad))
 
 

@@ -206,16 +206,12 @@ class Run:
 
     def child(
         self, name: str, params: Mapping[str, Any], metrics: Mapping[str, float], started: datetime | None,
-        finished: datetime | None, tags: Mapping[str, str] | None = None,
+        finished: datetime | None,
     ) -> None:  # fmt: skip
         """A finished child run: a trial of a search, or a repeat of the folds."""
         start = int(started.timestamp() * 1000) if started else None
-        run = self.client.create_run(
-            self.experiment_id,
-            start_time=start,
-            tags={"mlflow.parentRunId": self.id, **(tags or {})},
-            run_name=name,
-        )
+        tags = {"mlflow.parentRunId": self.id}
+        run = self.client.create_run(self.experiment_id, start_time=start, tags=tags, run_name=name)
         self.client.log_batch(
             run.info.run_id,
             metrics=_metrics(metrics, 0),

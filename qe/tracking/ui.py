@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,11 @@ def show_columns(run: Run, metrics: Sequence[str]) -> None:
         return
     experiment = run.client.get_experiment(run.experiment_id)
     if is_ours(experiment):
-        columns = with_previous_metrics(metrics, _metrics_of(experiment.tags.get(_STATE, "")))
+        previous = []
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            shown = json.loads(experiment.tags.get(_STATE, ""))["selectedColumns"]
+            previous = [name[len("metrics.`") : -1] for name in shown if name.startswith("metrics.`")]
+        columns = with_previous_metrics(metrics, previous)
         run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(_state(columns)))
 
 
@@ -44,14 +49,6 @@ def with_previous_metrics(metrics: Sequence[str], previous: Sequence[str]) -> li
     others = [name for name in previous if name not in metrics]
     own = list(metrics[: _MOST - bool(others)])
     return [*own, *others[: _MOST - len(own)]]
-
-
-def _metrics_of(state: str) -> list[str]:
-    try:
-        columns = json.loads(state)["selectedColumns"]
-        return [name[len("metrics.`") : -1] for name in columns if name.startswith("metrics.`")]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return []
 
 
 def _state(metrics: Sequence[str]) -> dict[str, object]:

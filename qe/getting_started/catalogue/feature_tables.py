@@ -62,18 +62,14 @@ def _labelled(split: str, features: pd.DataFrame, scores: Any) -> pd.DataFrame:
 
 @contextmanager
 def demo_world(
-    families: Sequence[str | Mapping[str, Any]],
-    *,
-    pairs: int = 300,
-    settings: Mapping[str, Any] | None = None,
-    progress: Progress = silent,
+    families: Sequence[str | Mapping[str, Any]], settings: Mapping[str, Any] | None = None
 ) -> Iterator[Prepared]:
     """Generated data with second translations, and a small bundle for the families named or configured."""
     with TemporaryDirectory(prefix="qe-features-") as folder:
-        generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
+        generate(Path(folder) / "data", pairs=300, train=240, test=1, new=1)
         columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
         overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
         overrides += [f"resources.settings={json.dumps(dict(settings))}"] if settings else []
         overrides.append(f"features={json.dumps(list(families))}")
         experiment = load(EXPERIMENT, data_root=Path(folder), overrides=overrides)
-        yield prepare(check(experiment), Path(folder) / "cache", progress)
+        yield prepare(check(experiment), Path(folder) / "cache", silent)

@@ -78,17 +78,14 @@ def families(costs: FeatureCosts) -> list[Family]:
 
 def summaries() -> dict[str, str]:
     """Name -> first sentence of all feature families; only extractors of other distributions are imported."""
-    own = {
-        name: _summary(feature_set.EXTRACTORS.documentation(name)) for name in feature_set.EXTRACTORS.names
-    }
-    return own | {name: _foreign_summary(name) for name in feature_set.EXTRACTORS.foreign}
-
-
-def _foreign_summary(name: str) -> str:
-    try:
-        return _summary(inspect.getdoc(feature_set.EXTRACTORS.get(name)) or "")
-    except InputError as error:
-        return str(error)
+    extractors = feature_set.EXTRACTORS
+    found = {name: _summary(extractors.documentation(name)) for name in extractors.names}
+    for name in extractors.foreign:
+        try:
+            found[name] = _summary(inspect.getdoc(extractors.get(name)) or "")
+        except InputError as error:
+            found[name] = str(error)
+    return found
 
 
 def sets(costs: FeatureCosts) -> list[Set]:
@@ -152,7 +149,7 @@ def columns_of(
     from qe.getting_started.catalogue.feature_tables import demo_world  # all of training comes with it
 
     # They are named after their resources: small ones will do.
-    with demo_world([configs[i] for i in unnamed], settings=settings) as data:
+    with demo_world([configs[i] for i in unnamed], settings) as data:
         for i, extractor in zip(unnamed, data.extraction.feature_set.extractors, strict=True):
             extractors[i] = extractor
         return feature_set.FeatureSet(tuple(configs), tuple(extractors)).features

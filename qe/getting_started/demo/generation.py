@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
+from operator import mul
 from pathlib import Path
 
 import numpy as np
@@ -132,16 +133,6 @@ JUDGES = (
 )
 
 
-def true_quality(translation: Translation) -> float:
-    """What a judge without mood or habits would feel, in points; may leave the scale."""
-    density = translation.severity / max(len(translation.tokens), 1)
-    return 4.95 - 4.2 * sqrt(density) - 0.13 * sqrt(translation.severity)
-
-
-def weighted_mean(scores: tuple[int, ...]) -> float:
-    return round(sum(one.weight * score for one, score in zip(JUDGES, scores, strict=True)) + 1e-9, 1)
-
-
 COLUMNS = ("source", "target", "post_edit", "scores", "judges", "weights")
 
 
@@ -229,21 +220,24 @@ def _segments(lexicon: language.Lexicon, size: int, seed: np.random.SeedSequence
         output = translator.translate(phrase.target)
         right = language.text([word.surface for word in phrase.target])
         source, target = language.text(phrase.source), language.text(list(output.tokens))
-        quality = true_quality(output)
+        # What a judge without mood or habits would feel, in points; it may leave the scale.
+        density = output.severity / max(len(output.tokens), 1)
+        quality = 4.95 - 4.2 * sqrt(density) - 0.13 * sqrt(output.severity)
         judges = tuple(judge.score(quality, moods) for judge in JUDGES)
         segments.append(Judged(source, target, right, judges, output.errors))
     return segments
 
 
 def _write_labelled(data: DemoData, split: str, rows: Sequence[Judged]) -> None:
-    weights = "\t".join(fixed(one.weight, 2) for one in JUDGES)
+    weights = [judge.weight for judge in JUDGES]
+    scores = [sum(map(mul, weights, row.judges)) + 1e-9 for row in rows]
     columns = {
         "source": [row.source for row in rows],
         "target": [row.target for row in rows],
         "post_edit": [row.post_edit for row in rows],
-        "scores": [fixed(weighted_mean(row.judges), 1) for row in rows],
+        "scores": [fixed(round(score, 1), 1) for score in scores],
         "judges": ["\t".join(map(str, row.judges)) for row in rows],
-        "weights": [weights] * len(rows),
+        "weights": ["\t".join(fixed(weight, 2) for weight in weights)] * len(rows),
     }
     for name in COLUMNS:
         _write(data.column(split, name), columns[name])
