@@ -303,7 +303,9 @@ class ScoreJob:
 
     def _show(self, result: ScoredFile, model: Mapping[str, object] | None) -> None:
         if self.options.json:
-            print(summary_json(result, self.options.output, model))
+            of_model = {} if model is None else {"model": model}
+            content = {**result.to_json(), "output": self.options.output, **of_model}
+            print(json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content)))
         elif not self.silent:
             show_scored(result, self.options.output)
 
@@ -321,12 +323,6 @@ def warn_of_input(log: Log, warnings: Sequence[str], not_checked: Mapping[str, s
         log.tell("warning", f"{kind} are not checked: {reason}")
     for warning in warnings:
         log.tell("warning", f"the input differs from the training data: {warning}")
-
-
-def summary_json(completed: ScoredFile, output: str, model: Mapping[str, object] | None) -> str:
-    of_model = {} if model is None else {"model": model}
-    content = {**completed.to_json(), "output": output, **of_model}
-    return json.dumps(output_schemas.stamped("score" if of_model else "score-spark", content))
 
 
 def show_scored(completed: ScoredFile, output: str) -> None:

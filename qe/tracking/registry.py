@@ -172,26 +172,21 @@ _COLUMNS = (
 
 
 def versions_table(versions: Sequence[Version]) -> Table:
-    return Table("", _COLUMNS, [_row(version) for version in versions])
-
-
-def _row(version: Version) -> list[str]:
-    tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
-    learner = tags.get("model", "").partition(" on ")[0]
-    minute = NumberText(*version.created[:16].split("T"), value=version.created)
-    return [
-        version.name, version.version, ", ".join(version.aliases), learner,
-        tags.get("data", ""), _score(version), minute, tags.get("experiment", ""),
-        "" if coverage is None else number(coverage), tags.get("promotion.decision", ""),
-    ]  # fmt: skip
-
-
-def _score(version: Version) -> str:
-    if "value" not in version.tags:
-        return ""
-    metric, value = version.tags.get("metric", ""), float(version.tags["value"])
-    digits = METRICS.get(metric).digits + 1 if metric in METRICS else 4
-    return NumberText(title_of(metric), number(value, digits), value=value)
+    rows = []
+    for version in versions:
+        tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
+        learner, score = tags.get("model", "").partition(" on ")[0], ""
+        if "value" in tags:
+            metric, value = tags.get("metric", ""), float(tags["value"])
+            digits = METRICS.get(metric).digits + 1 if metric in METRICS else 4
+            score = NumberText(title_of(metric), number(value, digits), value=value)
+        minute = NumberText(*version.created[:16].split("T"), value=version.created)
+        rows.append([
+            version.name, version.version, ", ".join(version.aliases), learner, tags.get("data", ""), score,
+            minute, tags.get("experiment", ""), "" if coverage is None else number(coverage),
+            tags.get("promotion.decision", ""),
+        ])  # fmt: skip
+    return Table("", _COLUMNS, rows)
 
 
 # Tags of logged models, by which versions are told apart and compared; people read those of versions.
@@ -234,7 +229,9 @@ def register(
     run that is resumed to the same model has its version already. The first version of a name becomes
     `champion`, the best of later ones `challenger`.
     """
-    entry = _registered(run, name, content)
+    mine = [one for one in entries(name).values() if one.run_id == run.id]
+    same = [one for one in mine if _fingerprints(one).get(_CONTENT) == content]
+    entry = same[-1] if same else None
     if entry is None:
         model_id = log_model(run, directory, columns=columns, described=described)
         run.client.set_logged_model_tags(model_id, {_FOLDS: data, _CONTENT: content})
@@ -247,12 +244,6 @@ def register(
     champion, challenger = (version == aliased(name, alias) for alias in (CHAMPION, CHALLENGER))
     uri = f"models:/{name}/{version}"
     return Registration(name, version, uri, champion, challenger, reason, metric, value, model_id)
-
-
-def _registered(run: Run, name: str, content: str) -> Any:
-    mine = [entry for entry in entries(name).values() if entry.run_id == run.id]
-    same = [entry for entry in mine if _fingerprints(entry).get(_CONTENT) == content]
-    return same[-1] if same else None
 
 
 def _model_of(entry: Any) -> str:
@@ -303,18 +294,14 @@ def _placed(name: str, version: str, higher_is_better: bool) -> str:
         return "the first model of this name"
     # A version that `qe promote` has decided on does not wait any more.
     waiting = {n: t for n, t in versions.items() if "promotion.decision" not in t and n != version}
-    if challenger in waiting and _gain(tags, waiting[challenger], higher_is_better) <= 0:
-        return f"challenger version {challenger} is no worse ({_compared(waiting[challenger], tags)})"
+    if challenger in waiting and _comparable(tags, waiting[challenger]):
+        gain = float(tags["value"]) - float(waiting[challenger]["value"])
+        if gain * (1 if higher_is_better else -1) <= 0:
+            return f"challenger version {challenger} is no worse ({_compared(waiting[challenger], tags)})"
     set_alias(name, CHALLENGER, version)
     if champion not in versions:
         return "no version is champion; `qe promote` makes one"
     return f"`qe promote` decides against champion version {champion} ({_compared(tags, versions[champion])})"
-
-
-def _gain(tags: Mapping[str, str], other_tags: Mapping[str, str], higher_is_better: bool) -> float:
-    if not _comparable(tags, other_tags):
-        return float("inf")
-    return (float(tags["value"]) - float(other_tags["value"])) * (1 if higher_is_better else -1)
 
 
 def _comparable(tags: Mapping[str, str], other_tags: Mapping[str, str]) -> bool:

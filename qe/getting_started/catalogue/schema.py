@@ -128,11 +128,11 @@ def _features() -> Schema:
         "required": ["set"],
         "additionalProperties": False,
     }
-    by_kind = _by_kind(EXTRACTORS.names, lambda name: _of_family(EXTRACTORS.get(name)))
-    return {"anyOf": [by_name, of_set, by_kind]}
+    return {"anyOf": [by_name, of_set, _by_kind(EXTRACTORS.names, _of_family)]}
 
 
-def _of_family(family: type[Extractor]) -> Schema:
+def _of_family(name: str) -> Schema:
+    family = EXTRACTORS.get(name)
     kinds = dict.fromkeys([family, *(family.for_settings(settings) for settings in family.variants)])
     schemas = [_of_extractor(kind) for kind in kinds]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
