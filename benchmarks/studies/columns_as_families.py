@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import qe
-from features.core.feature_set import FeatureSet, completed
+from features.core.feature_set import FeatureSet, completed, families
 from features.core.segments import Segments
 from qe.data.dataset import Split
 from qe.data.format import make_format
@@ -81,7 +81,7 @@ def of_column(name: str, texts: list[list[str]], train: Split, dev: Split) -> fl
         replace(split.segments, further={column: tuple(values)})
         for split, values in zip((train, dev), texts, strict=True)
     ]
-    features = FeatureSet.make(completed([{"kind": "columns", "names": [column]}], both[0]), None)
+    features = FeatureSet.make(completed(families([{"kind": "columns", "names": [column]}]), both[0]), None)
     return ridge([features.extract(segments) for segments in both], (train, dev))
 
 

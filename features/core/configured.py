@@ -5,7 +5,7 @@ A field of such a dataclass that is annotated with a Resource class is filled wi
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -30,10 +30,13 @@ class Configured:
     kind: type[Any]
     settings: Mapping[str, Any]
     label: str
+    config: Mapping[str, Any] = field(default_factory=dict)  # as an experiment has it
 
     def errors(self) -> Iterator[InputError]:
         """All mistakes in the settings: unknown names, types, ranges, missing ones."""
         known = [entry.name for entry in self._fields]
+        if "only" in self.config:
+            yield from type_errors(self.config["only"], list[str], "only", self.label)
         for key, value in self.settings.items():
             if key not in known:
                 yield InputError(

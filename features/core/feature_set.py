@@ -3,10 +3,11 @@
 import difflib
 import fnmatch
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from glob import escape
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, quoted, unknown_name
 from features.basics.plugins import SEPARATOR, is_foreign, own_entries, package_folders
 from features.basics.short_repr import short_repr
 from features.core.bundle import Bundle
@@ -49,7 +50,15 @@ def configured(config: Mapping[str, Any]) -> Configured:
             warnings.warn(f"{what}: `{key}` is `{kind.renamed[key]}` now", FutureWarning, stacklevel=2)
         if key not in ("kind", "only"):
             settings[kind.renamed.get(key, key)] = value
-    return Configured(kind.for_settings(settings), settings, what)
+    return Configured(kind.for_settings(settings), settings, what, config)
+
+
+def families(configs: Sequence[Mapping[str, Any]]) -> list[Configured]:
+    """Classes and settings of the configured extractors, sets expanded. Raises InputError for mistakes."""
+    found = [configured(config) for config in expand(configs)]
+    for error in chain.from_iterable(family.errors() for family in found):
+        raise error
+    return found
 
 
 def variant(config: Mapping[str, Any]) -> str:
@@ -68,7 +77,8 @@ def from_variant(name: str) -> dict[str, Any]:
     settings = dict[str, Any](part.partition("=")[::2] for part in given)
     lists = Configured(EXTRACTORS.get(kind), settings, "").lists
     config = {key: value.split("+") if key in lists else value for key, value in settings.items()}
-    return {"kind": kind, **_right({"kind": kind, **config}).settings}
+    (family,) = families([{"kind": kind, **config}])
+    return {"kind": kind, **family.settings}
 
 
 def variants(kind: str) -> list[str]:
@@ -82,67 +92,29 @@ def _as_text(value: Any) -> str:
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bundle parts that the configured extractors take, in order, once; raises as `configured` does."""
-    needed: dict[str, None] = {}
-    for config in expand(configs):
-        needed |= dict.fromkeys(_right(config).parts())
-    return list(needed)
+    """The bundle parts that the configured extractors take, in order, once; raises as `families` does."""
+    return list(dict.fromkeys(part for family in families(configs) for part in family.parts()))
 
 
-def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
-    """Raises InputError for missing files of extractors; no resource is loaded."""
-    for config in expand(configs):
-        extractor = _right(config)
-        for each in (extractor, *extractor.within()):
-            if not any(each.parts()):
-                each.make(None).content_fingerprint()
-
-
-def table_columns(configs: Sequence[Mapping[str, Any]]) -> TableColumns:
-    """The columns of the user's table that the configured extractors read by name."""
-    unmade = [_right(config).unmade() for config in expand(configs)]
-    return _by_name(column for extractor in unmade for column in extractor.table_columns())
-
-
-def _by_name(columns: Iterable[TableColumn]) -> TableColumns:
+def table_columns(extractors: Iterable[Extractor]) -> TableColumns:
+    """The columns of the user's table that extractors, made or not, read by name."""
     found: dict[str, TableColumn] = {}
-    for new in columns:
+    for new in chain.from_iterable(extractor.table_columns() for extractor in extractors):
         old = found.get(new.name, new)
         found[new.name] = TableColumn(new.name, old.number or new.number, old.optional and new.optional)
     return found
 
 
-def completed(configs: Sequence[Mapping[str, Any]], segments: Segments) -> list[dict[str, Any]]:
+def completed(families: Sequence[Configured], segments: Segments) -> list[dict[str, Any]]:
     """The configs with settings that the training segments decide, such as values of categories."""
-    return [{**config, **_right(config).kind.completed(config, segments)} for config in expand(configs)]
+    return [{**each.config, **each.kind.completed(each.config, segments)} for each in families]
 
 
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
     """One extractor from `{kind: NAME, ...}`; raises InputError for bad settings or missing resources."""
-    made: Extractor = _right(config).make(bundle)
+    (family,) = families([config])
+    made: Extractor = family.make(bundle)
     return made
-
-
-def _right(config: Mapping[str, Any]) -> Configured:
-    for error in setting_errors(config):
-        raise error
-    return configured(config)
-
-
-def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
-    try:
-        extractor = configured(config)
-    except InputError as error:
-        yield error
-        return
-    if "only" in config:
-        yield from type_errors(config["only"], list[str], "only", extractor.label)
-    yield from extractor.errors()
-
-
-def _check_type(value: Any, hint: Any, name: str, location: str) -> None:
-    for error in type_errors(value, hint, name, location):
-        raise error
 
 
 @short_repr
@@ -167,14 +139,20 @@ class FeatureSet:
         bundle: Bundle | None,
         trees: Sequence[Mapping[str, Any]] = (),
     ) -> "FeatureSet":
-        expanded = expand(configs)
-        extractors = tuple(_right(config).make(bundle) for config in expanded)
-        return cls(tuple(expanded), extractors, make_trees(trees))
+        return cls.of_families(families(configs), bundle, trees)
+
+    @classmethod
+    def of_families(
+        cls, families: Sequence[Configured], bundle: Bundle | None, trees: Sequence[Mapping[str, Any]] = ()
+    ) -> "FeatureSet":
+        """The same from checked settings."""
+        extractors = tuple(family.make(bundle) for family in families)
+        return cls(tuple(family.config for family in families), extractors, make_trees(trees))
 
     def __post_init__(self) -> None:
         owner: dict[str, str] = {}
         for i, config in enumerate(self.configs):
-            for feature in self.kept_features(i):
+            for feature in self._column_features[i].values():
                 if feature.name in owner:
                     raise InputError(
                         f"the column '{feature.name}' comes from both '{owner[feature.name]}' "
@@ -196,7 +174,6 @@ class FeatureSet:
                 features = [replace(feature, name=f"{family}.{feature.name}") for feature in features]
             chosen = dict(enumerate(features))
             if patterns is not None:
-                _check_type(patterns, list[str], "only", f"extractor '{kind}'")
                 names = [feature.name for feature in features]
                 for pattern in patterns:
                     if not fnmatch.filter(names, pattern):
@@ -221,7 +198,7 @@ class FeatureSet:
 
     @property
     def names(self) -> list[str]:
-        return [feature.name for feature in self.features]
+        return [feature.name for kept in self._column_features for feature in kept.values()]
 
     @property
     def columns(self) -> list[str]:
@@ -252,7 +229,7 @@ class FeatureSet:
     @cached_property
     def table_columns(self) -> TableColumns:
         """The columns of the user's table that extractors read by name."""
-        return _by_name(column for extractor in self.extractors for column in extractor.table_columns())
+        return table_columns(self.extractors)
 
     def checksums(self) -> list[dict[str, Any]]:
         read = ((c["kind"], dict(e.checksums())) for c, e in zip(self.configs, self.extractors, strict=True))
@@ -333,7 +310,10 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     expanded: list[dict[str, Any]] = []
     for config in configs:
         if "set" not in config:
-            _check_type(config["kind"], str, "kind", "features")
+            if not isinstance(config["kind"], str):
+                raise InputError(
+                    f"'kind' must be text, but got {quoted(config['kind'])}", location="features"
+                )
             expanded.append(dict(config))
             continue
         if others := config.keys() - {"set", "without"}:
@@ -345,7 +325,8 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         name = config["set"]
         excluded = config.get("without", [])
         entries = [{"kind": e} if isinstance(e, str) else e for e in set_content(name)["features"]]
-        _check_type(excluded, list[str], "without", f"set '{name}'")
+        for error in type_errors(excluded, list[str], "without", f"set '{name}'"):
+            raise error
         kinds = [entry["kind"] for entry in entries]
         for kind in excluded:
             if kind not in kinds:

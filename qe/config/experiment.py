@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -43,7 +43,6 @@ NOTHING: Mapping[str, Any] = {
     "features": [],
     "learner": [],
 }
-Leaf = TypeVar("Leaf")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -537,11 +536,10 @@ class Experiment(Section, Printable):
 
     def inputs(self) -> list[Path]:
         """The files, and the folders read whole, that the experiment names. A dataset's folder is not one."""
-        sections = [self.resources, *(section.resources for section in self.auxiliary_datasets)]
+        sections = (self.resources, *(each.resources for each in self.auxiliary_datasets), *self.treebanks)
         named = [section.path for section in self.datasets if section.path.is_file()]
-        named += _leaves([section.model_dump() for section in sections if section is not None], Path)
-        named += [each.treebank for each in self.treebanks if each.treebank is not None]
-        named += [Path(path) for feature in self.features for path in _paths_within(feature)]
+        named += _paths_within([section.model_dump() for section in sections if section is not None])
+        named += _paths_within(self.features)
         return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]
 
     @property
@@ -669,13 +667,18 @@ def _completed(
     return _located(keys, root), mistakes
 
 
-def _paths_within(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(inner, str) if _holds_paths(key, inner) else _paths_within(inner)
+def _paths_within(value: Any, key: str = "") -> Iterator[Path]:
+    """Paths, and texts under keys of extractors that hold paths."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, str) and _holds_paths(key, value):
+        yield Path(value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _paths_within(inner, key if key in _PATH_KEYS else name)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _paths_within(inner)
+            yield from _paths_within(inner, key if key in _PATH_KEYS else "")
 
 
 def _located(keys: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -725,14 +728,6 @@ def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
     except InputError as error:
         return [str(error)]
     return []
-
-
-def _leaves(value: Any, kind: type[Leaf]) -> Iterator[Leaf]:
-    if isinstance(value, kind):
-        yield value
-    elif isinstance(value, dict | list | tuple):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner, kind)
 
 
 def _fill_in(content: dict[str, Any]) -> None:

@@ -57,7 +57,8 @@ class General(FittedExtractor):
         return tuple(name for name in read_unverified(self._folder).columns if name not in given)
 
     def table_columns(self) -> Sequence[TableColumn]:
-        return tuple(feature_set.table_columns(read_unverified(self._folder).features).values())
+        needed = feature_set.families(read_unverified(self._folder).features)
+        return tuple(feature_set.table_columns(family.unmade() for family in needed).values())
 
     def labels_used(self) -> tuple[str, ...]:
         return ()

@@ -215,7 +215,7 @@ class AuxiliaryReader:
         result, notes = [], []
         for number, section in enumerate(self.plan.experiment.auxiliary_datasets, start=1):
             place, experiment = f"dataset.{number}", self.plan.experiment
-            dataset = reading.read_dataset(experiment, section, place)
+            dataset = reading.read_dataset(experiment, section, place, self.plan.table_columns)
             dataset = reading.translated(dataset, experiment, self.cache, self.progress)
             try:
                 auxiliary, note = self._auxiliary(place, section, dataset)
@@ -297,7 +297,7 @@ class AuxiliaryReader:
             split, corpus = split.take(learned), corpus.take(rest)
         annotators = plan.experiment.annotators
         bundle = resources_for(section.resources, corpus, plan.parts, self.cache, self.progress, annotators)
-        feature_set = FeatureSet.make(plan.features, bundle)
+        feature_set = FeatureSet.of_families(plan.families, bundle)
         return split, replace(primary, feature_set=feature_set, fold_by=by, part_features=None)
 
 

@@ -15,15 +15,8 @@ from features.basics.assignments import assigned
 from features.basics.errors import InputError, combined_error, quoted, unknown_name
 from features.basics.plugins import is_foreign, load_own, missing
 from features.core.bundle import Bundle, known_parts, unknown_part
-from features.core.feature_set import (
-    EXTRACTORS,
-    FeatureSet,
-    configured,
-    expand,
-    parts_needed,
-    setting_errors,
-    variant,
-)
+from features.core.configured import Configured
+from features.core.feature_set import FeatureSet, configured, expand, variant
 from features.core.tree_columns import make_trees
 from features.storage import strict_yaml
 from features.storage.files import is_input_file
@@ -55,29 +48,32 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     """The plan of an experiment's file. Raises InputError with all mistakes in one list."""
     try:
         experiment, wrong = experiment_file.draft(path, data_root=data_root, overrides=overrides)
-        wrong += [mistake for mistake in mistakes(experiment) if mistake not in wrong]
+        families = list[Configured]()
+        wrong += [mistake for mistake in mistakes(experiment, families) if mistake not in wrong]
     except OSError as error:  # a name that is too long, a folder that may not be looked into
         raise InputError(f"{quoted(error.filename)}: {error.strerror}", location=path) from None
     if wrong:
         raise combined_error(wrong, experiment.file_names(path))
-    return Plan(experiment)
+    return Plan(experiment, families)
 
 
 def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
     """The checked plan of an experiment. Raises InputError with everything that is wrong."""
-    wrong = list(mistakes(experiment, in_memory=in_memory))
-    if wrong:
+    families = list[Configured]()
+    if wrong := list(mistakes(experiment, families, in_memory=in_memory)):
         raise combined_error(wrong, f"experiment '{experiment.name}'")
-    return Plan(experiment)
+    return Plan(experiment, families)
 
 
-def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
+def mistakes(experiment: Experiment, families: list[Configured], *, in_memory: bool = False) -> Iterator[str]:
+    """All mistakes, a text each; `families` is extended by the extractors whose settings are right."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
         yield from _check_dataset(experiment.dataset, "dataset")
-    yield from _check_auxiliary_datasets(experiment)
+    wrong_features = list(_check_features(experiment, families))
+    yield from _check_auxiliary_datasets(experiment, families)
     yield from _check_programs(experiment)
-    parts = list[str]()
-    yield from _check_features(experiment, parts)
+    yield from wrong_features
+    parts = Plan(experiment, families).parts
     yield from _check_trees(experiment)
     yield from _check_bundle(experiment, experiment.resources, "resources", parts)
     for number, other in enumerate(experiment.auxiliary_datasets, start=1):
@@ -85,7 +81,7 @@ def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str
             yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
     yield from _check_splits(experiment)
     yield from _check_intervals(experiment)
-    yield from _check_negatives(experiment)
+    yield from _check_negatives(experiment, families)
     if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
         why = "families would be fitted on rows of another dataset, too"
         yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
@@ -103,14 +99,14 @@ def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
     yield from _checked(place, lambda: check_path(section, place))
 
 
-def _check_auxiliary_datasets(experiment: Experiment) -> Iterator[str]:
+def _check_auxiliary_datasets(experiment: Experiment, families: Sequence[Configured]) -> Iterator[str]:
     if not experiment.auxiliary_datasets:
         return
     if experiment.trees:
         yield "trees: with several datasets there can be none"
-    for config in _right(experiment.features):
-        if EXTRACTORS.get(config["kind"]).reads_files:
-            yield f"features: '{config['kind']}' reads values of one dataset, but there are several"
+    for family in families:
+        if family.kind.reads_files:
+            yield f"features: '{family.config['kind']}' reads values of one dataset, but there are several"
     for number, section in enumerate(experiment.auxiliary_datasets, start=1):
         place = f"dataset.{number}"
         yield from _check_dataset(section, place)
@@ -150,8 +146,7 @@ def _check_programs(experiment: Experiment) -> Iterator[str]:
                 yield f"annotations.{side}: unknown annotator '{by}'; known: {KNOWN}"
 
 
-def _check_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
-    right = []
+def _check_features(experiment: Experiment, families: list[Configured]) -> Iterator[str]:
     for config in experiment.features:
         try:
             expanded = expand([config])
@@ -159,30 +154,18 @@ def _check_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
             yield _placed("features", error)
             continue
         for single in expanded:
-            errors = list(setting_errors(single)) or list(_errors_of_one(single))
+            errors = list[InputError]()
+            try:
+                family = configured(single)
+                errors += family.errors()
+                if not errors and not any(family.parts()):
+                    FeatureSet.of_families([family], None)
+            except InputError as error:
+                errors.append(error)
             yield from (_placed("features", error) for error in errors)
-            right += [] if errors else [single]
-    parts += parts_needed(right)
+            families += [] if errors else [family]
     if not (experiment.features or experiment.trees):
         yield "features: there are none"
-
-
-def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    for config in configs:
-        try:
-            yield from (each for each in expand([config]) if each["kind"] in EXTRACTORS)
-        except InputError:  # reported with the features
-            continue
-
-
-def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
-    try:
-        if any(configured(config).parts()):
-            parts_needed([config])
-        else:
-            FeatureSet.make([config], None)
-    except InputError as error:
-        yield error
 
 
 def _check_trees(experiment: Experiment) -> Iterator[str]:
@@ -278,7 +261,7 @@ def _check_intervals(experiment: Experiment) -> Iterator[str]:
         yield f"intervals: `by: {section.group_by}` needs `column`; such as doc_id"
 
 
-def _check_negatives(experiment: Experiment) -> Iterator[str]:
+def _check_negatives(experiment: Experiment, families: Sequence[Configured]) -> Iterator[str]:
     if experiment.negatives is None:
         return
     from qe.data.perturbation import names
@@ -288,9 +271,10 @@ def _check_negatives(experiment: Experiment) -> Iterator[str]:
             yield f"negatives.kinds: {unknown_name('perturbation', kind, names())}"
     if experiment.trees:
         yield "negatives: a kernel over trees takes real rows alone; leave out `trees` or `negatives`"
-    for config in _right(experiment.features):
-        if EXTRACTORS.get(config["kind"]).reads_files:
-            yield f"negatives: '{config['kind']}' has no values for perturbed rows; leave out one of both"
+    for family in families:
+        if family.kind.reads_files:
+            kind = family.config["kind"]
+            yield f"negatives: '{kind}' has no values for perturbed rows; leave out one of both"
 
 
 def _check_strategies(experiment: Experiment) -> Iterator[str]:
@@ -490,12 +474,12 @@ def without_missing(plan: Plan) -> Plan:
     sides = {column.removeprefix("annotation_") for column in columns if column.startswith("annotation_")}
     sides -= set(experiment.resources.annotations()) if experiment.resources else set()
 
-    def lacks(config: Mapping[str, Any]) -> bool:
-        needs_column = columns & set(configured(config).requires())
-        return bool(needs_column or (sides and sides & set(annotated_sides(parts_needed([config])))))
+    def lacks(family: Configured) -> bool:
+        needs_column = columns & set(family.requires())
+        return bool(needs_column or (sides and sides & set(annotated_sides(list(family.parts())))))
 
-    lost = [variant(config) for config in plan.features if lacks(config)]
-    features = tuple(dict(config) for config in plan.features if not lacks(config))
+    lost = [variant(family.config) for family in plan.families if lacks(family)]
+    features = tuple(dict(family.config) for family in plan.families if not lacks(family))
     trees = tuple(tree for tree in experiment.trees if make_trees([tree])[0].requires() not in columns)
     lost += [tree["kind"] for tree in experiment.trees if tree not in trees]
     reasons = dict.fromkeys(f"{program.absent}; {program.remedy}" for program in absent)

@@ -4,11 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
-from features.core.feature_set import expand, parts_needed, variant
+from features.core.configured import Configured
+from features.core.extractor import TableColumns
+from features.core.feature_set import table_columns, variant
 from features.core.tree_columns import make_trees
 from qe.config.distributions import Distribution, nested, parse_space
 from qe.config.experiment import IN_MEMORY, Experiment, SearchSection, StrategySection
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
     from qe.models.pipeline import Candidate
 
-Strategy = Literal["learner", "selector"]
-
 
 @dataclass(frozen=True)
 class Plan(Printable):
@@ -31,21 +31,30 @@ class Plan(Printable):
 
     Attributes
     ----------
+    families : sequence of Configured
+        Classes and settings of the extractors, those of sets one by one.
     omitted : tuple of str
         Parts of the experiment that are left out, a sentence each.
     """
 
     experiment: Experiment
+    families: Sequence[Configured]
     omitted: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def features(self) -> list[Mapping[str, Any]]:
         """Settings of the extractors, those of sets one by one."""
-        return list(expand(self.experiment.features))
+        return [family.config for family in self.families]
 
     @cached_property
     def parts(self) -> list[str]:
-        return parts_needed(self.features)
+        """The parts of resources that the extractors need."""
+        return list(dict.fromkeys(part for family in self.families for part in family.parts()))
+
+    @cached_property
+    def table_columns(self) -> TableColumns:
+        """The columns of the user's table that the extractors read by name."""
+        return table_columns(family.unmade() for family in self.families)
 
     @property
     def space(self) -> "Space":
@@ -107,18 +116,44 @@ class Space:
     selectors: Sequence[StrategySection]
     clip: float = 0.0
 
+    @cached_property
+    def _choices(self) -> dict[str, list[tuple[StrategySection, dict[str, Distribution]]]]:
+        """Learners and selectors, each with what is searched of it."""
+        choices: dict[str, list[tuple[StrategySection, dict[str, Distribution]]]] = {}
+        kinds: Sequence[tuple[str, Sequence[StrategySection], Catalogue[Any], str]] = (
+            ("learner", self.learners, LEARNERS, "learner.space"),
+            ("selector", self.selectors, SELECTORS, "selection.space"),
+        )
+        for name, sections, catalogue, place in kinds:
+            choices[name] = []
+            for section in sections:
+                if section.space is not None:
+                    space = parse_space(section.space, place)
+                else:
+                    default = catalogue.get(section.kind).space.items()
+                    space = {key: value for key, value in default if key not in section.params}
+                choices[name].append((section, space))
+        return choices
+
     def draw(self, trial: "optuna.trial.BaseTrial") -> "Candidate":
         """One candidate; a parameter `p` of learner `k` is named `k.p` in the study."""
         from qe.models.pipeline import Candidate  # slow to import, and not needed to check a plan
 
-        learner = _choose(trial, "learner", self.learners)
-        selector = _choose(trial, "selector", self.selectors)
-        first = learner.kind, _values(trial, learner, "learner")
-        return Candidate(*first, selector.kind, _values(trial, selector, "selector"), self.clip)
+        chosen = []
+        for strategy, choices in self._choices.items():
+            kinds = [section.kind for section, _ in choices]
+            kind = trial.suggest_categorical(strategy, kinds) if len(kinds) > 1 else kinds[0]
+            chosen.append(choices[kinds.index(kind)])
+        settings = []
+        for section, space in chosen:
+            drawn = {name: value.draw(trial, f"{section.kind}.{name}") for name, value in space.items()}
+            settings.append((section.kind, {**section.params, **nested(drawn)}))
+        learner, selector = settings
+        return Candidate(*learner, *selector, self.clip)
 
     def distributions(self) -> dict[str, Distribution]:
-        spaces = [(section, _space(section, "learner")) for section in self.learners]
-        spaces += [(section, _space(section, "selector")) for section in self.selectors]
+        """Everything that is searched: a parameter's name in the study -> its distribution."""
+        spaces = [*self._choices["learner"], *self._choices["selector"]]
         return {f"{s.kind}.{name}": value for s, space in spaces for name, value in space.items()}
 
     @property
@@ -138,26 +173,3 @@ class Space:
         if section.sampler == "grid":
             return math.prod(len(values) for values in self.grid().values())
         return section.most_trials
-
-
-def _choose(
-    trial: "optuna.trial.BaseTrial", strategy: Strategy, sections: Sequence[StrategySection]
-) -> StrategySection:
-    if len(sections) == 1:
-        return sections[0]
-    kind = trial.suggest_categorical(strategy, [section.kind for section in sections])
-    return next(section for section in sections if section.kind == kind)
-
-
-def _values(trial: "optuna.trial.BaseTrial", section: StrategySection, strategy: Strategy) -> dict[str, Any]:
-    space = _space(section, strategy)
-    drawn = {name: value.draw(trial, f"{section.kind}.{name}") for name, value in space.items()}
-    return {**section.params, **nested(drawn)}
-
-
-def _space(section: StrategySection, strategy: Strategy) -> dict[str, Distribution]:
-    if section.space is not None:
-        return parse_space(section.space, "learner.space" if strategy == "learner" else "selection.space")
-    catalogue: Catalogue[Any] = LEARNERS if strategy == "learner" else SELECTORS
-    default: dict[str, Distribution] = catalogue.get(section.kind).space
-    return {name: value for name, value in default.items() if name not in section.params}

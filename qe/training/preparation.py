@@ -18,7 +18,7 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.feature_set import FeatureSet, check_files, checked, completed, parts_needed
+from features.core.feature_set import FeatureSet, checked, completed, families
 from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
@@ -63,6 +63,7 @@ class Prepared:
     training: Split
     repeats: list[list[Fold]]
     bundle: Bundle | None
+    needed: Sequence[str]  # parts of the bundle
     extraction: Extraction
     calibration: Split | None = None
     auxiliaries: tuple[Auxiliary, ...] = ()
@@ -178,7 +179,7 @@ class Prepared:
         if self.bundle is None:
             return {}
         entries: dict[str, Any] = self.bundle.manifest["parts"]
-        return {name: entries[name] for name in parts_needed(self.experiment.features)}
+        return {name: entries[name] for name in self.needed}
 
 
 def prepare(
@@ -195,7 +196,7 @@ def prepare(
     With `calibrating`, the rows that split-conformal intervals need are set aside.
     """
     dataset = (
-        reading.read_dataset(plan.experiment)
+        reading.read_dataset(plan.experiment, columns=plan.table_columns)
         if dataset is None
         else reading.tokenized(dataset, plan.experiment)
     )
@@ -204,10 +205,10 @@ def prepare(
     experiment, section = plan.experiment, plan.experiment.split
     dataset = reading.translated(dataset, experiment, cache, progress)
     rows = reading.rows_of(plan, dataset, calibrating)
-    features = tuple(completed(plan.features, rows.training.segments))
-    if list(features) != plan.features:
-        experiment = experiment.model_copy(update={"features": features})
-        plan = replace(plan, experiment=experiment)
+    features = completed(plan.families, rows.training.segments)
+    if features != plan.features:
+        experiment = experiment.model_copy(update={"features": tuple(features)})
+        plan = replace(plan, experiment=experiment, families=families(features))
     feature_set, bundle, part_features = build(plan, rows, cache, progress)
     _check_foreign(feature_set, rows.training.segments)
     extraction = Extraction(
@@ -231,8 +232,8 @@ def prepare(
         negatives = Negatives(experiment.negatives, dataset.scale, experiment.seed, columns)
     repeats = [reading.folds_of(rows.training, experiment, section.folds, n) for n in range(section.repeats)]
     prepared = Prepared(
-        experiment, dataset, rows.training, repeats, bundle, extraction, rows.calibration, auxiliaries,
-        negatives,
+        experiment, dataset, rows.training, repeats, bundle, plan.parts, extraction, rows.calibration,
+        auxiliaries, negatives,
     )  # fmt: skip
     labelled = {name: split for name, split in prepared.other_splits.items() if split.scores is not None}
     return replace(prepared, leaks=leaks(rows.training, labelled, list(chain(*repeats))))
@@ -265,17 +266,19 @@ def build(
 ) -> tuple[FeatureSet, Bundle | None, OutOfFold[FeatureSet] | None]:
     """The extractors, their resources, and the extractors with resources without the texts of each part."""
     section, trees = plan.experiment.resources, plan.experiment.trees
-    check_files(plan.features)
+    for family in (each for outer in plan.families for each in (outer, *outer.within())):
+        if not any(family.parts()):
+            family.make(None).content_fingerprint()  # missing files are told before resources are built
     bundle: Bundle | None
     part_features: OutOfFold[FeatureSet] | None = None
     if not plan.parts or section is None or not section.texts:
         bundle = resources_for(section, rows.corpus, plan.parts, cache, progress, plan.experiment.annotators)
-        feature_set = FeatureSet.make(plan.features, bundle, trees)
+        feature_set = FeatureSet.of_families(plan.families, bundle, trees)
     else:
         training = rows.training
         texts = own_texts(section, training.segments, training.labels(), plan.parts, cache, progress)
-        bundle, feature_set = texts.complete, FeatureSet.make(plan.features, texts.complete, trees)
-        others = [FeatureSet.make(plan.features, without) for without in texts.held_out_bundles]
+        bundle, feature_set = texts.complete, FeatureSet.of_families(plan.families, texts.complete, trees)
+        others = [FeatureSet.of_families(plan.families, without) for without in texts.held_out_bundles]
         extractors = [
             _with_parts(texts, str(config["kind"]), extractor, [other.extractors[i] for other in others])
             for i, (config, extractor) in enumerate(zip(plan.features, feature_set.extractors, strict=True))

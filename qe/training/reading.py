@@ -15,7 +15,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import MOST_SEED
 from features.basics.progress import Progress, silent
-from features.core.feature_set import table_columns
+from features.core.extractor import TableColumns
+from features.core.feature_set import families, table_columns
 from features.core.segments import Column, Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment, WeightsSection
@@ -33,9 +34,15 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 
 def read_dataset(
-    experiment: Experiment, section: DatasetSection | None = None, place: str = "dataset"
+    experiment: Experiment,
+    section: DatasetSection | None = None,
+    place: str = "dataset",
+    columns: TableColumns | None = None,
 ) -> Dataset:
-    """The experiment's first dataset, or that of a section, tokenized. Raises InputError for its mistakes."""
+    """The experiment's first dataset, or that of a section, tokenized. Raises InputError for its mistakes.
+
+    `columns` are those of the user's table that features read; default: the experiment's.
+    """
     section = experiment.dataset if section is None else section
     check_path(section, place)
     options, weights = section.options(), experiment.weights
@@ -45,7 +52,8 @@ def read_dataset(
         and "columns" in option_names(section.format)
     ):
         options["columns"] = {**options.get("columns", {}), ROW_WEIGHTS: weights.column}
-    columns = table_columns(experiment.features)
+    if columns is None:
+        columns = table_columns(family.unmade() for family in families(experiment.features))
     if labels := sorted(columns.keys() & {*LABEL_COLUMNS, options.get("columns", {}).get("scores")}):
         raise InputError(
             f"the column '{labels[0]}' is a label, which no feature may read",

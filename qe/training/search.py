@@ -82,7 +82,7 @@ class SearchResult:
     @property
     def finished(self) -> list[FrozenTrial]:
         """The finished trials, in the order of `history`, of plots, and of their numbers."""
-        return studies.finished(self.study)
+        return studies.ended(self.study, TrialState.COMPLETE)
 
     @property
     def best_number(self) -> int:
@@ -97,7 +97,7 @@ class SearchResult:
     def failures(self) -> list[dict[str, Any]]:
         return [
             {"candidate": trial.user_attrs["candidate"], "reason": trial.user_attrs[studies.FAILURE]}
-            for trial in studies.failed(self.study)
+            for trial in studies.ended(self.study, TrialState.FAIL)
         ]
 
     def history(self) -> pd.DataFrame:
@@ -191,7 +191,7 @@ class Search:
 
     def finished(self) -> list[Finished]:
         with studies.quiet():
-            trials = studies.finished(self.study)
+            trials = studies.ended(self.study, TrialState.COMPLETE)
         best = list(accumulate(trials, lambda *pair: min(pair, key=self._loss)))
         return [Finished(n, *pair) for n, pair in enumerate(zip(trials, best, strict=True), start=1)]
 
@@ -202,11 +202,13 @@ class Search:
             for trial in studies.running(self.study):
                 self.study.tell(trial.number, state=TrialState.FAIL)
         first = [params for n, params in enumerate(self.warm_start) if params not in self.warm_start[:n]]
-        self.study.sampler = studies.drawing(
-            self.objective.space, self.section, self.seed, first, shared=self.shared
-        )
-        self.study.pruner = studies.pruner_of(self.section)
-        key = _SEVERAL if self.shared else f"{_drawing_key(self.section)} {self.seed} {first}"
+        section, space = self.section, self.objective.space
+        self.study.sampler = studies.drawing(space, section, self.seed, first, shared=self.shared)
+        self.study.pruner = studies.pruner_of(section)
+        own = [section.sampler_params, section.pruner, section.pruner_params]
+        classes = f" {own}" if any(own) else ""
+        drawn = f"{section.sampler} {section.seed}{classes} {self.seed} {first}"
+        key = _SEVERAL if self.shared else drawn
         previous = self.study.user_attrs.get(_DRAWN, key)
         self.study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
         return bool(previous == key != _SEVERAL)
@@ -215,7 +217,7 @@ class Search:
         study, total = self.study, self.total
 
         def report(study: optuna.Study, trial: FrozenTrial | None) -> None:
-            trials = studies.finished(study)
+            trials = studies.ended(study, TrialState.COMPLETE)
             best, stage = self.best(trials), "trials"
             if on_trial and best is not None and trial and trial.state == TrialState.COMPLETE:
                 on_trial(Finished(_place(trial, trials), trial, best))
@@ -226,28 +228,25 @@ class Search:
             progress(stage, len(studies.ended(study)), total)
 
         report(study, None)
-        while not (
-            reason := studies.spent(
-                studies.ended(study), self.best(studies.finished(study)), self.section, total
-            )
-        ):
+        sign, section = self.objective.sign, self.section
+        while not (reason := studies.spent(studies.ended(study), sign, section, total)):
             if helping and len(studies.ended(study)) + len(studies.running(study)) >= total:
                 return ""
             study.optimize(self.objective, n_trials=1, callbacks=[report], catch=(CandidateFailed,))
-            failures = studies.failed(study)
-            if len(failures) > self.section.failures * total:
+            failures = studies.ended(study, TrialState.FAIL)
+            if len(failures) > section.failures * total:
                 reasons = list(dict.fromkeys(trial.user_attrs[studies.FAILURE] for trial in failures))
                 listed = "".join(f"\n  {text}" for text in reasons[:5])
                 raise InputError(
                     f"{len(failures)} of {total} trials failed; search.failures = "
-                    f"{self.section.failures:g} allows fewer:{listed}\n",
+                    f"{section.failures:g} allows fewer:{listed}\n",
                     location="search",
                     remedy="narrow the search spaces, or allow more failures",
                 )
         return reason
 
     def _chosen_trial(self, trial_number: int | None) -> FrozenTrial:
-        trials = studies.finished(self.study)
+        trials = studies.ended(self.study, TrialState.COMPLETE)
         best = self.best(trials)
         if best is None:
             raise InputError(
@@ -264,11 +263,6 @@ class Search:
                 remedy=f"give one of 1 to {len(trials)}",
             )
         return trials[trial_number - 1]
-
-
-def _drawing_key(section: SearchSection) -> str:
-    own = [section.sampler_params, section.pruner, section.pruner_params]
-    return f"{section.sampler} {section.seed}" + (f" {own}" if any(own) else "")
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:

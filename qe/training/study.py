@@ -160,26 +160,14 @@ def _owners(study: optuna.Study) -> dict[str, Identity]:
     return {key: value for key, value in attributes if key.startswith(_OWNER) and value is not None}
 
 
-def _trials(study: optuna.Study, *states: TrialState) -> list[FrozenTrial]:
-    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
-    return trials
-
-
 def running(study: optuna.Study) -> list[FrozenTrial]:
-    return _trials(study, TrialState.RUNNING)
+    return study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
 
 
-def finished(study: optuna.Study) -> list[FrozenTrial]:
-    return _trials(study, TrialState.COMPLETE)
-
-
-def failed(study: optuna.Study) -> list[FrozenTrial]:
-    return [trial for trial in _trials(study, TrialState.FAIL) if FAILURE in trial.user_attrs]
-
-
-def ended(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials that finished, were pruned or failed; not those that a kill cut off."""
-    trials = _trials(study, TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+def ended(study: optuna.Study, *states: TrialState) -> list[FrozenTrial]:
+    """The trials that finished, were pruned or failed, or those of `states`; none that a kill cut off."""
+    states = states or (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+    trials = study.get_trials(deepcopy=False, states=states)
     return [trial for trial in trials if trial.state != TrialState.FAIL or FAILURE in trial.user_attrs]
 
 
@@ -198,7 +186,7 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
             sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
             values += [
                 (sign * t.values[0], {k: v for k, v in t.params.items() if k in known})
-                for t in finished(study)
+                for t in ended(study, TrialState.COMPLETE)
             ]
         values.sort(key=lambda pair: pair[0])
     return [params for _, params in values[:best] if params]
@@ -318,8 +306,13 @@ def _allows(distribution: BaseDistribution, value: Any) -> bool:
     return bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]
 
 
-def spent(trials: Sequence[FrozenTrial], best: FrozenTrial | None, section: SearchSection, total: int) -> str:
-    """Why a search has ended after these trials, of `total` at most; an empty text while a budget remains."""
+def spent(trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int) -> str:
+    """Why a search has ended after these trials, of `total` at most; an empty text while a budget remains.
+
+    `sign` makes the first objective a loss.
+    """
+    complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
+    best = min(complete, key=lambda trial: sign * trial.values[0], default=None)
     since = 0 if best is None else sum(trial.number > best.number for trial in trials)
     if len(trials) >= total:
         return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
@@ -334,14 +327,8 @@ def spent_budget(
     trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int
 ) -> SearchSection:
     """The section with the budgets that were spent, should the search have been resumed with smaller ones."""
-    for n in range(1, len(trials)):
-        best = min(
-            (trial for trial in trials[:n] if trial.state == TrialState.COMPLETE),
-            key=lambda trial: sign * trial.values[0],
-            default=None,
-        )
-        if spent(trials[:n], best, section, total):
-            return section.model_copy(update={"trials": len(trials), "without_gain": None})
+    if any(spent(trials[:n], sign, section, total) for n in range(1, len(trials))):
+        return section.model_copy(update={"trials": len(trials), "without_gain": None})
     return section
 
 

@@ -240,14 +240,17 @@ def log_end(
     if run.id:
         links = f"[report]({files}/report.html), [all figures]({files}/tables/figures.json)"
     run.describe(summary(report, experiment.current_description, links))
-    log_figures(run, report, data, model_id)
-    run.metrics(_coverage(report["intervals"]), model_id=model_id)
-    run.metrics(_word_figures(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
-    if report["robustness"] is not None:
-        share = report["robustness"]["destroyed_below"]["mean"]
-        run.metrics(_defined({"robustness/destroyed below original": share}), model_id=model_id)
+    for part, values in figures_of(report):
+        defined = {name: value for name, value in values.items() if value is not None}
+        run.metrics(defined, model_id=model_id, data=data.get(part))
+    show_columns(run, _columns(report))
     run.metrics({"seconds": report["seconds"]})
-    _log_repeats(run, result)
+    logged = run.children() if len(result.repeats) > 1 else None
+    for number, predicted in enumerate(result.repeats, start=1):
+        if logged is not None and f"repeat {number}" not in logged:
+            scores = repeat_figures(result.prepared, predicted)
+            titled = {title(name): value for name, value in scores.items()}
+            run.child(f"repeat {number}", {"repeat": number}, titled, None, None)
     run.table(figures_table(report), "tables/figures.json")
     run.table(result.search.history(), "tables/trials.json")
     texts = experiment.tracking.texts or ("all" if run.stays_here() else "ids")
@@ -263,52 +266,39 @@ def log_end(
             run.artifact(output / folder, folder)
 
 
-def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], model_id: str) -> None:
-    """Logs the figures of each part, the evaluation metric first, and makes them columns of the list."""
-    parts = [part for part in GROUPS if report[part] is not None]
-    scores = {part: report[part]["systems"][report["experiment"]["name"]] for part in parts}
-    metric = report["experiment"]["evaluation"]["metric"]
-    names = [*(name for name in CLASS_METRICS if name in scores["cross_validation"]), *_MAIN_METRICS]
-    for part, headline in _headlines(report).items():  # a run's page has metrics in the order of their log
-        run.metrics(dict([headline]), model_id=model_id, data=data[part])
-    for part in parts:
-        values = {
-            f"{GROUPS[part]}/{title(n)}": value_of(scores[part], n) for n in dict.fromkeys((metric, *names))
-        }
-        run.metrics(_defined(values), model_id=model_id, data=data[part])
-    others = [title(name) for name in names if name != metric][:_COLUMNS]
-    columns = [f"{GROUPS[part]}/{name}" for part in parts if part != "nested" for name in others]
-    show_columns(run, [*(title(metric) + _HEADLINES[part] for part in parts), *columns])
-
-
-def _defined(values: Mapping[str, float | None]) -> dict[str, float]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _coverage(report: Mapping[str, Any]) -> dict[str, float]:
-    nearest = sorted(report["coverage"], key=lambda entry: abs(entry["level"] - _LEVEL))[:1]
-    return _defined({f"intervals/coverage {100 * e['level']:g} percent": e["coverage"] for e in nearest})
-
-
-def _word_figures(report: Mapping[str, Any]) -> dict[str, float]:
-    values: dict[str, float | None] = {}
-    for part, section in report.items():
+def figures_of(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:
+    """Metrics in the order of a run's page, the evaluation metric first, and the part that they are of."""
+    for part, (name, value) in _headlines(report).items():
+        yield part, {name: value}
+    for part in GROUPS:
+        if report[part] is not None:
+            scores = report[part]["systems"][report["experiment"]["name"]]
+            metrics = dict.fromkeys((report["experiment"]["evaluation"]["metric"], *_listed(report)))
+            yield part, {f"{GROUPS[part]}/{title(name)}": value_of(scores, name) for name in metrics}
+    nearest = sorted(report["intervals"]["coverage"], key=lambda entry: abs(entry["level"] - _LEVEL))[:1]
+    yield "", {f"intervals/coverage {100 * e['level']:g} percent": e["coverage"] for e in nearest}
+    words: dict[str, float | None] = {}
+    for part, section in (report["words"] or {}).items():
         tagged = section["tagged_by"]
         for name, metric in (("F1-mult", "f1_mult"), ("MCC", "mcc")):
-            values[f"words/{name} of {part}"] = tagged[metric][metric]
-        values[f"words/ECE of {part}"] = tagged["f1_mult"]["ece"]
-    return _defined(values)
+            words[f"words/{name} of {part}"] = tagged[metric][metric]
+        words[f"words/ECE of {part}"] = tagged["f1_mult"]["ece"]
+    yield "cross_validation", words
+    if report["robustness"] is not None:
+        yield "", {"robustness/destroyed below original": report["robustness"]["destroyed_below"]["mean"]}
 
 
-def _log_repeats(run: Run, result: TrainingResult) -> None:
-    if len(result.repeats) == 1:
-        return
-    logged = run.children()
-    for number, predicted in enumerate(result.repeats, start=1):
-        if f"repeat {number}" not in logged:
-            values = repeat_figures(result.prepared, predicted)
-            titled = {title(name): value for name, value in values.items()}
-            run.child(f"repeat {number}", {"repeat": number}, titled, None, None)
+def _listed(report: Mapping[str, Any]) -> list[str]:
+    scores = report["cross_validation"]["systems"][report["experiment"]["name"]]
+    return [*(name for name in CLASS_METRICS if name in scores), *_MAIN_METRICS]
+
+
+def _columns(report: Mapping[str, Any]) -> list[str]:
+    """The metrics that the list of runs shows: the evaluation metric of each part, and two more."""
+    metric, parts = report["experiment"]["evaluation"]["metric"], [part for part in GROUPS if report[part]]
+    others = [title(name) for name in _listed(report) if name != metric][:_COLUMNS]
+    columns = [f"{GROUPS[part]}/{name}" for part in parts if part != "nested" for name in others]
+    return [*(title(metric) + _HEADLINES[part] for part in parts), *columns]
 
 
 def segment_tables(result: TrainingResult, texts: Literal["all", "ids", "none"]) -> dict[str, pd.DataFrame]:

@@ -140,7 +140,7 @@ def test_trees_come_with_the_annotations_they_need(name: str) -> None:
     """And with learners and selectors that work beside them."""
     loaded = experiment(name)
     assert not [
-        mistake for mistake in mistakes(loaded) if mistake.startswith(("trees", "learner", "selection"))
+        mistake for mistake in mistakes(loaded, []) if mistake.startswith(("trees", "learner", "selection"))
     ]
     needed = {tree.requires() for tree in make_trees(loaded.trees)}
     assert needed <= {

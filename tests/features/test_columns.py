@@ -9,7 +9,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.extractor import FittedExtractor, TableColumn
-from features.core.feature_set import FeatureSet, completed, make_extractor, table_columns
+from features.core.feature_set import FeatureSet, completed, families, make_extractor, table_columns
 from features.core.segments import Segments
 
 ENGINES = ("a", "a", " b", "b ", "c", "")
@@ -21,7 +21,7 @@ def segments(**columns: tuple[str, ...]) -> Segments:
 
 
 def fitted(config: dict[str, Any], training: Segments) -> FittedExtractor:
-    (config,) = completed([config], training)
+    (config,) = completed(families([config]), training)
     made = make_extractor(config, None)
     assert isinstance(made, FittedExtractor)
     return made.fit(training, {})
@@ -77,7 +77,7 @@ def test_given_values_stay(tmp_path: Path) -> None:
 
 def test_an_optional_column_may_be_absent_and_another_may_not() -> None:
     config = {"kind": "columns", "names": ["comet", "llm"], "categories": ["engine"], "optional": ["comet"]}
-    assert table_columns([config]) == {
+    assert table_columns(family.unmade() for family in families([config])) == {
         "comet": TableColumn("comet", optional=True),
         "llm": TableColumn("llm"),
         "engine": TableColumn("engine", number=False),

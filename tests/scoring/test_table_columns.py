@@ -12,7 +12,7 @@ import pytest
 
 from features import Segments, Tokenizer
 from features.basics.errors import InputError
-from features.core.feature_set import FeatureSet, completed
+from features.core.feature_set import FeatureSet, completed, families
 from qe.data import LabelScale
 from qe.data.table_rows import needed_texts
 from qe.models import Model
@@ -57,7 +57,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = table()
     texts = {name: frame[name].astype(object).where(frame[name].notna(), "").map(str) for name in frame}
     segments = Segments.from_columns({name: tuple(column) for name, column in texts.items()}, *TOKENIZERS)
-    configs = completed([CONFIG], segments)
+    configs = completed(families([CONFIG]), segments)
     made = FeatureSet.make(configs, None)
     (extractor,) = made.fitted
     made = replace(made, extractors=(extractor.fit(segments, {}),))

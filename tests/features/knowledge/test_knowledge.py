@@ -12,10 +12,10 @@ from features import ParallelCorpus, Segments, Tokenizer
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import (
+    configured,
     from_variant,
     make_extractor,
     parts_needed,
-    setting_errors,
     variant,
 )
 from features.decoder_output.tokens import DecoderTokens, SubwordMeans
@@ -61,7 +61,7 @@ def labels(segments: Segments) -> dict[str, Any]:
 
 
 def errors(*knowledge: Any, kind: str = "word_quality") -> list[str]:
-    return [str(error) for error in setting_errors({"kind": kind, "knowledge": list(knowledge)})]
+    return [str(error) for error in configured({"kind": kind, "knowledge": list(knowledge)}).errors()]
 
 
 @pytest.mark.parametrize("name", KNOWLEDGE.names)
