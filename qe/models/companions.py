@@ -85,8 +85,15 @@ def make_companions(
     table = numbers(features)
     conditions = conditions or Conditions()
     rows = CalibrationRows(table, out_of_fold, training.scores, conditions.column, conditions.weights)
-    intervals = _intervals(rows, fold_rows, scale, seed, calibration, conditions)
-    held_out = calibration or rows
+    held_out, shift, levels = calibration or rows, None, conditions.levels
+    if conditions.new is not None:
+        shift = DensityRatio.fit(held_out.features, held_out.predicted, *conditions.new, seed=seed)
+    intervals = cross_conformal(
+        rows, fold_rows, scale, levels=levels if calibration is None else (), seed=seed,
+        grouping=conditions.grouping, shift=shift,
+    )  # fmt: skip
+    if calibration is not None:
+        intervals = split_conformal(intervals, calibration, levels=levels, seed=seed)
     return Companions(
         intervals,
         Background.make(table, seed),
@@ -98,24 +105,3 @@ def make_companions(
 
 def _pairs(segments: Segments) -> Iterator[tuple[str, str]]:
     return zip(segments.source, segments.target, strict=True)
-
-
-def _intervals(
-    training: CalibrationRows,
-    fold_rows: Sequence[Rows],
-    scale: LabelScale,
-    seed: int,
-    calibration: CalibrationRows | None,
-    conditions: Conditions,
-) -> Intervals:
-    scored = training if calibration is None else calibration
-    shift = None
-    if conditions.new is not None:
-        shift = DensityRatio.fit(scored.features, scored.predicted, *conditions.new, seed=seed)
-    levels = conditions.levels if calibration is None else ()
-    intervals = cross_conformal(
-        training, fold_rows, scale, levels=levels, seed=seed, grouping=conditions.grouping, shift=shift
-    )
-    if calibration is None:
-        return intervals
-    return split_conformal(intervals, calibration, levels=conditions.levels, seed=seed)

@@ -93,29 +93,25 @@ class FoldData:
         return self.scaled if candidate.scaled else self.imputed
 
     def fitted(self, candidate: Candidate, seed: int) -> Predict:
+        """Predictions of a candidate fitted on the training rows; the last one is kept."""
         name = f"{_name(candidate)} {seed}"
-        if self._last is None or self._last[0] != name:
-            self._last = (name, self._fit(candidate, seed))
-        return self._last[1]
-
-    def _fit(self, candidate: Candidate, seed: int) -> Predict:
+        if self._last is not None and self._last[0] == name:
+            return self._last[1]
         train, _ = self.prepared(candidate)
-        selection = None
-        if candidate.selector != "none":
-            selection = self._selection(candidate, train)
-            train = selection.transform(train)
+        selection = None if candidate.selector == "none" else self._selection(candidate, train)
 
         def inputs(table: pd.DataFrame) -> Any:
-            return table if candidate.takes_table else table.to_numpy()
+            selected = table if selection is None else selection.transform(table)
+            return selected if candidate.takes_table else selected.to_numpy()
 
         estimator = candidate.estimator(seed)
         keywords = {} if self.weights is None else {"sample_weight": self.weights}
         estimator.fit(inputs(train), self.scores, **keywords)
 
         def predict(table: pd.DataFrame) -> FloatArray:
-            selected = table if selection is None else selection.transform(table)
-            return np.asarray(estimator.predict(inputs(selected)), np.float64)
+            return np.asarray(estimator.predict(inputs(table)), np.float64)
 
+        self._last = (name, predict)
         return predict
 
     def _selection(self, candidate: Candidate, train: pd.DataFrame) -> Selector:

@@ -54,14 +54,19 @@ def summary(report: Mapping[str, Any], description: str = "", links: str = "") -
     metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
     label = report["data"]["label"]
     direction = "higher is better" if label["higher_is_better"] else "lower is better"
+    best, kind = report["search"]["best"], METRICS.get(metric)
+    params = ", ".join(settings(best[key]) for key in ("learner_params", "selector_params") if best[key])
     lines = [
         f"* {model_line(report)}; best of {report['search']['trials']} trials",
-        *([f"* with {_params(report['search']['best'])}"] if _params(report["search"]["best"]) else []),
+        *([f"* with {params}"] if params else []),
         f"* predicts {label['name']} ({direction}) of {report['data']['name']}",
     ]
     for part in PARTS:
-        if report[part] is not None:
-            lines.append(f"* {location(part)}: {_figure(report[part], name, metric)}")
+        if (section := report[part]) is not None:
+            values = {other: value_of(section["systems"][other], metric) for other in section["baselines"]}
+            others = ", ".join(f"{other} {kind.formatted(value)}" for other, value in values.items())
+            figure = f"{kind.title} {score_text(section['systems'][name], metric)}"
+            lines.append(f"* {location(part)}: {figure}" + (f" (baselines: {others})" if others else ""))
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
     texts = [_verdict(report, name, metric, links), "\n".join(lines), description]
     return "\n\n".join(text for text in texts if text)
@@ -89,17 +94,6 @@ def _verdict(report: Mapping[str, Any], name: str, metric: str, links: str) -> s
     if entry:
         sentences.append(f"version {entry['version']}: {entry['reason']}")
     return "; ".join(sentences)
-
-
-def _params(best: Mapping[str, Any]) -> str:
-    return ", ".join(settings(best[key]) for key in ("learner_params", "selector_params") if best[key])
-
-
-def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:
-    kind, scores = METRICS.get(metric), section["systems"]
-    others = [f"{other} {kind.formatted(value_of(scores[other], metric))}" for other in section["baselines"]]
-    beside = f" (baselines: {', '.join(others)})" if others else ""
-    return f"{kind.title} {score_text(scores[name], metric)}{beside}"
 
 
 def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:

@@ -14,8 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from features.basics.array_types import FloatArray
 from features.basics.distinct import distinct, numbered
 from features.core.segments import Segments
-from features.resources.lexicon import Lexicon
-from features.text.tokens import Tokens, Vocabulary, ratio, segment_mean, segment_sum
+from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
 from qe.models.language_profile import trigram_overlap
 
@@ -63,6 +62,9 @@ class Characters:
         """Mask of emoji, control characters and signs of failed decoding."""
         strange = np.array([c == _REPLACEMENT for c in self.alphabet], np.bool_)[self.ids]
         return strange | self.of_category(*_SYMBOLS)
+
+    def marks(self) -> FloatArray:
+        return self.count(self.of_category("P"))
 
     def outside(self, letters: str) -> NDArray[np.bool_]:
         """Mask of letters that are not among `letters` (lower case)."""
@@ -219,14 +221,14 @@ class _Row:
         strange = self.target.ids_in(self.knowledge.texts.words) == 0
         return self.share(self.target, strange, np.ones(len(strange), np.bool_))
 
-    def agreement(
-        self,
-        lexicon: Lexicon,
-        context: Tokens,
-        words: Tokens,
-        vocabulary: Vocabulary,
-        counts: NDArray[np.int64],
-    ) -> FloatArray:
+    def agreement(self, forward: bool) -> FloatArray:
+        """Mean gain (n,) of words by those of the other side over their frequency; `forward`: of the target."""
+        knowledge, texts = self.knowledge, self.knowledge.texts
+        lexicon, context, words = knowledge.forward, self.source, self.target
+        vocabulary, counts = texts.words, texts.counts
+        if not forward:
+            lexicon, context, words = knowledge.backward, self.target, self.source
+            vocabulary, counts = texts.source_words, texts.source_counts
         ids = words.ids_in(vocabulary)
         base = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
         p = _MIXED * lexicon.score(context, words).probability + (1 - _MIXED) * base[ids]
@@ -237,13 +239,6 @@ class _Row:
         best = self.knowledge.backward.score(self.target, self.source).maximum
         return self.share(self.source, best <= _TRANSLATED, np.ones(len(best), np.bool_))
 
-    def marks(self) -> FloatArray:
-        return np.abs(_marks(self.characters) - _marks(self.source_characters))
-
-
-def _marks(text: Characters) -> FloatArray:
-    return text.count(text.of_category("P"))
-
 
 @dataclass(frozen=True)
 class Column:
@@ -252,14 +247,6 @@ class Column:
     name: str
     value: Callable[[_Row], FloatArray]
     phrase: str
-
-
-def _agreement(row: _Row, forward: bool) -> FloatArray:
-    texts, knowledge = row.knowledge.texts, row.knowledge
-    if forward:
-        return -row.agreement(knowledge.forward, row.source, row.target, texts.words, texts.counts)
-    sides = (row.target, row.source, texts.source_words, texts.source_counts)
-    return -row.agreement(knowledge.backward, *sides)
 
 
 COLUMNS: Final = (
@@ -291,15 +278,19 @@ COLUMNS: Final = (
     Column("letters", lambda r: r.bits[1], "spelling unlike the target language"),
     Column("language", lambda r: r.bits[1] - r.bits[0], "closer to the source language"),
     Column("word order", lambda r: -r.knowledge.texts.order.gain(r.target), "unusual word order"),
-    Column("target words", lambda r: _agreement(r, True), "words that do not go with the source"),
-    Column("source words", lambda r: _agreement(r, False), "source words that nothing renders"),
+    Column("target words", lambda r: -r.agreement(True), "words that do not go with the source"),
+    Column("source words", lambda r: -r.agreement(False), "source words that nothing renders"),
     Column("untranslated", lambda r: r.untranslated(), "source words without a translation"),
     Column(
         "unlike the source",
         lambda r: -trigram_overlap(*r.texts),
         "no names or related words of the source",
     ),
-    Column("marks", lambda r: r.marks(), "more or fewer punctuation marks than the source"),
+    Column(
+        "marks",
+        lambda r: np.abs(r.characters.marks() - r.source_characters.marks()),
+        "more or fewer punctuation marks than the source",
+    ),
     Column(
         "strange letters",
         lambda r: r.characters.share(r.characters.outside(r.knowledge.texts.letters)),
