@@ -16,9 +16,9 @@ from features.basics.errors import InputError
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.folds import Fold, groups_of, make_folds
+from qe.data.folds import Fold
 from qe.data.labels import hter
-from qe.training.reading import rescaled, scores_of, weights_of
+from qe.training.reading import folds_of, rescaled, scores_of, weights_of
 
 NOTE: Final = (
     "the label '{label}' is learned mixed with {other}, of weight {weight:g} (the label has 1){how}; all "
@@ -136,15 +136,7 @@ class AuxiliaryLabels:
             )
         if len(split) < 3 * _PARTS:
             return 0.0
-        section = self.experiment.split
-        folds = make_folds(
-            len(split),
-            _PARTS,
-            seed=section.seed,
-            scheme=section.fold_by,
-            block=section.block,
-            documents=groups_of(split.segments, section.fold_by),
-        )
+        folds = folds_of(split, self.experiment, _PARTS, stratified=False)
         values = table.loc[list(split.segments.id)].select_dtypes("number").to_numpy(np.float64)
         figures = np.array([self._figures(split, values, folds, weight) for weight in WEIGHTS])
         lost = figures[figures.mean(axis=1).argmax()] - figures

@@ -52,7 +52,7 @@ def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -
     experiment, segments, labels = prepared.experiment, prepared.training.segments, prepared.scores
     rows, scale = prepared.learned_rows(), prepared.dataset.scale
     pipeline = fit(best.pipeline(experiment.seed), rows.table, rows.scores, rows.weights)
-    feature_set = prepared.extraction.fitted_extractors(prepared.fitting)
+    feature_set = prepared.extraction.fitted_extractors(prepared.fitting.split)
     model = Model(
         experiment.name,
         best,
@@ -106,7 +106,7 @@ def score(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, F
 def _table(prepared: Prepared, model: Model, split: Split) -> pd.DataFrame:
     if split is prepared.training:
         return prepared.training_table()[model.feature_set.columns]
-    return prepared.extraction.scored(prepared.fitting, split.segments)[model.feature_set.columns]
+    return prepared.extraction.scored(prepared.fitting.split, split.segments)[model.feature_set.columns]
 
 
 def coverage_of_splits(prepared: Prepared, scored: Scored, intervals: Intervals) -> dict[str, list[Coverage]]:

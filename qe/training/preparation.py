@@ -1,6 +1,6 @@
 """Preparation: data, folds and resources of a plan, and the feature tables of the folds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -63,7 +63,7 @@ class Prepared:
     training: Split
     repeats: list[list[Fold]]
     bundle: Bundle | None
-    needed: Sequence[str]  # parts of the bundle
+    parts: Mapping[str, Any]  # of the bundle: name -> entry of the manifest
     extraction: Extraction
     calibration: Split | None = None
     auxiliaries: tuple[Auxiliary, ...] = ()
@@ -112,16 +112,15 @@ class Prepared:
 
     @cached_property
     def _all_rows(self) -> FoldTables:
-        nothing, n = self.training.segments.take([]), len(self.training)
-        fitting = Fitting.for_fold(self.training, self.auxiliaries, nothing)
+        fitting, n = self.fitting, len(self.training)
         train = self.extraction.training_table(fitting.split, () if fitting.added else self.first_folds)
-        added = self._added(fitting, train, self.training, nothing)
+        added = self._added(fitting, train, self.training, self.training.segments.take([]))
         return FoldTables(train.iloc[:n], train.iloc[:0], added)
 
     @cached_property
-    def fitting(self) -> Split:
+    def fitting(self) -> Fitting:
         """The rows that families which learn from labels are fitted on for the final model."""
-        return Fitting.for_fold(self.training, self.auxiliaries, self.training.segments.take([])).split
+        return Fitting.for_fold(self.training, self.auxiliaries, self.training.segments.take([]))
 
     def fold(
         self, train_rows: NDArray[np.int64], test_rows: NDArray[np.int64], tables: Tables | None = None
@@ -174,13 +173,6 @@ class Prepared:
             train_rows if columns is None else columns, rows.n_added, self.experiment.clip,
         )  # fmt: skip
 
-    @property
-    def parts(self) -> dict[str, Any]:
-        if self.bundle is None:
-            return {}
-        entries: dict[str, Any] = self.bundle.manifest["parts"]
-        return {name: entries[name] for name in self.needed}
-
 
 def prepare(
     plan: Plan,
@@ -231,8 +223,9 @@ def prepare(
         columns = experiment.made_columns()
         negatives = Negatives(experiment.negatives, dataset.scale, experiment.seed, columns)
     repeats = [reading.folds_of(rows.training, experiment, section.folds, n) for n in range(section.repeats)]
+    entries = {} if bundle is None else {name: bundle.manifest["parts"][name] for name in plan.parts}
     prepared = Prepared(
-        experiment, dataset, rows.training, repeats, bundle, plan.parts, extraction, rows.calibration,
+        experiment, dataset, rows.training, repeats, bundle, entries, extraction, rows.calibration,
         auxiliaries, negatives,
     )  # fmt: skip
     labelled = {name: split for name, split in prepared.other_splits.items() if split.scores is not None}

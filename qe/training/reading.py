@@ -161,10 +161,15 @@ def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
     return None
 
 
-def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) -> list[Fold]:
-    """Folds of the rows by the experiment's `split` section; each repeat has another seed."""
+def folds_of(
+    split: Split, experiment: Experiment, folds: int, repeat: int = 0, *, stratified: bool = True
+) -> list[Fold]:
+    """Folds of the rows by the experiment's `split` section; each repeat has another seed.
+
+    `stratified`: labels of two classes have their shares in every fold.
+    """
     section, scores = experiment.split, split.scores
-    two_classes = scores is not None and set(np.unique(scores)) == {0.0, 1.0}
+    two_classes = stratified and scores is not None and set(np.unique(scores)) == {0.0, 1.0}
     return make_folds(
         len(split),
         folds,

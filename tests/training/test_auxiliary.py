@@ -146,7 +146,7 @@ def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     other = section("other.tsv", higher=False, together=True)
     experiment = made(folder, section("first.tsv"), other, features=[{"kind": "bag_of_words"}])
     prepared = prepare(check(experiment), folder / "cache")
-    assert len(prepared.fitting) == 90 and len(prepared.training_table()) == 60
+    assert len(prepared.fitting.split) == 90 and len(prepared.training_table()) == 60
     rows = prepared.learned_rows()
     assert len(rows.table) == len(rows.scores) == 90 and rows.n_added == 30 and rows.weights is None
     model = fit_model(prepared, prepared_candidate(prepared))

@@ -222,7 +222,7 @@ class _Row:
         return self.share(self.target, strange, np.ones(len(strange), np.bool_))
 
     def agreement(self, forward: bool) -> FloatArray:
-        """Mean gain (n,) of words by those of the other side over their frequency; `forward`: of the target."""
+        """Mean log gain (n,) of the words by the other side over their frequency; `forward`: the target's."""
         knowledge, texts = self.knowledge, self.knowledge.texts
         lexicon, context, words = knowledge.forward, self.source, self.target
         vocabulary, counts = texts.words, texts.counts
