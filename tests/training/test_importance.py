@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from qe.models.pipeline import Candidate
 from qe.training import plots
-from qe.training.objective import FoldData
 from tests.training.test_search import objective, ridge
 
 
@@ -45,7 +45,7 @@ def test_what_the_search_fitted_last_is_not_fitted_again(monkeypatch: pytest.Mon
     def refused(*_: object) -> None:
         raise AssertionError("fitted again")
 
-    monkeypatch.setattr(FoldData, "_fit", refused)
+    monkeypatch.setattr(Ridge, "fit", refused)
     _, rises, _ = plots.permutation_importance(searched, Candidate("ridge"))
     np.testing.assert_array_equal(rises, expected)
     with pytest.raises(AssertionError, match="fitted again"):
