@@ -216,7 +216,8 @@ class AuxiliaryReader:
         for number, section in enumerate(self.plan.experiment.auxiliary_datasets, start=1):
             place, experiment = f"dataset.{number}", self.plan.experiment
             dataset = reading.read_dataset(experiment, section, place, self.plan.table_columns)
-            dataset = reading.translated(dataset, experiment, self.cache, self.progress)
+            if experiment.annotations or experiment.translations:
+                dataset = reading.translated(dataset, experiment, self.cache, self.progress)
             try:
                 auxiliary, note = self._auxiliary(place, section, dataset)
             except InputError as error:

@@ -192,10 +192,10 @@ def prepare(
         if dataset is None
         else reading.tokenized(dataset, plan.experiment)
     )
-    if plan.experiment.treebanks:
+    if plan.experiment.annotations or plan.experiment.translations:
         plan = _with_annotators(plan, dataset, cache, progress)
+        dataset = reading.translated(dataset, plan.experiment, cache, progress)
     experiment, section = plan.experiment, plan.experiment.split
-    dataset = reading.translated(dataset, experiment, cache, progress)
     rows = reading.rows_of(plan, dataset, calibrating)
     features = completed(plan.families, rows.training.segments)
     if features != plan.features:
@@ -242,6 +242,8 @@ def feature_tables(prepared: Prepared) -> list[FoldData]:
 
 
 def _with_annotators(plan: Plan, dataset: Dataset, cache: Path, progress: Progress) -> Plan:
+    if not plan.experiment.treebanks:
+        return plan
     annotators_for = load_own("annotations", "treebanks").annotators_for
     segments = next(iter(dataset.splits.values())).segments
     languages = {"source": segments.source_tokenizer.language, "target": segments.target_tokenizer.language}
@@ -260,7 +262,7 @@ def build(
     """The extractors, their resources, and the extractors with resources without the texts of each part."""
     section, trees = plan.experiment.resources, plan.experiment.trees
     for family in (each for outer in plan.families for each in (outer, *outer.within())):
-        if not any(family.parts()):
+        if plan.parts and not any(family.parts()):
             family.make(None).content_fingerprint()  # missing files are told before resources are built
     bundle: Bundle | None
     part_features: OutOfFold[FeatureSet] | None = None

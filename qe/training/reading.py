@@ -85,11 +85,10 @@ def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
 def translated(
     dataset: Dataset, experiment: Experiment, cache: Path | None, progress: Progress = silent
 ) -> Dataset:
-    columns = experiment.made_columns()
-    if not columns:
-        return dataset
+    """The segments with the columns that the experiment's programs make."""
     from qe.language.made_columns import with_made_columns  # compiled code is slow to import
 
+    columns = experiment.made_columns()
     splits = {
         name: replace(split, segments=with_made_columns(split.segments, columns, cache, progress))
         for name, split in dataset.splits.items()

@@ -154,10 +154,6 @@ class Search:
             studies.claim(study, self.identity, self.location)
         return study
 
-    @cached_property
-    def total(self) -> int:
-        return self.objective.space.most_trials(self.section)
-
     def best(self, trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
         return min(trials, key=self._loss, default=None)
 
@@ -170,14 +166,14 @@ class Search:
         """Searches until a budget is spent; `trial_number` chooses another trial than the best."""
         with studies.quiet():
             alike = self._prepare_drawing()
-            reason = self._optimize(on_trial, progress)
+            total = self.objective.space.most_trials(self.section)
+            reason = self._optimize(total, on_trial, progress)
             # The end of a search by the clock depends on the machine.
             reproducible = alike and self.section.time is None
             trial, section = self._chosen_trial(trial_number), self.section
             if reproducible:
-                section = studies.spent_budget(
-                    studies.ended(self.study), self.objective.sign, section, self.total
-                )
+                ended = studies.ended(self.study)
+                section = studies.spent_budget(ended, self.objective.sign, section, total)
         best = Candidate(**trial.user_attrs["candidate"])
         return SearchResult(
             best, trial, self.study, self.objective, reproducible, ended=reason,
@@ -187,7 +183,7 @@ class Search:
     def add_trials(self, progress: Progress = silent) -> None:
         with studies.quiet():
             self._prepare_drawing()
-            self._optimize(None, progress, helping=True)
+            self._optimize(self.objective.space.most_trials(self.section), None, progress, helping=True)
 
     def finished(self) -> list[Finished]:
         with studies.quiet():
@@ -203,7 +199,7 @@ class Search:
                 self.study.tell(trial.number, state=TrialState.FAIL)
         first = [params for n, params in enumerate(self.warm_start) if params not in self.warm_start[:n]]
         section, space = self.section, self.objective.space
-        self.study.sampler = studies.drawing(space, section, self.seed, first, shared=self.shared)
+        self.study.sampler = studies.Drawing(space, section, self.seed, first, shared=self.shared)
         self.study.pruner = studies.pruner_of(section)
         own = [section.sampler_params, section.pruner, section.pruner_params]
         classes = f" {own}" if any(own) else ""
@@ -213,8 +209,10 @@ class Search:
         self.study.set_user_attr(_DRAWN, key if previous == key else _SEVERAL)
         return bool(previous == key != _SEVERAL)
 
-    def _optimize(self, on_trial: OnTrial | None, progress: Progress, helping: bool = False) -> str:
-        study, total = self.study, self.total
+    def _optimize(
+        self, total: int, on_trial: OnTrial | None, progress: Progress, helping: bool = False
+    ) -> str:
+        study = self.study
 
         def report(study: optuna.Study, trial: FrozenTrial | None) -> None:
             trials = studies.ended(study, TrialState.COMPLETE)

@@ -198,22 +198,28 @@ class Drawing(BaseSampler):
     So a search that was stopped continues as if it had not been, and processes that share a study draw
     different points with one seed.
 
-    make    place of a trial -> the sampler that draws it
     first   parameters of the first trials
     shared  other processes work on the study: places are trial numbers; else they count ended trials
     """
 
     def __init__(
-        self, make: Callable[[int], BaseSampler], first: Sequence[Parameters], *, shared: bool
+        self, space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
     ) -> None:
-        self._make, self._first, self._shared = make, first, shared
+        self._section, self._seed, self._first, self._shared = section, seed, first, shared
+        self._grid = space.grid() if section.sampler == "grid" else None
         self._fixed: Parameters = {}
-        self._sampler = make(0)
+        self._sampler = self._at(0)
+
+    def _at(self, place: int) -> BaseSampler:
+        if self._grid is not None:
+            return _Grid(self._grid, self._section.seed, place)
+        state = np.random.SeedSequence((self._seed, self._section.seed, place)).generate_state(1)
+        return sampler_of(self._section, int(state[0]))
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         place = trial.number if self._shared else len(ended(study))
         self._fixed = self._first[place] if place < len(self._first) else {}
-        self._sampler = self._make(place)
+        self._sampler = self._at(place)
         self._sampler.before_trial(study, trial)
 
     def after_trial(
@@ -265,20 +271,6 @@ class _Grid(optuna.samplers.RandomSampler):
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         return self._point[param_name]
-
-
-def drawing(
-    space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
-) -> Drawing:
-    if section.sampler == "grid":
-        values = space.grid()
-        return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)
-
-    def make(place: int) -> BaseSampler:
-        state = np.random.SeedSequence((seed, section.seed, place)).generate_state(1)
-        return sampler_of(section, int(state[0]))
-
-    return Drawing(make, first, shared=shared)
 
 
 def sampler_of(section: SearchSection, seed: int) -> BaseSampler:

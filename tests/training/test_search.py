@@ -25,7 +25,7 @@ from qe.training.objective import CandidateFailed, FoldData, Objective
 from qe.training.plan import Space
 from qe.training.plots import importances, pareto_front, slices
 from qe.training.search import Finished, OnTrial, Search, SearchResult
-from qe.training.study import claim, drawing, earlier_trials, ended, journal
+from qe.training.study import Drawing, claim, earlier_trials, ended, journal
 from qe.training.summary import front_table
 from tests.factories import refuses
 
@@ -409,7 +409,7 @@ def test_processes_that_start_together_draw_apart(tmp_path: Path) -> None:
     points = []
     for _ in range(8):
         study = optuna.load_study(study_name="study", storage=journal(path))
-        study.sampler = drawing(space, asked, 3, (), shared=True)
+        study.sampler = Drawing(space, asked, 3, (), shared=True)
         points.append(space.draw(study.ask()).learner_params["alpha"])
     assert len(set(points)) == 8
 
