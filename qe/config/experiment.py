@@ -536,7 +536,11 @@ class Experiment(Section, Printable):
 
     def inputs(self) -> list[Path]:
         """The files, and the folders read whole, that the experiment names. A dataset's folder is not one."""
-        sections = {"resources": True, "annotations": True, "datasets": {"__all__": {"resources"}}}
+        sections: dict[str, Any] = {
+            "resources": True,
+            "annotations": True,
+            "datasets": {"__all__": {"resources"}},
+        }
         named = [section.path for section in self.datasets if section.path.is_file()]
         named += _paths_within([self.model_dump(include=sections), self.features])
         return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]
