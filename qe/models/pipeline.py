@@ -77,6 +77,14 @@ class Candidate:
             steps.append(("select", self.selection().set_output(transform="pandas")))
         return Pipeline([*steps, ("learn", self.estimator(seed))])
 
+    def fit(
+        self, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None, seed: int
+    ) -> Pipeline:
+        """The pipeline fitted on features (n, k), labels (n,) and weights (n,) of rows; None: no weights."""
+        keywords = {} if weights is None else {"learn__sample_weight": weights}
+        fitted: Pipeline = self.pipeline(seed).fit(features, scores, **keywords)
+        return fitted
+
     def settings(self) -> dict[str, Any]:
         return {
             "learner": self.learner,
@@ -97,20 +105,3 @@ def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
 def scaler(beside_trees: bool = False) -> Any:
     step = StandardScaler().set_output(transform="pandas")
     return BesideTrees(step) if beside_trees else step
-
-
-def fit(
-    pipeline: Pipeline, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None = None
-) -> Pipeline:
-    """Fits the pipeline; raises InputError if there are `weights` (n,) that the learner does not support."""
-    if weights is None:
-        pipeline.fit(features, scores)
-        return pipeline
-    try:
-        pipeline.fit(features, scores, learn__sample_weight=weights)
-    except TypeError as error:
-        if "sample_weight" not in str(error):
-            raise
-        kind = type(pipeline.named_steps["learn"]).__name__
-        raise InputError(f"{kind} takes no weights", remedy="set `weights: none`") from None
-    return pipeline

@@ -56,13 +56,6 @@ def failures_of(candidate: Candidate) -> Iterator[None]:
         ) from error
 
 
-def finite(predicted: FloatArray) -> FloatArray:
-    wrong = int(np.count_nonzero(~np.isfinite(predicted)))
-    if wrong:
-        raise FloatingPointError(f"{wrong} of {len(predicted)} predictions are not finite")
-    return predicted
-
-
 @dataclass(eq=False)
 class FoldData:
     """One fold: features and labels of its training rows (added ones last) and of its held-out rows."""
@@ -127,7 +120,10 @@ class FoldData:
         """(m,) predictions of the held-out rows, in the limits of a model's. Raises CandidateFailed."""
         _, test = self.prepared(candidate)
         with failures_of(candidate):
-            return np.clip(finite(self.fitted(candidate, seed)(test)), *scale.limits(self.scores))
+            predicted = self.fitted(candidate, seed)(test)
+            if wrong := int(np.count_nonzero(~np.isfinite(predicted))):
+                raise FloatingPointError(f"{wrong} of {len(predicted)} predictions are not finite")
+        return np.clip(predicted, *scale.limits(self.scores))
 
 
 OnFold = Callable[[FoldData, FloatArray], None]  # called with a fold and its predictions, in order
