@@ -69,10 +69,9 @@ def mistakes(experiment: Experiment, families: list[Configured], *, in_memory: b
     """All mistakes, a text each; `families` is extended by the extractors whose settings are right."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
         yield from _check_dataset(experiment.dataset, "dataset")
-    wrong_features = list(_check_features(experiment, families))
-    yield from _check_auxiliary_datasets(experiment, families)
+    yield from _check_auxiliary_datasets(experiment)
     yield from _check_programs(experiment)
-    yield from wrong_features
+    yield from _check_features(experiment, families)
     parts = Plan(experiment, families).parts
     yield from _check_trees(experiment)
     yield from _check_bundle(experiment, experiment.resources, "resources", parts)
@@ -81,7 +80,7 @@ def mistakes(experiment: Experiment, families: list[Configured], *, in_memory: b
             yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
     yield from _check_splits(experiment)
     yield from _check_intervals(experiment)
-    yield from _check_negatives(experiment, families)
+    yield from _check_negatives(experiment)
     if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
         why = "families would be fitted on rows of another dataset, too"
         yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
@@ -99,14 +98,11 @@ def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
     yield from _checked(place, lambda: check_path(section, place))
 
 
-def _check_auxiliary_datasets(experiment: Experiment, families: Sequence[Configured]) -> Iterator[str]:
+def _check_auxiliary_datasets(experiment: Experiment) -> Iterator[str]:
     if not experiment.auxiliary_datasets:
         return
     if experiment.trees:
         yield "trees: with several datasets there can be none"
-    for family in families:
-        if family.kind.reads_files:
-            yield f"features: '{family.config['kind']}' reads values of one dataset, but there are several"
     for number, section in enumerate(experiment.auxiliary_datasets, start=1):
         place = f"dataset.{number}"
         yield from _check_dataset(section, place)
@@ -157,6 +153,8 @@ def _check_features(experiment: Experiment, families: list[Configured]) -> Itera
             errors = list[InputError]()
             try:
                 family = configured(single)
+                if family.kind.reads_files:
+                    yield from _check_files(experiment, single["kind"])
                 errors += family.errors()
                 if not errors and not any(family.parts()):
                     FeatureSet.of_families([family], None)
@@ -166,6 +164,13 @@ def _check_features(experiment: Experiment, families: list[Configured]) -> Itera
             families += [] if errors else [family]
     if not (experiment.features or experiment.trees):
         yield "features: there are none"
+
+
+def _check_files(experiment: Experiment, kind: str) -> Iterator[str]:
+    if experiment.auxiliary_datasets:
+        yield f"features: '{kind}' reads values of one dataset, but there are several"
+    if experiment.negatives is not None:
+        yield f"negatives: '{kind}' has no values for perturbed rows; leave out one of both"
 
 
 def _check_trees(experiment: Experiment) -> Iterator[str]:
@@ -261,7 +266,7 @@ def _check_intervals(experiment: Experiment) -> Iterator[str]:
         yield f"intervals: `by: {section.group_by}` needs `column`; such as doc_id"
 
 
-def _check_negatives(experiment: Experiment, families: Sequence[Configured]) -> Iterator[str]:
+def _check_negatives(experiment: Experiment) -> Iterator[str]:
     if experiment.negatives is None:
         return
     from qe.data.perturbation import names
@@ -271,10 +276,6 @@ def _check_negatives(experiment: Experiment, families: Sequence[Configured]) -> 
             yield f"negatives.kinds: {unknown_name('perturbation', kind, names())}"
     if experiment.trees:
         yield "negatives: a kernel over trees takes real rows alone; leave out `trees` or `negatives`"
-    for family in families:
-        if family.kind.reads_files:
-            kind = family.config["kind"]
-            yield f"negatives: '{kind}' has no values for perturbed rows; leave out one of both"
 
 
 def _check_strategies(experiment: Experiment) -> Iterator[str]:
