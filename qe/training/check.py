@@ -156,7 +156,7 @@ def _check_features(experiment: Experiment, families: list[Configured]) -> Itera
                 if family.kind.reads_files:
                     yield from _check_files(experiment, single["kind"])
                 errors += family.errors()
-                if not errors and not any(family.parts()):
+                if not errors and not list(family.parts()):
                     FeatureSet.of_families([family], None)
             except InputError as error:
                 errors.append(error)
