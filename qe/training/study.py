@@ -208,9 +208,9 @@ class Drawing(BaseSampler):
         self._section, self._seed, self._first, self._shared = section, seed, first, shared
         self._grid = space.grid() if section.sampler == "grid" else None
         self._fixed: Parameters = {}
-        self._sampler = self._at(0)
+        self._sampler = self._sampler_at(0)
 
-    def _at(self, place: int) -> BaseSampler:
+    def _sampler_at(self, place: int) -> BaseSampler:
         if self._grid is not None:
             return _Grid(self._grid, self._section.seed, place)
         state = np.random.SeedSequence((self._seed, self._section.seed, place)).generate_state(1)
@@ -219,7 +219,7 @@ class Drawing(BaseSampler):
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         place = trial.number if self._shared else len(ended(study))
         self._fixed = self._first[place] if place < len(self._first) else {}
-        self._sampler = self._at(place)
+        self._sampler = self._sampler_at(place)
         self._sampler.before_trial(study, trial)
 
     def after_trial(
