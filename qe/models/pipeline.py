@@ -77,14 +77,6 @@ class Candidate:
             steps.append(("select", self.selection().set_output(transform="pandas")))
         return Pipeline([*steps, ("learn", self.estimator(seed))])
 
-    def fit(
-        self, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None, seed: int
-    ) -> Pipeline:
-        """The pipeline fitted on features (n, k), labels (n,) and weights (n,) of rows; None: no weights."""
-        keywords = {} if weights is None else {"learn__sample_weight": weights}
-        fitted: Pipeline = self.pipeline(seed).fit(features, scores, **keywords)
-        return fitted
-
     def settings(self) -> dict[str, Any]:
         return {
             "learner": self.learner,
@@ -105,3 +97,12 @@ def imputer(beside_trees: bool = False, clip: float = 0.0) -> Any:
 def scaler(beside_trees: bool = False) -> Any:
     step = StandardScaler().set_output(transform="pandas")
     return BesideTrees(step) if beside_trees else step
+
+
+def fit(
+    pipeline: Pipeline, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None = None
+) -> Pipeline:
+    """Fits the pipeline on features (n, k), labels (n,) and weights (n,) of rows; None: no weights."""
+    keywords = {} if weights is None else {"learn__sample_weight": weights}
+    pipeline.fit(features, scores, **keywords)
+    return pipeline

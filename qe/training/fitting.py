@@ -17,7 +17,7 @@ from qe.models.companions import Companions, Conditions, make_companions
 from qe.models.guard.guard import FEWEST, Guard
 from qe.models.intervals import CalibrationRows, Intervals
 from qe.models.model import Model
-from qe.models.pipeline import Candidate
+from qe.models.pipeline import Candidate, fit
 from qe.models.pruning import pruned, selection
 from qe.models.robustness import Robustness, judge_of, of_one_text, robustness_of
 from qe.scoring.checks import Flags
@@ -51,7 +51,7 @@ def guard_predictions(
 def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:
     experiment, segments, labels = prepared.experiment, prepared.training.segments, prepared.scores
     rows, scale = prepared.learned_rows(), prepared.dataset.scale
-    pipeline = best.fit(rows.table, rows.scores, rows.weights, experiment.seed)
+    pipeline = fit(best.pipeline(experiment.seed), rows.table, rows.scores, rows.weights)
     feature_set = prepared.extraction.fitted_extractors(prepared.fitting.split)
     model = Model(
         experiment.name,
@@ -168,7 +168,7 @@ def _fold_model(prepared: Prepared, model: Model) -> tuple[Model, Segments]:
     train_rows, test_rows = prepared.first_folds[0]
     seed, training = prepared.experiment.seed, prepared.training
     fold = prepared.fold_data(training, train_rows, test_rows, prepared.fold(train_rows, test_rows))
-    pipeline = model.candidate.fit(fold.train, fold.scores, fold.weights, seed)
+    pipeline = fit(model.candidate.pipeline(seed), fold.train, fold.scores, fold.weights)
     scored = training.segments.take(test_rows)
     fitting = Fitting.for_fold(training.take(train_rows), prepared.auxiliaries, scored).split
     extractors = prepared.extraction.fitted_extractors(fitting)

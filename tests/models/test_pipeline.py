@@ -8,7 +8,7 @@ import pytest
 
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
-from qe.models.pipeline import Candidate
+from qe.models.pipeline import Candidate, fit
 from tests.learning.learners.test_learners import QUICK
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def holes(rows: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, 
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_a_learner_with_undefined_features(name: str) -> None:
     X, y = holes()
-    fitted = Candidate(name, QUICK.get(name, {})).fit(X, y, None, 0)
+    fitted = fit(Candidate(name, QUICK.get(name, {})).pipeline(seed=0), X, y)
     predicted = np.asarray(fitted.predict(X), np.float64)
     assert predicted.shape == (60,) and np.isfinite(predicted).all()
     nothing = pd.DataFrame(np.full((1, 5), np.nan), columns=X.columns)
@@ -40,6 +40,6 @@ def test_a_learner_with_undefined_features(name: str) -> None:
 def test_a_selector_with_undefined_features(name: str) -> None:
     X, y = holes()
     candidate = Candidate("ridge", {}, name)
-    fitted = candidate.fit(X, y, None, 0)
+    fitted = fit(candidate.pipeline(seed=0), X, y)
     assert np.isfinite(fitted.predict(X)).all()
     assert np.corrcoef(fitted.predict(X), y)[0, 1] > 0.5
