@@ -13,7 +13,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
 from features.core.bundle import RESOURCES
 from features.core.extractor import Feature, phrase
-from features.core.feature_set import EXTRACTORS, setting_errors
+from features.core.feature_set import EXTRACTORS, configured
 from features.core.tree_columns import TREES
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import Parameters, constructor, strategy_mistakes
@@ -33,7 +33,7 @@ def test_of_an_extractor(name: str) -> None:
     parameters = [entry.name for entry in fields(EXTRACTORS.get(name)) if entry.init]
     for parameter in parameters:
         for value in VALUES:
-            told = list(setting_errors({"kind": name, parameter: value}))
+            told = list(configured({"kind": name, parameter: value}).errors())
             assert all(isinstance(error, InputError) for error in told)
 
 
