@@ -280,6 +280,23 @@ def test_without_decoding_the_other_columns_stay(small: Bundle, wmt12: dict[str,
     assert not any("decoder_" in name for name in rest.gap_names)
 
 
+def test_trees_alone_and_beside_networks(small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path) -> None:
+    labels, rows = {"post_edit": wmt12["post_edit"][:60]}, segments(wmt12, 60, 70)
+    fitted = []
+    for networks in (0, 1):
+        extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": networks}, small)
+        assert isinstance(extractor, WordQuality)
+        fitted.append(extractor.fit(segments(wmt12, 0, 60), labels))
+    alone, beside = (each._models for each in fitted)
+    assert alone is not None and beside is not None
+    for kind in ("word", "gap"):
+        assert alone[kind].trees == beside[kind].trees and not alone[kind].networks
+    fitted[0].save(tmp_path)
+    extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": 0}, small)
+    assert isinstance(extractor, WordQuality)
+    np.testing.assert_array_equal(extractor.restore(tmp_path).extract(rows), fitted[0].extract(rows))
+
+
 def test_a_network_of_one_side_alone(small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path) -> None:
     labels: dict[str, Any] = {"post_edit": wmt12["post_edit"][:60], "scores": np.linspace(0, 1, 60)}
     rows, said = segments(wmt12, 60, 70), []

@@ -99,6 +99,17 @@ def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
     np.testing.assert_allclose(gap["text_between"], PARTS / (PARTS + 1), rtol=1e-6)
 
 
+@pytest.mark.slow
+def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
+    batch = segments(ROWS)
+    texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
+    fitted = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).fit(batch, texts)
+    (tmp_path / "model").mkdir()
+    fitted.save(tmp_path / "model")
+    again = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).restore(tmp_path / "model")
+    np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))
+
+
 def described(bundle: Bundle, batch: Segments) -> TokenTable:
     return describe(batch, word_quality(bundle), frozenset())
 

@@ -316,6 +316,8 @@ def test_corrections_decide_where_they_are_asked_for() -> None:
     np.testing.assert_allclose(strict.decisive[np.triu_indices(4, 1)], expected)
     for wrong in ({"correct": "holms"}, {"draw": "words"}):
         refuses("unknown", RankSettings, **wrong)
+    for share in ("confidence", "level"):
+        refuses(f"0 < {share} < 1", RankSettings, **{share: 1.0})
 
 
 def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -> None:
