@@ -48,7 +48,7 @@ def _job(place: str) -> Callable[..., Any]:
 
 
 score_file, score_in_place = _job("qe.scoring.jobs.score_file"), _job("qe.scoring.in_place.score_in_place")
-score_table = _job("qe.scoring.spark.scoring.score_table")
+score_table = _job("qe.scoring.spark.score_table")
 
 
 def tokens(*texts: str) -> Tokens:

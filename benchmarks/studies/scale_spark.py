@@ -34,10 +34,8 @@ from qe.config.experiment import load
 from qe.resources.cache import default_cache
 from qe.scoring.jobs import score_file
 from qe.scoring.settings import JobSettings
-from qe.scoring.spark import resources
-from qe.scoring.spark.resources import Executors
-from qe.scoring.spark.scoring import score_table
-from qe.scoring.spark.session import spark_session
+from qe.scoring.spark import score_table, spark_session
+from qe.scoring.spark_features import Executors, count
 from qe.training.check import check
 from qe.training.preparation import prepare
 
@@ -117,8 +115,8 @@ def counting(tokens: int, master: str) -> None:
     local = cost(lambda: NgramCounts.from_tokens(text, order=5))
     report("n-grams of order 5, local", local, tokens)
     with spark_session(master, quiet=True) as session:
-        resources.count(session, Tokens.from_lists([["a", "b"]]), order=5)
-        spark = cost(lambda: resources.count(session, text, order=5))
+        count(session, Tokens.from_lists([["a", "b"]]), order=5)
+        spark = cost(lambda: count(session, text, order=5))
     report("n-grams of order 5, Spark (warm)", spark, tokens)
     print(f"CPU seconds per token, Spark / local: {spark.cpu / local.cpu:.1f}")
 

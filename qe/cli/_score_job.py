@@ -168,7 +168,7 @@ class ScoreJob:
     # On Spark
 
     def _run_on_spark(self) -> None:
-        from qe.scoring.spark.scoring import check_inputs, score_table
+        from qe.scoring.spark import check_inputs, score_table
 
         options = self.options
         names = (

@@ -115,7 +115,7 @@ def extract(
     with engine.session(quiet) as session:
         executors: Any = None
         if session is not None:
-            from qe.scoring.spark.resources import Executors
+            from qe.scoring.spark_features import Executors
 
             executors, progress = partial(Executors, session), silent
         table = run(settings.load(experiment), output, settings.cache, progress, executors)

@@ -144,7 +144,7 @@ def build(
     required = inputs.requested if all_ else with_needs(parts)
     with engine.session(quiet or json) as session:
         if session is not None:
-            from qe.scoring.spark.resources import builders as spark_builders
+            from qe.scoring.spark_features import builders as spark_builders
 
             builders = spark_builders(session)
         bundle, skipped = build_possible(build, parts, silent if session else progress, required)

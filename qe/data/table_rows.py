@@ -134,10 +134,6 @@ def row_of(header: Sequence[str], fields: Sequence[str]) -> Row:
     ) else f"{len(fields)} fields where the header has {len(header)}"
 
 
-def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
-    return (row_of(header, fields) for fields in records)
-
-
 def json_rows(lines: Iterable[str]) -> Iterator[Row]:
     for line in lines:
         try:

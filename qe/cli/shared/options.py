@@ -187,7 +187,7 @@ class EngineOptions:
         if not self.is_spark:
             yield None
             return
-        from qe.scoring.spark.session import spark_session
+        from qe.scoring.spark import spark_session
 
         with spark_session(self.master, quiet=quiet) as session:
             yield session

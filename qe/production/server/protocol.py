@@ -19,7 +19,7 @@ from pydantic import Field
 from features.basics.errors import InputError, quoted
 from features.basics.plugins import version
 from qe.config.schema import Section, validated
-from qe.data.table_rows import Row, rows_of
+from qe.data.table_rows import Row, row_of
 from qe.models.drift import Counts
 
 JSON = "application/json"
@@ -180,7 +180,7 @@ def _csv(text: str, limits: Limits) -> tuple[_Columns, list[Row]]:
             _check_rows(len(records), limits)
     except csv.Error as error:
         raise Refused(400, f"not valid CSV (line {reader.line_num}: {error})") from None
-    return header, list(rows_of(header, records))
+    return header, [row_of(header, fields) for fields in records]
 
 
 def _values(body: bytes) -> int:
@@ -244,7 +244,7 @@ def _split(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]]:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, list):
             raise Refused(422, f"row {number} of data is no list")
-    return columns, list(rows_of(columns, rows))
+    return columns, [row_of(columns, row) for row in rows]
 
 
 def _inputs(value: Any, name: str, limits: Limits) -> tuple[_Columns, list[Row]]:

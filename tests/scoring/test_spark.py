@@ -32,8 +32,8 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'mt
 if shutil.which("java") is None:
     pytest.skip("no Java runtime (openjdk-17-jre-headless) is installed", allow_module_level=True)
 
-from qe.scoring.spark import resources
-from qe.scoring.spark.session import check_installed, on_loopback, ship_folder, shipped, spark_session
+from qe.scoring import spark_features
+from qe.scoring.spark import check_installed, on_loopback, ship_folder, shipped, spark_session
 from tests.factories import Capsys, Monkeypatch, TempPaths, exit_code, refuses, score_file, score_table
 from tests.scoring.test_word_level import word_models
 
@@ -208,8 +208,7 @@ import json, sys, threading, time
 import psutil
 from pathlib import Path
 from qe.scoring.settings import JobSettings
-from qe.scoring.spark.scoring import score_table
-from qe.scoring.spark.session import spark_session
+from qe.scoring.spark import score_table, spark_session
 
 killed = []
 
@@ -386,13 +385,13 @@ def saved(counts: NgramCounts, path: Path) -> dict[str, bytes]:
 def test_ngrams_are_the_local_ones(
     order: int, words: int, texts: int, spark: Any, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
-    monkeypatch.setattr(resources, "SLICE", 700)
+    monkeypatch.setattr(spark_features, "SLICE", 700)
     generator = random.Random(order)
     vocabulary = ["<s>", "Ünï", "\U0001f600", *(f"w{i}" for i in range(words))]
     lists = [generator.choices(vocabulary, k=generator.randint(0, 30)) for _ in range(texts)]
     tokens = Tokens.from_lists(lists)
     expected = NgramCounts.from_tokens(tokens, order=order)
-    counted = resources.count(spark, tokens, order=order)
+    counted = spark_features.count(spark, tokens, order=order)
     assert counted.fingerprint == expected.fingerprint
     assert saved(counted, tmp_path / "spark") == saved(expected, tmp_path / "local")
 

@@ -30,10 +30,10 @@ from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case, Trie, cased, encode, ngram_tables
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from qe.scoring.spark.session import ship_folder, shipped
+from qe.scoring.spark import ship_folder, shipped
 
 Ints = NDArray[np.int32]
-CHUNK = 2000  # segments of a batch, at most
+_BATCH = 2000  # segments of a batch, at most
 SLICE = 2_000_000  # tokens that a task counts at a time
 _MAX_COUNT = 2**31 - 1  # the counts of a part are 32 bits wide
 
@@ -62,7 +62,7 @@ class Executors:
         resources = configs, self._archive(static), static.fingerprint
         sides = segments.source_tokenizer, segments.target_tokenizer
         tasks = 4 * int(self.session.sparkContext.defaultParallelism)
-        size = max(1, min(CHUNK, -(-len(segments) // tasks)))
+        size = max(1, min(_BATCH, -(-len(segments) // tasks)))
         self.session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(size))
         content = b""
         if len(segments):

@@ -1,11 +1,19 @@
-"""Scoring on Spark: any input that Spark reads becomes a folder with the local engine's rows."""
+"""Scoring on Apache Spark, with the rows of the local engine; sessions of Spark, files for executors."""
 
 import csv
+import functools
+import importlib.util
+import logging
+import os
 import re
+import shutil
+import sys
+import tempfile
+import warnings
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,8 +21,10 @@ from uuid import uuid4
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from features.storage.files import atomic_directory
-from qe.data.table_rows import Row, Types, check_header, json_rows, rows_of
+from features.basics.plugins import install
+from features.basics.threads import cores
+from features.storage.files import atomic_directory, digest
+from qe.data.table_rows import Row, Types, check_header, json_rows, row_of
 from qe.data.writing import arrow_table, header, kind_of
 from qe.models.description import one_model
 from qe.scoring.job_summary import ScoredFile
@@ -22,7 +32,137 @@ from qe.scoring.jobs import Work
 from qe.scoring.row_formats import KeptColumns, Names
 from qe.scoring.scorer import Options, Scorer, Tally
 from qe.scoring.settings import JobSettings
-from qe.scoring.spark.session import ship_folder, shipped
+
+_RAISED = re.compile(r"features\.basics\.errors\.InputError: (.*)")
+_FILES = re.compile(r"java\.(?:io|nio\.file|util\.zip)\.(\w+Exception: .*)")
+# PySpark 4.2 says so on every call; the parts of it used here are tested with pandas 3.
+_PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
+_SETTINGS = {
+    # Scoring takes about a second per MB of text: tasks of half a minute keep all cores busy to the end.
+    "spark.sql.files.maxPartitionBytes": str(32 * 2**20),
+    "spark.sql.files.openCostInBytes": str(2**16),
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.executorEnv.PYTHONWARNINGS": _PANDAS,
+}
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+@contextmanager
+def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
+    """A session on `master` (default: this machine's cores), stopped at the end of the block.
+
+    An active session (a notebook's) is used and stays open. Further settings come from
+    `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS. Raises InputError if PySpark or Java is not
+    installed or the master does not answer, and for errors of the input on executors.
+    """
+    check_installed()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _PANDAS.split(":")[1], FutureWarning)
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import AnalysisException, PySparkException
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession()
+        session = active or _started(master or f"local[{cores()}]", quiet)
+        try:
+            yield session
+        except AnalysisException as error:
+            raise InputError(f"Spark: {_first_line(error)}") from None
+        except (PySparkException, Py4JJavaError) as error:
+            raised, failed = _RAISED.search(str(error)), _FILES.search(str(error))
+            if raised is None and failed is None:
+                raise
+            message = raised[1] if raised else f"Spark could not read or write: {failed[1] if failed else ''}"
+            raise InputError(message) from None
+        finally:
+            if active is None:
+                session.stop()
+
+
+def check_installed() -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        raise InputError("--engine spark needs PySpark", remedy=install("spark"))
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=f"{home}/bin" if home else None) is None:
+        raise InputError(
+            "--engine spark needs a Java runtime, version 17 or later"
+            + (f", and JAVA_HOME={home} holds none" if home else ""),
+            remedy=f"on Debian: apt-get install openjdk-17-jre-headless (and {install('spark')})",
+        )
+
+
+def on_loopback(master: str) -> bool:
+    return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
+
+
+def _started(master: str, quiet: bool) -> Any:
+    import pyspark
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    progress = "true" if sys.stderr.isatty() and not quiet else "false"
+    settings = {**_SETTINGS, **(_LOOPBACK if on_loopback(master) else {})}
+    builder = SparkSession.builder.master(master).appName("qe").config(map=settings)
+    defaults = {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "PYTHONWARNINGS": _PANDAS,
+        "SPARK_SUBMIT_OPTS": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        **({"SPARK_LOCAL_IP": "127.0.0.1"} if on_loopback(master) else {}),
+    }
+    added = {name: value for name, value in defaults.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        session = builder.config("spark.ui.showConsoleProgress", progress).getOrCreate()
+    except (Py4JError, PySparkException, OSError) as error:
+        java = re.search(r"\w+(?:Exception|Error): (.*)", str(error))
+        raise InputError(
+            f"no Spark session on {master}: {java[1] if java else _first_line(error)}",
+            remedy="check --master and its log",
+        ) from None
+    finally:
+        for name in added:
+            del os.environ[name]
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # they print what they raise
+    return session
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def ship_folder(session: Any, folder: Path) -> str:
+    """Send a folder to every executor, once in a session; returns its name for `shipped`."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    stamps = [(str(f.relative_to(folder)), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    name = f"qe-{digest(stamps)}"
+    context = session.sparkContext
+    if any(name in archive for archive in context.listArchives):
+        return name
+    # Kept until the session ends: Spark's file server reads it whenever an executor joins.
+    with (
+        tempfile.NamedTemporaryFile(dir=context._temp_dir, suffix=".zip", delete=False) as stream,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        # Stored, not deflated: the content is mostly numbers, and both ends would wait for it.
+        for file in files:
+            archive.write(file, file.relative_to(folder))
+    context.addArchive(f"{stream.name}#{name}")
+    return name
+
+
+def shipped(name: str) -> Path:
+    from pyspark import SparkFiles
+
+    return Path(SparkFiles.get(name))
+
 
 ID = "id"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"
@@ -73,18 +213,16 @@ def score_table(
         frame, rows_before = table.located(frame)
         tallies = session.sparkContext.accumulator({}, Partitions())
         work_settings = (kind, settings.chunk, names, kept, settings.safe_cells)
-        work, schema = Work(scorer, *work_settings), "value string"
+        schema = pa.schema({"value": pa.string()})
         if kind == "parquet":
-            schema = from_arrow_schema(arrow_table([], work.types).schema)
+            schema = pa.schema(Work(scorer, *work_settings).types.items())
         frame = frame.mapInArrow(
-            lambda batches: _scored(batches, model, table, rows_before, work_settings, tallies), schema
+            lambda batches: _scored(batches, model, table, rows_before, work_settings, tallies),
+            from_arrow_schema(schema),
         )
-        writer = frame.write.mode("append")  # the folder may be there, empty
-        if kind == "parquet":
-            writer.parquet(folder)
-        else:
-            compression = "gzip" if output.lower().endswith(".gz") else "none"
-            writer.text(folder, compression=compression, lineSep="\n")
+        packed = {"compression": "gzip"} if output.lower().endswith(".gz") else {}
+        form = "parquet" if kind == "parquet" else "text"
+        frame.write.mode("append").save(folder, form, **packed)  # the folder may be there, empty
     return ScoredFile.from_tally(sum(tallies.value.values(), Tally()), scorer)
 
 
@@ -135,8 +273,7 @@ class Table:
         """(number in the input from 1, row) of each batch; None instead of the number without an order."""
         split, number = None, 0
         for batch in batches:
-            numbers: list[int | None] = []
-            items: list[Any] = []
+            numbered: list[tuple[int | None, Any]] = []
             splits: Iterable[Any] = [None] * batch.num_rows
             if rows_before is not None:
                 splits = zip(batch.column(_FILE).to_pylist(), batch.column(_BLOCK).to_pylist(), strict=True)
@@ -150,9 +287,9 @@ class Table:
                             self._check_header(item, position[0])
                             continue
                 number += 1
-                numbers.append(None if rows_before is None else number)
-                items.append(item)
-            yield list(zip(numbers, self._parsed(numbers, items), strict=True))
+                numbered.append((None if rows_before is None else number, item))
+            rows = map(self._row, numbered)
+            yield [(number, row) for (number, _), row in zip(numbered, rows, strict=True)]
 
     def _check_header(self, line: bytes, file: str) -> None:
         if _fields(_decoded(line, file, 1), self.kind, file, 1) != self.columns:
@@ -162,15 +299,15 @@ class Table:
                 remedy=f"all files begin with {', '.join(self.columns or ())}",
             )
 
-    def _parsed(self, numbers: Sequence[int | None], items: Sequence[Any]) -> Iterator[Row]:
+    def _row(self, numbered: tuple[int | None, Any]) -> Row:
+        number, item = numbered
         if not self.is_text:
-            return ((row, "") for row in items)
-        lines = [_decoded(line, self.name, number) for number, line in zip(numbers, items, strict=True)]
+            return item, ""
+        line = _decoded(item, self.name, number)
         if self.kind == "jsonl":
-            return json_rows(lines)
-        pairs = zip(numbers, lines, strict=True)
-        fields = (_fields(line, self.kind, self.name, number) for number, line in pairs)
-        return rows_of(self.columns or (), (each or [""] for each in fields))  # as the local engine counts
+            return next(json_rows([line]))
+        fields = _fields(line, self.kind, self.name, number)
+        return row_of(self.columns or (), fields or [""])  # as the local engine counts
 
 
 def read_table(session: Any, name: str) -> tuple[Table, Any]:
@@ -277,7 +414,7 @@ def _with_id(number: int | None, row: Row, location: str) -> Row:
     return {**columns, ID: str(number)}, reason
 
 
-@lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=1)
 def _loaded(archive: str, identity: str | None, options: Options) -> Scorer:
     return Scorer.load(shipped(archive), options, identity=identity)
 

@@ -1,1 +1,0 @@
-"""The same work on Apache Spark; imported only with `--engine spark`."""
