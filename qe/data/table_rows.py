@@ -25,8 +25,9 @@ from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, MAX_LINE, damage_of, open_binary, read_lines, rewindable
 from qe.data.delimited import KINDS, Dialect, Record, dialect_of, lines_of, text_lines
 from qe.data.delimited import Layout as Layout
-from qe.data.translation_files import Opened, opened
-from qe.data.translation_files.segments import translation_kind
+from qe.data.translation_files import tmx, xliff
+from qe.data.translation_files.segments import Languages, TranslationFile, translation_kind
+from qe.data.translation_files.xlsx import Sheet
 
 Types = Mapping[str, pa.DataType]
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
@@ -361,11 +362,17 @@ class FileInput(Input):
     layout: Layout
 
     @cached_property
-    def file(self) -> Opened:
-        languages, kind = self.layout.languages, self.layout.kind or translation_kind(self.path)
-        if languages is None and kind != "xlsx":
+    def file(self) -> TranslationFile | Sheet:
+        layout, kind = self.layout, self.layout.kind or translation_kind(self.path)
+        layout.check()
+        if kind == "xlsx":
+            return Sheet(self.path, layout.sheet or "", layout.header_row)
+        if layout.languages is None:
             raise InputError("the languages of source and target are not known", location=self.path)
-        return opened(self.path, languages or ("", ""), self.layout)
+        languages = Languages(*layout.languages, layout.tags)
+        if kind == "tmx":
+            return tmx.read(self.path, languages)
+        return replace(xliff.read(self.path, languages), score_all=layout.locked == "score")
 
     @cached_property
     def columns(self) -> list[str]:

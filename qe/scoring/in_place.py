@@ -1,8 +1,7 @@
 """Files of translation tools: the same file with a score at every segment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ from features.basics.errors import InputError, quoted
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
-from qe.data.translation_files import Opened, opened
-from qe.data.translation_files.segments import translation_kind
+from qe.data.translation_files.segments import TranslationFile, translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book
 from qe.data.writing import KINDS, writing
 from qe.display.numbers import number
@@ -72,9 +70,8 @@ def score_in_place(
             with writing(temporary, output) as stream:
                 stream.write(table.file.with_notes(notes))
         if not _is_review(source, output):
-            kind = translation_kind(source)
-            read = partial(opened, temporary, scorer.languages, replace(table.layout, kind=kind))
-            _check_written(table.file, read, source)
+            written = FileInput(temporary, replace(table.layout, kind=translation_kind(source)))
+            _check_written(table.file, written, source)
     return finished.with_result(ScoredFile.from_tally(batch.tally, scorer), job_summary)
 
 
@@ -82,9 +79,9 @@ def _is_review(source: Path, output: Path) -> bool:
     return translation_kind(output) == "xlsx" != translation_kind(source)
 
 
-def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> None:
+def _check_written(file: TranslationFile | Sheet, written: FileInput, source: Path) -> None:
     try:
-        difference = _difference(file, read())
+        difference = _difference(file, written.file)
     except InputError as error:
         difference = error.problem
     if difference:
@@ -95,7 +92,7 @@ def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> No
         )
 
 
-def _difference(file: Opened, output: Opened) -> str:
+def _difference(file: TranslationFile | Sheet, output: TranslationFile | Sheet) -> str:
     if len(file.rows) != len(output.rows):
         return f"{len(output.rows)} segments of {len(file.rows)}"
     names = file.header if isinstance(file, Sheet) else ["id", "source", "target"]

@@ -22,7 +22,7 @@ from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens
 from qe.data import read_scores
 from qe.data.format import FORMATS
-from qe.data.translation_files import opened
+from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files.xlsx import Sheet
 from qe.language.conllu import read_conllu
 from qe.resources.alignments import Alignments
@@ -246,14 +246,15 @@ def table(path: Path) -> None:
 
 def translated(path: Path) -> None:
     """The way of `qe score FILE` in place: read, a note or a cell put at every segment, read again."""
-    file = opened(path, ("en", "es"))
+    layout = Layout(languages=("en", "es"))
+    file = FileInput(path, layout).file
     again = path.with_name(f"again{path.suffix}")
     if isinstance(file, Sheet):
         file.add({"score": "added"}, {row.number: {"score": 1.0} for row in file.rows})
         file.save(again)
     else:
         again.write_bytes(file.with_notes(["score 1"] * len(file.rows)))
-    assert len(opened(again, ("en", "es")).rows) == len(file.rows)
+    assert len(FileInput(again, layout).file.rows) == len(file.rows)
     again.unlink()
 
 

@@ -12,10 +12,12 @@ import pytest
 from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
-from qe.data.delimited import Layout
-from qe.data.translation_files import opened, xliff
+from qe.data.table_rows import FileInput, Layout, Sheet, TranslationFile
+from qe.data.translation_files import xliff
 from tests.factories import refuses
 
+EN_ES = ("en", "es")
+READ = Layout(languages=EN_ES)
 ONE = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:mq="MQXliff" '
@@ -249,6 +251,10 @@ def read(tmp_path: Path, content: str | bytes, name: str = "a.xlf") -> xliff.Tra
     return xliff.read(path)
 
 
+def opened(path: Path, layout: Layout = READ) -> TranslationFile | Sheet:
+    return FileInput(path, layout).file
+
+
 def pairs(file: xliff.TranslationFile) -> list[tuple[str, str, str]]:
     return [(segment.id, segment.source, segment.target) for segment in file.segments]
 
@@ -307,9 +313,9 @@ def test_segments_that_need_no_score(
 ) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(frame.format(content))
-    rows = opened(path, EN_ES).rows
+    rows = opened(path).rows
     assert [(row.reason, row.texts.get("state", "")) for row in rows] == expected
-    every = opened(path, EN_ES, Layout(locked="score")).rows
+    every = opened(path, Layout(languages=EN_ES, locked="score")).rows
     assert [(row.reason, row.texts.get("state", "")) for row in every] == [
         ("", state) for _, state in expected
     ]
@@ -397,7 +403,6 @@ def test_the_translate_toolkit_reads_the_notes(tmp_path: Path) -> None:
     assert read_by_it.target == "B" and read_by_it.getnotes() == "score 3.0\nby Ana"
 
 
-EN_ES = ("en", "es")
 FILE = '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">{}</xliff>'
 PART = f'<file original="{{}}" source-language="{{}}" target-language="{{}}" datatype="x">{unit(AB)}</file>'
 LANGUAGES = {
@@ -422,17 +427,17 @@ def test_languages(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(FILE.format(content))
     if not message:
-        assert len(opened(path, EN_ES).rows) == 1
+        assert len(opened(path).rows) == 1
         return
     with pytest.raises(InputError) as raised:
-        opened(path, EN_ES)
+        opened(path)
     assert message in str(raised.value)
 
 
 def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:
     path = tmp_path / "a.xlf"
     path.write_text(FILE.format(PART.format("a", "en", "xx")))
-    assert len(opened(path, EN_ES, Layout(tags={"target": "xx"})).rows) == 1
+    assert len(opened(path, Layout(languages=EN_ES, tags={"target": "xx"})).rows) == 1
 
 
 DECLARED = "<?xml version='1.0' encoding='{}'?>\n"
