@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.core.extractor import TableColumn
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
@@ -40,9 +40,7 @@ class Dataset(Printable):
     notes: tuple[str, ...] = ()
 
     def split(self, name: str) -> Split:
-        if name not in self.splits:
-            raise unknown_name("split", name, self.splits, location=f"dataset '{self.name}'")
-        return self.splits[name]
+        return self.splits[known_name("split", name, self.splits, location=f"dataset '{self.name}'")]
 
     @classmethod
     def from_frame(

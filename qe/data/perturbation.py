@@ -11,7 +11,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from features.basics.errors import unknown_name
+from features.basics.errors import known_name
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.languages import NEGATORS
@@ -68,9 +68,7 @@ def perturbation(effect: Effect, *, swaps: bool = False) -> Callable[[Change], C
 
 
 def perturbation_of(name: str) -> Perturbation:
-    if name not in PERTURBATIONS:
-        raise unknown_name("perturbation", name, names())
-    return PERTURBATIONS[name]
+    return PERTURBATIONS[known_name("perturbation", name, names())]
 
 
 def names(effect: Effect | None = None) -> tuple[str, ...]:

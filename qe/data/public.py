@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, damage_reported, read_json
 from features.storage.files import atomic_file, resolved, sha256
@@ -64,12 +64,10 @@ def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
     """The dataset of a name with these language pairs, by default its usual ones."""
     if name in BY_HAND:
         raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
-    if name not in _catalogue():
-        raise unknown_name("public dataset", name, _catalogue())
+    known_name("public dataset", name, _catalogue())
     entry = _catalogue()[name]
     for pair in pairs:
-        if pair not in entry["pairs"]:
-            raise unknown_name("language pair", pair, entry["pairs"], location=name)
+        known_name("language pair", pair, entry["pairs"], location=name)
     chosen = pairs or entry.get("usual", entry["pairs"])
     downloads = tuple(download for pair in chosen for download in _downloads(entry, pair))
     return PublicDataset(downloads, entry["terms"], entry["format"], entry["source"])

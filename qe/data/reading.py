@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.numerals import MAX_VALUE
 from features.core.extractor import TableColumns
 from features.storage.files import DAMAGED_GZIP, byte_lines, check_line_ends, damage_of, open_binary, sha256
@@ -298,8 +298,7 @@ def equal_lengths(columns: Mapping[str, Column]) -> None:
 
 def known_keys(names: Mapping[str, Any], known_names: Sequence[str], location: str) -> None:
     for key in names:
-        if key not in known_names:
-            raise unknown_name("key", key, known_names, location=location)
+        known_name("key", key, known_names, location=location)
 
 
 def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> dict[str, Column]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.assignments import named_file
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.numerals import is_real, real
 from features.storage.files import read_lines
 from qe.data.delimited import Dialect
@@ -375,9 +375,7 @@ def _joined(existing: ScoreTable, addition: ScoreTable, path: Path) -> None:
 
 def chosen_name(name: str | None, names: Sequence[str], noun: str, option: str, folder: Path) -> str:
     if name is not None:
-        if name not in names:
-            raise unknown_name(noun, name, names, location=option)
-        return name
+        return known_name(noun, name, names, location=option)
     if len(names) > 1:
         raise InputError(
             f"which {noun}?", location=folder, remedy=f"choose one with {option}: {', '.join(names)}"

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.numerals import real
 from features.storage.files import read_lines
 from qe.data.score_files import (
@@ -58,8 +58,7 @@ class TagFile(Printable):
 
     def parts(self, layout: Layout) -> "dict[str, TagFile]":
         """The words and the gaps of a file that holds both (gap, word, ..., gap); otherwise itself."""
-        if layout not in LAYOUTS:
-            raise unknown_name("layout", layout, LAYOUTS, location="--layout")
+        known_name("layout", layout, LAYOUTS, location="--layout")
         if layout != "tags":
             return {layout: self}
         sizes = np.diff(self.offsets)

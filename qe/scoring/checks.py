@@ -12,7 +12,7 @@ from rapidfuzz.fuzz import ratio
 from simplemma import in_target_language
 from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
-from features.basics.errors import unknown_name
+from features.basics.errors import known_name
 from features.resources.lexicon import Lexicon
 from features.text.languages import NEGATORS
 from qe.display.numbers import percent
@@ -443,8 +443,7 @@ class Checks:
     def make(cls, knowledge: Knowledge, settings: Mapping[str, Mapping[str, Any]]) -> Self:
         checks = {}
         for name, values in settings.items():
-            if name not in CHECKS:
-                raise unknown_name("check", name, CHECKS)
+            known_name("check", name, CHECKS)
             checks[name] = CHECKS[name](knowledge, **values)
         lacking = {name: check.lacks for name, check in checks.items() if check.lacks}
         return cls({name: check for name, check in checks.items() if name not in lacking}, lacking)

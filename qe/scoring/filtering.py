@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.assignments import assignments
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.numerals import real
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file, line_form
@@ -47,19 +47,16 @@ def filter_checks(
     """
     for option, names in (("--with", additional), ("--without", excluded)):
         for name in names:
-            if name not in CHECKS:
-                raise unknown_name("check", name, CHECKS, location=option)
+            known_name("check", name, CHECKS, location=option)
     default = {name for name, check in CHECKS.items() if check.filters}
     selected = sorted((default | {*additional}) - {*excluded}, key=lambda name: (CHECKS[name].cost, name))
     values: dict[str, dict[str, Any]] = {name: {} for name in selected}
     for key, text in (settings or {}).items():
         name, _, setting = key.partition(".")
-        if name not in values:
-            raise unknown_name("check", name, selected, location="--set")
+        known_name("check", name, selected, location="--set")
         types = {field.name: field.type for field in fields(CHECKS[name]) if field.name != "knowledge"}
 
-        if setting not in types:
-            raise unknown_name(f"setting of {name}", setting, types, location="--set")
+        known_name(f"setting of {name}", setting, types, location="--set")
         values[name][setting] = _number(key, text, int if types[setting] is int else float)
     return Checks.make(knowledge, values)
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from features.basics.assignments import assignments
-from features.basics.errors import InputError, did_you_mean, unknown_name
+from features.basics.errors import InputError, did_you_mean, known_name
 from features.core.extractor import TableColumns
 from qe.data.headers import header_of, known_headers, named_header
 from qe.data.reading import with_points
@@ -121,8 +121,7 @@ class Names:
         """Raises InputError for names that no model column has, and for headers that the input lacks."""
         known = tuple(dict.fromkeys((*needs.all, "id")))
         for name, header in self.headers.items():
-            if name not in known:
-                raise unknown_name("column", name, known, location="--columns")
+            known_name("column", name, known, location="--columns")
             if not header:
                 raise InputError(f"'{name}' is given no header", location="--columns")
         for name in () if declared is None else (*needs.columns, *self.headers):

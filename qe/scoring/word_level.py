@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.core.segments import Segments
 from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.models.model import Model
@@ -34,8 +34,7 @@ class WordLevel:
         metric: str = METRICS[0],
         location: str = "--tokens",
     ) -> Self:
-        if metric not in METRICS:
-            raise unknown_name("metric of tags", metric, METRICS, location="--tags")
+        known_name("metric of tags", metric, METRICS, location="--tags")
         extractors = model.feature_set.extractors
         families = {kind: extractors[i] for kind, i in judges(extractors).items()}
         if "word" not in families:

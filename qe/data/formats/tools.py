@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name, unknown_name
 from qe.data.columns import Label, label_scale, labelled_rows
 from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS, Format
@@ -255,9 +255,7 @@ class LabelStudio(Format):
     def _control(self, tasks: Mapping[str, _Task], file: Path) -> str:
         known = list(dict.fromkeys(name for task in tasks.values() for one in task.marks for name in one))
         if self.control:
-            if self.control not in known:
-                raise unknown_name("control", self.control, known, location=file)
-            return self.control
+            return known_name("control", self.control, known, location=file)
         no_control = {*_KEPT, *self._keys(tasks, file).values()}
         marks = (item for task in tasks.values() for one in task.marks for item in one.items())
         labels = (name for name, value in marks if name not in no_control and self._may_be_label(value))
