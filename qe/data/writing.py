@@ -158,7 +158,6 @@ def write_rows(path: Path, rows: Rows, types: Types) -> None:
 
 def save_table(table: "pd.DataFrame", path: Path) -> None:
     """Writes a DataFrame, by the name of the file; undefined values are empty, JSON has ten digits."""
-    check_output(path)
     kind = kind_of(path)
     with atomic_file(path) as temporary:
         if kind == "parquet":

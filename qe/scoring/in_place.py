@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError, quoted
-from features.storage.files import atomic_file
+from features.storage.checksums import checksum
+from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files.segments import TranslationFile, translation_kind
@@ -43,7 +44,7 @@ def score_in_place(
     check_outside(output, model)
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     key = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), settings.suffix)
-    finished = FinishedOutput.from_settings(scorer.recipe, [source], output, key)
+    finished = FinishedOutput(output, digest(scorer.recipe, [checksum(source)], key))
     if (unchanged := finished.result(settings.overwrite, job_summary)) is not None:
         return unchanged
     table = FileInput(source, replace(layout or Layout(), languages=scorer.languages))

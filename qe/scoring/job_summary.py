@@ -22,7 +22,7 @@ from features.basics.numerals import real
 from features.storage.checksums import checksum
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, sha256
-from qe.data.table_rows import Input, Kind, Layout, ParallelInput, Row, chunks, open_input
+from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, open_input
 from qe.data.writing import kind_of
 from qe.display import output_schemas
 from qe.display.numbers import percent
@@ -407,7 +407,8 @@ class PreviousJob:
 
     def _texts(self) -> Input:
         options = self.record["options"]
-        exact = self._kind in ("jsonl", "parquet") or (self._kind == "csv" and not options.get("safe-cells"))
+        kind = kind_of(self.path)
+        exact = kind in ("jsonl", "parquet") or (kind == "csv" and not options.get("safe-cells"))
         if options.get("keep") and exact:
             return open_input([self.path])
         inputs = self.record["inputs"]
@@ -423,10 +424,6 @@ class PreviousJob:
             return ParallelInput(*paths)
         parts = [open_input([path], self.layout) for path in paths]
         return parts[0] if len(parts) == 1 else ManyInput(paths[0], tuple(parts))
-
-    @property
-    def _kind(self) -> Kind:
-        return kind_of(self.path)
 
     def _output(self, row: Row) -> Output | None:
         columns, problem = row
@@ -444,7 +441,7 @@ class PreviousJob:
         return None if output.pop("reason") else output
 
     def _value(self, name: str, value: Any) -> Any:
-        if self._kind in ("jsonl", "parquet"):
+        if kind_of(self.path) in ("jsonl", "parquet"):
             return value
         if name in LISTS:
             raise InputError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,7 +108,7 @@ def score_file(
     key = (*scorer.options.key, sorted(names.headers.items()), names.decimal)
     key = (*key, (*choices.values(), layout or Layout()))
     with locked_file(output):
-        finished = FinishedOutput.from_settings(scorer.recipe, files, output, key)
+        finished = FinishedOutput(output, digest(scorer.recipe, list(map(checksum, files)), key))
         job = _Job(output)
         unchanged = None if job.is_unfinished else finished.result(settings.overwrite, job_summary)
         if unchanged is not None:
@@ -160,12 +160,6 @@ class FinishedOutput:
 
     path: Path
     fingerprint: str
-
-    @classmethod
-    def from_settings(
-        cls, recipe: str, source: Sequence[Path], output: Path, settings: tuple[Any, ...]
-    ) -> Self:
-        return cls(output, digest(recipe, [checksum(path) for path in source], settings))
 
     def result(self, overwrite: bool, job_summary: JobSummary | None = None) -> ScoredFile | None:
         """The result of the same job, if it made the output; None without an output, or to `overwrite`."""

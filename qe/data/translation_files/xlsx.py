@@ -434,7 +434,10 @@ class _Counts:
         match = _AREA.fullmatch(area)
         if match is None:
             return
-        left, top, right, bottom = _column(match[1]), int(match[2]), _column(match[3]), int(match[4])
+        from openpyxl.utils.cell import column_index_from_string
+
+        left, right = column_index_from_string(match[1]), column_index_from_string(match[3])
+        top, bottom = int(match[2]), int(match[4])
         self.covered += (abs(right - left) + 1) * (abs(bottom - top) + 1)
         if self.covered > MAX_COVERED:
             raise self._error(
@@ -443,10 +446,3 @@ class _Counts:
 
     def _error(self, problem: str) -> InputError:
         return InputError(problem, location=f"{self.path}:{self.part}", remedy=_SMALLER)
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
