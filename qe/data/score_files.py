@@ -19,9 +19,8 @@ from qe.data.split import LabelScale
 from qe.data.table_rows import is_table
 from qe.display.summary import Printable
 
-HEADER_LINES = (
-    3  # lines before the records: bytes on disk, parameters, models of an ensemble; one number each
-)
+# Lines before the records: bytes on disk, parameters, models of an ensemble; one number each
+HEADER_LINES = 3
 Forms = Sequence[Sequence[str]]
 Fields = Mapping[str, str]
 _WHOLE = ("segment", "index", "rank")

@@ -395,9 +395,7 @@ class FileInput(Input):
 class JsonInput(Input):
     lines: Lines = text_lines
 
-    @property
-    def columns(self) -> None:
-        return None
+    columns = None
 
     @cached_property
     def types(self) -> Types:
@@ -431,12 +429,10 @@ class ParquetInput(Input):
         schema, _ = self._about
         return dict(zip(schema.names, schema.types, strict=True))
 
+    unit = "row "
+
     def count(self) -> int:
         return self._about[1]
-
-    @property
-    def unit(self) -> str:
-        return "row "
 
     def numbered(self, *, strict: bool = False) -> Numbered:
         return enumerate(self._rows(strict), start=1)

@@ -187,6 +187,7 @@ class Router:
     routes: Sequence[Route]
     scorers: Sequence[Scorer]
     profile: None = field(default=None, init=False)
+    languages = None
 
     def __post_init__(self) -> None:
         first = self.scorers[0].output_columns
@@ -211,10 +212,6 @@ class Router:
     @property
     def recipe(self) -> str:
         return digest(self.identity, [scorer.recipe for scorer in self.scorers])
-
-    @property
-    def languages(self) -> None:
-        return None
 
     @property
     def lacking(self) -> Mapping[str, str]:
