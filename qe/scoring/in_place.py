@@ -71,8 +71,8 @@ def score_in_place(
             with writing(temporary, output) as stream:
                 stream.write(table.file.with_notes(notes))
         if not _is_review(source, output):
-            written = FileInput(temporary, replace(table.layout, kind=translation_kind(source)))
-            _check_written(table.file, written, source)
+            scored_input = FileInput(temporary, replace(table.layout, kind=translation_kind(source)))
+            _check_written(table.file, scored_input, source)
     return finished.with_result(ScoredFile.from_tally(batch.tally, scorer), job_summary)
 
 
@@ -80,9 +80,9 @@ def _is_review(source: Path, output: Path) -> bool:
     return translation_kind(output) == "xlsx" != translation_kind(source)
 
 
-def _check_written(file: TranslationFile | Sheet, written: FileInput, source: Path) -> None:
+def _check_written(file: TranslationFile | Sheet, scored_input: FileInput, source: Path) -> None:
     try:
-        difference = _difference(file, written.file)
+        difference = _difference(file, scored_input.file)
     except InputError as error:
         difference = error.problem
     if difference:
