@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
-from features.basics.progress import Progress, prefixed, silent
+from features.basics.progress import Progress, prefixed, reported, silent
 from features.basics.threads import side_by_side
 from features.core import bundle
 from features.core.resource import Builder, Parts, Resource
@@ -79,13 +79,11 @@ class SyntheticWordQualityBuilder(Builder):
 
         jobs: list[Callable[[], Any]] = [partial(model, 0), partial(model, 1)]
         jobs += [partial(texts, examples.target), partial(texts, examples.source)]
-        learned, stage = [], "synthetic word quality: learning"
+        stage = "synthetic word quality: learning"
         progress(stage, 0, len(jobs))
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
-            for one in side_by_side(lambda job: job(), jobs):
-                learned.append(one)
-                progress(stage, len(learned), len(jobs))
-        words, gaps, target, source = learned
+            learned = reported(side_by_side(lambda job: job(), jobs), progress, stage, len(jobs))
+            words, gaps, target, source = learned
         counts = {"held_out": len(held_out_rows), "words": len(bad.words), "bad_words": int(bad.words.sum())}
         return SyntheticWordQuality(
             words,

@@ -15,7 +15,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.plugins import install
-from features.basics.progress import Progress, silent
+from features.basics.progress import Progress, reported, silent
 from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.resources._ngram_models import Arpa, estimate, read_arpa, write_arpa
@@ -30,7 +30,6 @@ from features.text.ngram_tables import (
     Case,
     Ints,
     Offsets,
-    OrderTable,
     Trie,
     cased,
     encode,
@@ -185,11 +184,8 @@ class LanguageModel(Resource):
         if not ids.any():
             raise InputError("a language model needs text, but there are no words to learn from")
         ids, offsets = with_markers(ids, np.asarray(text.offsets), backward=direction == "backward")
-        tables: list[OrderTable] = []
-        for done, table in enumerate(ngram_tables(ids, offsets, len(vocabulary), order), start=1):
-            tables.append(table)
-            progress("counting n-grams", done, order)
-        model = estimate(tables, prune)
+        counting = ngram_tables(ids, offsets, len(vocabulary), order)
+        model = estimate(list(reported(counting, progress, "counting n-grams", order)), prune)
         settings = {
             "order": order,
             "direction": direction,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray, offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.basics.progress import Progress, silent
+from features.basics.progress import Progress, reported, silent
 from features.core.bundle import RESOURCES
 from features.core.resource import Builder, Parts, Resource
 from features.resources.lexicon import Lexicon
@@ -17,7 +17,7 @@ from features.resources.morphemes import SideBuilder
 from features.storage.compact import Stored, check, counted, gather, unpacked
 from features.storage.damage import within
 from features.text.corpus import ParallelCorpus, Side
-from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
+from features.text.ngram_tables import Case, Offsets, Trie, cased, encode, ngram_tables
 from features.text.tokens import UNK, Tokens, Vocabulary, segment_mean
 
 # QuEst drops n-grams that occur once or twice before it computes cut-offs (its `.ngram.clean` files).
@@ -95,11 +95,8 @@ class NgramCounts(Resource):
         """From any text; raises InputError for an order below 1 or an unknown case (`lower` or `true`)."""
         text = cased(tokens, case)
         vocabulary, ids = encode(text)
-        tables: list[OrderTable] = []
-        offsets = np.asarray(text.offsets)
-        for done, table in enumerate(ngram_tables(ids, offsets, len(vocabulary), order), start=1):
-            tables.append(table)
-            progress("counting n-grams", done, order)
+        counting = ngram_tables(ids, np.asarray(text.offsets), len(vocabulary), order)
+        tables = list(reported(counting, progress, "counting n-grams", order))
         trie = Trie.from_levels([(table.words, table.first) for table in tables])
         settings = {"order": order, "case": case, "ngrams": list(trie.sizes)}
         occurrences = np.concatenate([table.counts for table in tables])

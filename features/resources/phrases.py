@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import offsets_of
 from features.basics.distinct import find
-from features.basics.progress import Progress
+from features.basics.progress import Progress, reported
 from features.basics.threads import apply_to_each, side_by_side
 
 Ints = NDArray[np.int32]
@@ -375,11 +375,9 @@ def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Pro
         phrases, counts = extracted(turned, longest, rows)
         return find(keys, phrases), counts
 
-    for done, (rows, (places, counts)) in enumerate(
-        zip(blocks, side_by_side(look_up, blocks), strict=True), start=1
-    ):
+    found = reported(side_by_side(look_up, blocks), progress, "phrase table: target phrases", len(blocks))
+    for rows, (places, counts) in zip(blocks, found, strict=True):
         _tally(places, counts, offsets[rows[0]], *vars(target_phrases).values())
-        progress("phrase table: target phrases", done, len(blocks))
     return target_phrases
 
 

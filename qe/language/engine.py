@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from features.basics.catalogue import Catalogue
-from features.basics.progress import Progress, silent
-from features.storage.cache_folder import cache_entry
+from features.basics.progress import Progress, reported, silent
+from features.storage.cache import TEXTS, Cache
 from features.storage.files import atomic_file, digest, read_lines
 from features.text.languages import language_code
 
@@ -42,12 +42,10 @@ DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
 
 def translate_file(source: Path, output: Path, translator: Engine, progress: Progress = silent) -> int:
     total = sum(1 for _ in read_lines(source))
-    done = 0
     with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        for done, line in enumerate(translator.translate(read_lines(source)), start=1):
+        for line in reported(translator.translate(read_lines(source)), progress, "translating", total):
             stream.write(line + "\n")
-            progress("translating", done, total)
-    return done
+    return total
 
 
 def translated(
@@ -55,15 +53,11 @@ def translated(
 ) -> tuple[str, ...]:
     """Translations (n,) of n texts; cached in `cache` by engine and texts."""
     distinct = list(dict.fromkeys(texts))
-    path = cache and cache_entry(cache, "translations", f"{digest(translator.fingerprint, distinct)}.txt")
-    translations = list(read_lines(path)) if path and path.is_file() else []
-    if len(translations) != len(distinct):
-        translations = []
-        for line in translator.translate(distinct):
-            translations.append(line)
-            progress(stage, len(translations), len(distinct))
-        if path:
-            with atomic_file(path) as temporary:
-                temporary.write_text("".join(line + "\n" for line in translations), "utf-8", newline="")
-    of = dict(zip(distinct, translations, strict=True))
+
+    def translations() -> Sequence[str]:
+        return list(reported(translator.translate(distinct), progress, stage, len(distinct)))
+
+    name = digest(translator.fingerprint, distinct)
+    kept = Cache(cache).get("translations", name, TEXTS, translations)
+    of = dict(zip(distinct, kept, strict=True))
     return tuple(of[text] for text in texts)

@@ -1,6 +1,5 @@
 """Annotates texts as CoNLL-U blocks with Apertium's taggers, trained annotators or users' models."""
 
-import json
 import re
 import shutil
 import unicodedata
@@ -14,10 +13,10 @@ from typing import Final, Protocol
 from features.basics.errors import InputError
 from features.basics.numerals import natural
 from features.basics.plugins import load_own
-from features.basics.progress import Progress, silent
+from features.basics.progress import Progress, reported, silent
 from features.basics.threads import cores
-from features.storage.cache_folder import cache_entry
-from features.storage.files import atomic_file, digest, read_lines, sha256
+from features.storage.cache import TEXTS, Cache
+from features.storage.files import digest, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
 from features.text.languages import language_code
 from features.text.tokenizer import batches
@@ -296,20 +295,15 @@ def annotated(
     stage: str = "annotating",
     progress: Progress = silent,
 ) -> tuple[str, ...]:
-    """CoNLL-U blocks (n,) of n tokenized texts; cached in `cache` with one JSON string a line."""
-    path = cache and cache_entry(
-        cache, "annotations", f"{digest(annotator.fingerprint, tokens.fingerprint)}.jsonl"
-    )
-    if path and path.is_file():
-        return tuple(json.loads(line) for line in read_lines(path))
-    blocks = []
-    for block in annotator.annotate([tokens.words(i) for i in range(len(tokens))]):
-        blocks.append(block)
-        progress(stage, len(blocks), len(tokens))
-    if path:
-        with atomic_file(path) as temporary:
-            temporary.write_text("".join(json.dumps(block) + "\n" for block in blocks), "utf-8", newline="")
-    return tuple(blocks)
+    """CoNLL-U blocks (n,) of n tokenized texts, cached by annotator and texts."""
+
+    def blocks() -> Sequence[str]:
+        made = annotator.annotate([tokens.words(i) for i in range(len(tokens))])
+        return list(reported(made, progress, stage, len(tokens)))
+
+    name = digest(annotator.fingerprint, tokens.fingerprint)
+    kept = Cache(cache).get("annotations", name, TEXTS, blocks)
+    return tuple(kept)
 
 
 def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]]:

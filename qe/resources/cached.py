@@ -18,8 +18,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "features": ("columns of features", r"[\w.-]+-[0-9a-f]{16}\.np[yz]"),
     "encodings": ("vectors of texts by encoders", r"[0-9a-f]{16}\.sqlite"),
     "fitted": ("families fitted on all rows", r"[\w.-]+-[0-9a-f]{16}"),
-    "annotations": ("texts that programs annotated", r"[0-9a-f]{16}\.jsonl"),
-    "translations": ("texts that programs translated", r"[0-9a-f]{16}\.txt"),
+    "annotations": ("texts that programs annotated", r"[0-9a-f]{16}\.(jsonl|npz)"),
+    "translations": ("texts that programs translated", r"[0-9a-f]{16}\.(txt|npz)"),
     "numba": ("compiled code", r"\w+_[0-9a-f]{40}"),
     "checked": ("checksums of files that were checked", r"[0-9a-f]{16}|[0-9a-f]+-[0-9a-f]+"),
 }

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,10 +22,9 @@ from features.core.feature_set import FeatureSet, checked, extractor_fingerprint
 from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
 from features.core.tree_columns import tree_table
-from features.storage.cache_folder import cache_entry
+from features.storage.cache import ARRAYS, Arrays, Cache, Codec
 from features.storage.checksums import checksums, verify
-from features.storage.damage import damage_reported
-from features.storage.files import atomic_directory, atomic_file, digest, link_or_copy
+from features.storage.files import digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
 from qe.data.folds import Fold, Scheme, groups_of, make_folds
@@ -40,7 +38,6 @@ _MIN_SHARED = 1 << 20  # bytes of a file worth a link
 Rows = NDArray[np.int64]
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
-Family = TypeVar("Family", bound=FittedExtractor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +223,8 @@ class Extraction:
         extractors = list(self.feature_set.extractors)
         for i, extractor in self.fitted_families:
             name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), split.fingerprint)}"
-            path = cache_entry(self.cache, "fitted", name) if self.cache else None
-            fitted = cached_fit(path, extractor, partial(self._fitted, i, extractor, split))
+            fit = partial(self._fitted, i, extractor, split)
+            fitted = Cache(self.cache).get("fitted", name, _fits_of(extractor), fit)
             extractors[i] = fitted.with_out_of_fold(None) if isinstance(fitted, ResourceLookup) else fitted
         return replace(self.feature_set, extractors=tuple(extractors))
 
@@ -283,24 +280,31 @@ class Extraction:
         if not isinstance(fitted, WordLevelExtractor):
             return checked(fitted, scoring)
         places = fitted.places(scoring)
-        _save_places(self._places_file(i, fitting, scoring), places)
+        self._kept_places(i, fitting, scoring, lambda: places)
         return verified(fitted, fitted.columns_of(places), len(scoring))
 
     def places(self, i: int, fitting: Split, scoring: Segments) -> Mapping[Kind, Places]:
         """P(BAD) of the words of rows, by extractor i (of words) fitted on other rows."""
-        path = self._places_file(i, fitting, scoring)
-        if path is not None and path.is_file():
-            with np.load(path, allow_pickle=False) as arrays:
-                return {
-                    kind: Places(arrays[kind], arrays[f"{kind}_offsets"]) for kind in PLACES if kind in arrays
-                }
-        extractor = self.feature_set.extractors[i]
-        assert isinstance(extractor, WordLevelExtractor)
-        fitted = self._fitted(i, extractor, fitting)
-        assert isinstance(fitted, WordLevelExtractor)
-        places = fitted.places(scoring)
-        _save_places(path, places)
-        return places
+
+        def compute() -> Mapping[Kind, Places]:
+            extractor = self.feature_set.extractors[i]
+            assert isinstance(extractor, WordLevelExtractor)
+            fitted = self._fitted(i, extractor, fitting)
+            assert isinstance(fitted, WordLevelExtractor)
+            return fitted.places(scoring)
+
+        return self._kept_places(i, fitting, scoring, compute)
+
+    def _kept_places(
+        self, i: int, fitting: Split, scoring: Segments, compute: Callable[[], Mapping[Kind, Places]]
+    ) -> Mapping[Kind, Places]:
+        def arrays() -> Arrays:
+            places = compute()
+            offsets = {f"{kind}_offsets": each.offsets for kind, each in places.items()}
+            return {**{kind: each.bad for kind, each in places.items()}, **offsets}
+
+        stored = self._stored(i, [fitting.fingerprint, scoring.fingerprint, "places"], arrays)
+        return {kind: Places(stored[kind], stored[f"{kind}_offsets"]) for kind in PLACES if kind in stored}
 
     def training_places(
         self, i: int, split: Split, folds: Sequence[Fold], fold: int | None = None
@@ -323,12 +327,6 @@ class Extraction:
             for row in held_out:
                 values[row] = None
         return result
-
-    def _places_file(self, i: int, fitting: Split, scoring: Segments) -> Path | None:
-        if self.cache is None:
-            return None
-        key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "places")
-        return cache_entry(self.cache, "features", f"{self.feature_set.configs[i]['kind']}-{key}.npz")
 
     def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
         key = fitting.fingerprint
@@ -373,26 +371,17 @@ class Extraction:
 
     def _cached(self, i: int, key: Sequence[object], compute: Callable[[], FloatArray]) -> FloatArray:
         kind = self.feature_set.configs[i]["kind"]
-        name = f"{kind}-{digest(self._key(i), *key)}.npy"
-        path = cache_entry(self.cache, "features", name) if self.cache else None
-        if path and path.is_file():
-            return np.asarray(np.load(path, allow_pickle=False), np.float64)
-        self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
-        with self.clock.part(f"features · {kind}"):
-            values = compute()
-        if path:
-            with atomic_file(path) as temporary, temporary.open("wb") as stream:
-                np.save(stream, values, allow_pickle=False)
-        return values
 
+        def arrays() -> Arrays:
+            self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
+            with self.clock.part(f"features · {kind}"):
+                return {"values": compute()}
 
-def _save_places(path: Path | None, places: Mapping[Kind, Places]) -> None:
-    if path is None:
-        return
-    arrays: dict[str, Any] = {kind: each.bad for kind, each in places.items()}
-    arrays |= {f"{kind}_offsets": each.offsets for kind, each in places.items()}
-    with atomic_file(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **arrays)
+        return self._stored(i, key, arrays)["values"]
+
+    def _stored(self, i: int, key: Sequence[object], compute: Callable[[], Arrays]) -> Arrays:
+        name = f"{self.feature_set.configs[i]['kind']}-{digest(self._key(i), *key)}"
+        return Cache(self.cache).get("features", name, ARRAYS, compute)
 
 
 def _source(extractor: Extractor) -> str:
@@ -413,21 +402,18 @@ def _source(extractor: Extractor) -> str:
     return "\n".join(sources[name] for name in sorted(sources))
 
 
-def cached_fit(path: Path | None, family: Family, fit: Callable[[], Family]) -> Family:
-    if path is None:
-        return fit()
-    recorded = path / _CHECKSUMS
-    if recorded.is_file():
-        with damage_reported("a fitted family", path, "delete this folder: it is made again"):
-            verify(path, json.loads(recorded.read_text("utf-8")), (_CHECKSUMS,))
-            return family.restore(path)
-    fitted = fit()
-    with atomic_directory(path) as temporary:
-        fitted.save(temporary)
-        files = checksums(temporary)
-        _link_equal_files(temporary, files)
-        (temporary / _CHECKSUMS).write_text(json.dumps(files), "utf-8")
-    return fitted
+def _fits_of(family: FittedExtractor) -> Codec[FittedExtractor]:
+    def write(folder: Path, fitted: FittedExtractor) -> None:
+        fitted.save(folder)
+        files = checksums(folder)
+        _link_equal_files(folder, files)
+        (folder / _CHECKSUMS).write_text(json.dumps(files), "utf-8")
+
+    def read(folder: Path) -> FittedExtractor:
+        verify(folder, json.loads((folder / _CHECKSUMS).read_text("utf-8")), (_CHECKSUMS,))
+        return family.restore(folder)
+
+    return Codec("", write, read)
 
 
 def _link_equal_files(folder: Path, files: Mapping[str, str]) -> None:

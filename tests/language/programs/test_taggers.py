@@ -86,7 +86,7 @@ def test_one_text_is_annotated_as_in_a_batch(tmp_path) -> None:  # type: ignore[
     together = annotated(texts, by, tmp_path)
     alone = [annotated(Tokens.from_lists([texts.words(i)]), by, None)[0] for i in range(len(texts))]
     assert list(together) == alone
-    assert annotated(texts, by, tmp_path) == together and len(list(tmp_path.rglob("*.jsonl"))) == 1
+    assert annotated(texts, by, tmp_path) == together and len(list(tmp_path.rglob("annotations/*.npz"))) == 1
 
 
 @installed
@@ -142,7 +142,7 @@ def test_segments_are_annotated_by_a_trained_folder(folder: Path, tmp_path: Path
     given = Segments(("the house",), ("la casa mira el gato",), Tokenizer("en"), Tokenizer("es"))
     made = with_made_columns(given, {"annotation_target": str(folder)}, tmp_path)
     assert made.target_annotated.layer("upos").words(0) == ["DET", "NOUN", "VERB", "DET", "NOUN"]
-    assert len(list(tmp_path.rglob("*.jsonl"))) == 1
+    assert len(list(tmp_path.rglob("annotations/*.npz"))) == 1
     with pytest.raises(InputError, match="holds annotators of 'es', but the text is 'en'"):
         with_made_columns(given, {"annotation_source": str(folder)})
     with pytest.raises(InputError, match="no head"):
