@@ -240,10 +240,7 @@ def log_end(
     if run.id:
         links = f"[report]({files}/report.html), [all figures]({files}/tables/figures.json)"
     run.describe(summary(report, experiment.current_description, links))
-    for part, values in figures_of(report):
-        defined = {name: value for name, value in values.items() if value is not None}
-        run.metrics(defined, model_id=model_id, data=data.get(part))
-    show_columns(run, _columns(report))
+    log_figures(run, report, data, model_id)
     run.metrics({"seconds": report["seconds"]})
     logged = run.children() if len(result.repeats) > 1 else None
     for number, predicted in enumerate(result.repeats, start=1):
@@ -264,6 +261,14 @@ def log_end(
     for folder in ("plots", "words"):
         if (output / folder).is_dir():
             run.artifact(output / folder, folder)
+
+
+def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], model_id: str) -> None:
+    """Logs the figures of a report, and makes the main ones columns of the list of runs."""
+    for part, values in figures_of(report):
+        defined = {name: value for name, value in values.items() if value is not None}
+        run.metrics(defined, model_id=model_id, data=data.get(part))
+    show_columns(run, _columns(report))
 
 
 def figures_of(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:

@@ -64,6 +64,7 @@ def test_a_sweep_over_several_datasets_has_no_figures_of_its_own(store: Path) ->
 def test_nested_figures_do_not_stand_under_the_name_of_plain_ones(store: Path) -> None:
     report: dict[str, Any] = {"experiment": {"name": "one", "evaluation": {"metric": "mae"}}, "test": None}
     report["cross_validation"] = {"systems": {"one": {"mae": 0.5, "pearson": 0.6}}}
+    report |= {"intervals": {"coverage": []}, "words": None, "robustness": None}
     nested = report | {"nested": {"systems": {"one": {"mae": 0.75, "pearson": 0.4}}}}
     data = dict.fromkeys(("cross_validation", "nested"), Data("data", "1"))
     logged = []
