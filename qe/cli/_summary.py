@@ -101,7 +101,7 @@ def comparisons(report: Mapping[str, Any]) -> Iterator[str]:
         if entry["metric"] in names:
             kind = METRICS.get(names[entry["metric"]])
             pair = f"{entry['system']} against {entry['baseline']}"
-            found = f"cannot be decided: {entry['undecided']}" if entry["undecided"] else "p undefined"
+            found = f"cannot be decided: {entry['undecided']}" if entry.get("undecided") else "p undefined"
             if entry["p"] is not None:
                 found = f"p {p_value(entry['p'], None)} (corrected {p_value(entry['p_corrected'], LEVEL)})"
             yield f"{pair}: {kind.title} {signed(entry['difference'], kind.digits + 1)}, {found}"

@@ -24,7 +24,6 @@ from qe.statistics.comparisons import Comparisons, Result, Scored, compare
 from qe.statistics.draws import Groups, Levels
 from qe.statistics.family import (
     Equivalence,
-    Key,
     Pair,
     ResamplingSettings,
     Scope,
@@ -33,7 +32,7 @@ from qe.statistics.family import (
     few_units,
 )
 from qe.statistics.intervals import heavy_tails, jackknife_interval
-from qe.statistics.metric import METRICS, Metric, RankedMetric, power_of_two_scaled
+from qe.statistics.metric import METRICS, RankedMetric, power_of_two_scaled
 from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.statistics.ranks import RankInterval, check_margins, undecided_notes
 from qe.statistics.resampling import ALL_PAIRS, BOOTSTRAPS, RANDOMIZATION
@@ -365,7 +364,11 @@ def evaluate(
     engine, clusters, same = every.engine, every.clusters(), every.equivalences(margins, correction)
     warnings = few_units(levels) if engine.samples and levels.smallest < 2 else []
     if every.results:
-        warnings = cautions(every.table, _with_p(every.tested, kinds), levels)
+        firsts = {metric.kind: name for name, metric in reversed(kinds.items())}
+        classes = (name for name, metric in kinds.items() if metric.kind == "classes")
+        tested = {*OF_PAPERS, *firsts.values(), *classes}  # metrics whose p-values tables show
+        visible = {key: pair for key, pair in every.tested.items() if pair.metric in tested}
+        warnings = cautions(every.table, visible, levels)
     missing = ", ".join(sorted({metric for _, metric in unscored}))
     lacks = [f"'{name}' holds ranks without scores: {missing} cannot be computed" for name in rankings]
     ranks: dict[str, dict[str, RankInterval]] = {}
@@ -396,14 +399,6 @@ def evaluate(
         ranks,
         parted,
     )
-
-
-def _with_p(pairs: Mapping[Key, Pair], kinds: Mapping[str, Metric]) -> dict[Key, Pair]:
-    first: dict[str, str] = {}
-    for name, metric in kinds.items():
-        first.setdefault(metric.kind, name)
-    shown = {*OF_PAPERS, *first.values(), *(name for name in kinds if kinds[name].kind == "classes")}
-    return {key: pair for key, pair in pairs.items() if pair.metric in shown}
 
 
 def _checked(

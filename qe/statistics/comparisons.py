@@ -282,21 +282,18 @@ class Comparisons:
         if self.settings.test != "ar":
             results = {m: self._bootstrapped(system, baseline, m) for m in self.scored.metrics}
         else:
-            results = self._exchanged(system, baseline, exchanges or self.settings.exchanges)
+            by_unit = []
+            for exchange in exchanges or self.settings.exchanges:
+                for level, groups in [("run", None)] if exchange == "run" else self.levels.items():
+                    found = self.scored.exchanged(system, baseline, self.settings, groups, exchange)
+                    by_unit.append({metric: with_units(item, level) for metric, item in found.items()})
+            results = {m: largest_p([item[m] for item in by_unit]) for m in self.scored.metrics}
         return {metric: self._defined((system, baseline, metric), item) for metric, item in results.items()}
 
     def _defined(self, key: Key, result: TestResult) -> TestResult:
         if np.isnan(self.difference(*key)):
             return replace(result, difference=np.nan, p=np.nan, error=np.nan)
         return result
-
-    def _exchanged(self, system: str, baseline: str, exchanges: Sequence[Exchange]) -> dict[str, TestResult]:
-        by_unit = []
-        for exchange in exchanges:
-            for level, groups in [("run", None)] if exchange == "run" else self.levels.items():
-                results = self.scored.exchanged(system, baseline, self.settings, groups, exchange)
-                by_unit.append({metric: with_units(item, level) for metric, item in results.items()})
-        return {metric: largest_p([item[metric] for item in by_unit]) for metric in self.scored.metrics}
 
     def _bootstrapped(self, system: str, baseline: str, metric: str) -> TestResult:
         undefined = np.full(self.samples, np.nan)

@@ -24,7 +24,6 @@ from qe.statistics.result import (
     check_seed,
     check_shares,
     check_tail,
-    without_answer,
 )
 
 Scope = Literal["metric", "table", "all"]
@@ -368,7 +367,7 @@ class Table:
         if np.isnan(result.p) or result.reach is None or result.units == 0:
             return result
         reason = result.reach.shortfall(self.settings.level, factor)
-        return without_answer(result, reason) if reason else result
+        return replace(result, p=math.nan, error=math.nan, undecided=reason) if reason else result
 
     def short_of_samples(self, pairs: Mapping[Key, Pair]) -> dict[Key, int]:
         """Comparisons that more resamples could still decide, and how many they need."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, known_name
 from qe.statistics.draws import (
     Groups,
@@ -238,7 +238,11 @@ def randomization_test_rescored(
         return replace(result, error=0.0 if exact else observed)
     hits = 0
     for first, last in sample_blocks(total, 8 * rows, total if enough is None else max(4 * enough, 1000)):
-        swapped = _every_swap(differing, units, first, last) if exact else coin_rows(units, seed, first, last)
+        if exact:
+            swapped = np.zeros((units, last - first), np.bool_)
+            swapped[differing] = (np.arange(first, last) >> np.arange(len(differing))[:, None]) & 1
+        else:
+            swapped = coin_rows(units, seed, first, last)
         null = exchanged(swapped if groups is None else swapped[index])
         found = np.flatnonzero(extreme(null, observed, tail, rounding(scale)))
         if enough is not None and not exact and hits + len(found) >= enough:
@@ -248,12 +252,6 @@ def randomization_test_rescored(
         hits += len(found)
     p = hits / total if exact else (hits + 1) / (total + 1)
     return replace(result, p=p, error=monte_carlo_error(p, total, exact=exact))
-
-
-def _every_swap(differing: IntArray, units: int, first: int, last: int) -> BoolArray:
-    swapped = np.zeros((units, last - first), np.bool_)
-    swapped[differing] = (np.arange(first, last)[None, :] >> np.arange(len(differing))[:, None]) & 1
-    return swapped
 
 
 def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:

@@ -194,10 +194,6 @@ class TestResult(Record):
         return values | plain_fields({"p_error": self.error, "units": self.units, "p_smallest": self.min_p})
 
 
-def without_answer(result: TestResult, reason: str) -> TestResult:
-    return replace(result, p=float("nan"), error=float("nan"), undecided=reason)
-
-
 def largest_p(results: Sequence[TestResult]) -> TestResult:
     """One claim for several kinds of units (documents, judges): their largest p-value; undefined if one is.
 

@@ -1,7 +1,7 @@
 """TextMetric: translations and references -> statistics -> a score; metrics by their names."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -28,17 +28,21 @@ class TextMetric(ABC):
         Which direction is good; None if neither is.
     needs_references : bool
         Whether `statistics` reads the references at all.
+    tokenized_by : callable or None
+        Language -> its tokenization, for metrics of tokens.
     """
 
     title: ClassVar[str] = ""
     about: ClassVar[str] = ""
     higher_is_better: ClassVar[bool | None]
     needs_references: ClassVar[bool] = True
+    tokenized_by: ClassVar[Callable[[str], str] | None] = None
 
     @classmethod
     def usual(cls, language: str) -> Mapping[str, Any]:
         """Default options for texts of a language; raises InputError if none do."""
-        return {}
+        split = cls.tokenized_by
+        return {"tokenize": split(language), "language": language} if split else {}
 
     @abstractmethod
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:

@@ -1,6 +1,6 @@
 """Metrics of edits: TER, edit rates of tokens and characters, METEOR."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,6 +64,7 @@ class Ter(Rate):
 
     title: ClassVar[str] = "TER"
     higher_is_better: ClassVar[bool | None] = False
+    tokenized_by: ClassVar[Callable[[str], str] | None] = word_tokenization
     tokenize: Tokenization = "none"
     lowercase: bool = True
     beam_width: int = BEAM_WIDTH
@@ -91,7 +92,7 @@ class Ter(Rate):
         """Split at blanks, as tercom; Chinese by characters as in sacreBLEU, or by a language's tokens."""
         if language == "zh":
             return {"normalized": True, "asian_support": True}
-        return {"tokenize": word_tokenization(language), "language": language}
+        return super().usual(language)
 
     @property
     def _prepared(self) -> bool:
@@ -142,13 +143,10 @@ class TokenEditRate(Rate):
 
     title: ClassVar[str] = "Token edit rate"
     higher_is_better: ClassVar[bool | None] = False
+    tokenized_by: ClassVar[Callable[[str], str] | None] = word_tokenization
     tokenize: Tokenization = "none"
     lowercase: bool = False
     language: str = "en"
-
-    @classmethod
-    def usual(cls, language: str) -> Mapping[str, Any]:
-        return {"tokenize": word_tokenization(language), "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
@@ -215,16 +213,13 @@ class Meteor(TextMetric):
 
     title: ClassVar[str] = "METEOR"
     higher_is_better: ClassVar[bool | None] = True
+    tokenized_by: ClassVar[Callable[[str], str] | None] = usual_tokenization
     tokenize: Tokenization = "13a"
     language: str = "en"
     alpha: float = ALPHA
     beta: float = BETA
     gamma: float = GAMMA
     synonyms: bool = False
-
-    @classmethod
-    def usual(cls, language: str) -> Mapping[str, Any]:
-        return {"tokenize": usual_tokenization(language), "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [text.tokens(self.tokenize, True, self.language) for text in (hypotheses, *references)]

@@ -1,6 +1,6 @@
 """Metrics of lengths and of the n-grams that a translation shares with its references: BLEU, NIST, chrF."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import punctuation
 from typing import Any, ClassVar, Literal
@@ -46,14 +46,11 @@ class Shared:
 
 @dataclass(frozen=True)
 class NgramMetric(TextMetric):
+    tokenized_by: ClassVar[Callable[[str], str] | None] = usual_tokenization
     tokenize: Tokenization = "none"
     lowercase: bool = False
     order: int = 4
     language: str = "en"
-
-    @classmethod
-    def usual(cls, language: str) -> Mapping[str, Any]:
-        return {"tokenize": usual_tokenization(language), "language": language}
 
     def shared(self, hypotheses: Texts, references: Sequence[Texts]) -> Shared:
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
@@ -278,12 +275,9 @@ class Length(Rate):
     title: ClassVar[str] = "Length"
     about: ClassVar[str] = "output in % of the reference"
     higher_is_better: ClassVar[bool | None] = None
+    tokenized_by: ClassVar[Callable[[str], str] | None] = word_tokenization
     tokenize: Tokenization = "none"
     language: str = "en"
-
-    @classmethod
-    def usual(cls, language: str) -> Mapping[str, Any]:
-        return {"tokenize": word_tokenization(language), "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [t.tokens(self.tokenize, language=self.language) for t in (hypotheses, *references)]
