@@ -150,7 +150,7 @@ def _tags(
 
 
 def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
-    from qe.display.drawing import save
+    from qe.display.charts import save
     from qe.evaluation.plots import reliability_plot
 
     parts = {part: report.reliability for part, report in reports.items() if report.reliability}

@@ -414,7 +414,7 @@ def power(
     from qe.statistics.result import check_shares
 
     if output is not None:  # fail early if matplotlib is missing
-        from qe.display.drawing import save
+        from qe.display.charts import save
         from qe.display.files import write_json
         from qe.evaluation.plots import power_plot
     if len(predictions) != 2:

@@ -105,7 +105,7 @@ def triage(
             samples=samples, seed=seed,
         )  # fmt: skip
         if plot is not None:
-            from qe.display.drawing import save
+            from qe.display.charts import save
             from qe.production.triage_plots import risk_figure
 
             save(risk_figure(control), plot)
@@ -132,7 +132,7 @@ def triage(
     same_segments(labels, {predicted.name: predicted})
     decision = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
     if plot is not None:
-        from qe.display.drawing import save
+        from qe.display.charts import save
         from qe.production.triage_plots import trade_off_figure
 
         curve = trade_off(labels.scores, predicted.scores, table, scale, decision.retranslate, seed=seed)
@@ -395,7 +395,7 @@ def robustness(
         seed=seed, rows=rows, kinds=kinds or (), checked=Flags.from_model(loaded).text, progress=progress,
     )  # fmt: skip
     if plot is not None:
-        from qe.display.drawing import save
+        from qe.display.charts import save
         from qe.models.robustness_table import robustness_plot
 
         save(robustness_plot(found), plot)

@@ -276,7 +276,7 @@ def _curves(
     samples: int | None, cache: Path, progress: Progress,
 ) -> "dict[str, LearningCurve]":  # fmt: skip
     from features.storage.outputs import check_output
-    from qe.display.drawing import save
+    from qe.display.charts import save
     from qe.training.ablation import learning_curves
 
     if plot is not None:

@@ -14,10 +14,11 @@ from features.core.extractor import VALUE
 from features.core.segments import Segments
 from features.storage.damage import read_json
 from qe.data.table_rows import read_rows
+from qe.display.charts import png
 from qe.display.files import figures, render
 from qe.display.numbers import count, general, interval, number, percent
 from qe.display.table import Column, Table
-from qe.evaluation.plots import ShownSegment, png, score_distributions, words_of
+from qe.evaluation.plots import ShownSegment, score_distributions, words_of
 from qe.models import description
 from qe.models.card import origin
 from qe.models.guard.guard import Guard

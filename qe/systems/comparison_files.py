@@ -7,18 +7,16 @@ from difflib import SequenceMatcher
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from features.storage.files import atomic_file
 from qe.data.writing import table_writer
-from qe.display import files
-from qe.display.drawing import BLUE, INK, PALETTE, SKY, VERMILLION, new_figure, save
+from qe.display import charts, files
+from qe.display.charts import save
 from qe.display.files import figures, render
 from qe.display.numbers import number
 from qe.display.table import csv_of
@@ -28,7 +26,7 @@ from qe.evaluation.tables import verdict as bucket_verdict
 from qe.statistics.buckets import bucket_row
 from qe.systems import report
 from qe.systems.report import Change, change_text, changes, verdict
-from qe.systems.results import SingleRuns, SystemsComparison, SystemScore
+from qe.systems.results import SingleRuns, SystemsComparison
 from qe.systems.text_metric import title_of
 from qe.systems.texts import Texts
 
@@ -36,47 +34,40 @@ DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither
 
 
 def runs_plot(comparison: SystemsComparison) -> Figure:
-    names = list(comparison.scores)
-    figure = new_figure(1.2 + 1.3 * len(names) * len(comparison.metrics), 3.6)
-    panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
-    for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
+    names, metrics = list(comparison.scores), comparison.metrics
+    figure, panels = charts.panels(1.2 + 1.3 * len(names) * len(metrics), 3.6, columns=len(metrics))
+    for axes, (metric, kind) in zip(panels, metrics.items(), strict=True):
         for place, name in enumerate(names):
-            _draw_runs(axes, place, comparison.scores[name][metric])
-        about = "; ".join(filter(None, (kind.about, DIRECTIONS[kind.higher_is_better])))
-        axes.set_title(f"{title_of(metric)}\n({about})", fontsize=9)
-        axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
-    figure.supxlabel("points: runs; bars: means; shapes: bootstrap of the mean", fontsize=8)
+            score = comparison.scores[name][metric]
+            drawn, runs = score.bootstrap[np.isfinite(score.bootstrap)], score.instability.runs
+            if len(drawn) > 1 and np.ptp(drawn) > 0:
+                axes.violinplot(drawn, [place], widths=0.8, showextrema=False)
+            offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else np.zeros(1)
+            axes.plot(place + offsets, runs, "o", color=charts.BLUE, markersize=5)
+            axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=charts.VERMILLION)
+        note = "; ".join(filter(None, (kind.about, DIRECTIONS[kind.higher_is_better])))
+        axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+        charts.describe(axes, title_of(metric), note)
+    charts.footnote(figure, "points: runs; bars: means; shapes: bootstrap of the mean")
     return figure
-
-
-def _draw_runs(axes: Axes, place: int, score: SystemScore) -> None:
-    drawn, runs = score.bootstrap[np.isfinite(score.bootstrap)], score.instability.runs
-    if len(drawn) > 1 and np.ptp(drawn) > 0:
-        (body,) = cast(list[Artist], axes.violinplot(drawn, [place], widths=0.8, showextrema=False)["bodies"])
-        body.set(facecolor=SKY, alpha=0.35)
-    offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else [0.0]
-    axes.plot(place + np.asarray(offsets), runs, "o", color=BLUE, markersize=5)
-    axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=VERMILLION)
 
 
 def by_runs_plot(comparisons: Sequence[SingleRuns]) -> Figure:
     metrics = list(dict.fromkeys(item.metric for item in comparisons))
-    figure = new_figure(1.2 + 2.6 * len(metrics), 3.2)
-    panels = figure.subplots(1, len(metrics), squeeze=False)[0]
+    figure, panels = charts.panels(1.2 + 2.6 * len(metrics), 3.6, columns=len(metrics))
     for axes, metric in zip(panels, metrics, strict=True):
         own = [item for item in comparisons if item.metric == metric]
         for place, item in enumerate(own):
-            shift, colour = (place - (len(own) - 1) / 2) * 0.5 / len(own), PALETTE[place % len(PALETTE)]
-            places = [each.runs + shift for each in item.by_number_of_runs]
-            medians = [each.median for each in item.by_number_of_runs]
-            axes.plot(places, medians, "o", color=colour, label=f"{item.system} minus {item.baseline}")
-            for x, each in zip(places, item.by_number_of_runs, strict=True):
-                axes.plot((x, x), each.bounds, color=colour, linewidth=1.6)
-        axes.axhline(0, color=INK, linewidth=1)
-        axes.set_title(title_of(metric), fontsize=9)
+            numbers, shift = item.by_number_of_runs, (place - (len(own) - 1) / 2) * 0.5 / len(own)
+            charts.curve(
+                axes, [each.runs + shift for each in numbers], [each.median for each in numbers],
+                [each.bounds for each in numbers], place, bars=True, linestyle="none", marker="o",
+                label=f"{item.system} minus {item.baseline}",
+            )  # fmt: skip
+        axes.axhline(0, color=charts.INK, linewidth=1)
         axes.set_xticks([each.runs for each in own[0].by_number_of_runs])
-        axes.legend(fontsize=8, frameon=False)
-    figure.supxlabel("runs of each system; bars: 95 % of the ways to choose them", fontsize=8)
+        charts.describe(axes, title_of(metric), "difference")
+    charts.footnote(figure, "runs of each system; bars: 95 % of the ways to choose them")
     return figure
 
 

@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
-from qe.display.drawing import BLUE, ORANGE, canvas, headline
+from qe.display import charts
 from qe.display.files import plain_fields
 from qe.display.numbers import count, number, signed
 from qe.display.summary import Printable
@@ -346,28 +344,17 @@ def curve_table(curve: LearningCurve, suffix: str) -> Table:
 
 
 def learning_curve_plot(curves: Mapping[str, LearningCurve], metric: str) -> Figure:
-    figure, axes = canvas(7.0, 4.4)
+    figure, (axes,) = charts.panels(7.0, 4.4)
     for name, curve in curves.items():
-        _draw(axes, curve, metric, name if len(curves) > 1 else "mean", BLUE if name == ALONE else ORANGE)
-    rows = [size.rows for curve in curves.values() for size in curve.sizes]
-    axes.set_xscale("log")
-    axes.set_xticks(sorted(set(rows)), minor=False)
-    axes.set_xticks([], minor=True)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.set(xlabel="training rows", ylabel=title_of(metric))
-    axes.legend(loc="best", frameon=False, fontsize=8.5)
+        colour, rows = charts.BLUE if name == ALONE else charts.ORANGE, [size.rows for size in curve.sizes]
+        for size in curve.sizes:
+            values = [draw.metrics[metric] for draw in size.draws]
+            axes.plot([size.rows] * len(values), values, "o", color=colour, alpha=0.45, markersize=4)
+        means, intervals = [s.mean(metric) for s in curve.sizes], [s.interval(metric) for s in curve.sizes]
+        ends = np.array(intervals, np.float64) if all(intervals) else None
+        charts.curve(axes, rows, means, ends, color=colour, label=name if len(curves) > 1 else "mean")
+    charts.log_ticks(axes, sorted({size.rows for curve in curves.values() for size in curve.sizes}))
     draws = max(len(size.draws) for curve in curves.values() for size in curve.sizes)
-    headline(axes, "Learning curve", f"out of fold · {draws} draws of the rows, of all rows one")
+    note = f"out of fold · {draws} draws of the rows, of all rows one · bands: 95 %, over segments"
+    charts.describe(axes, "Learning curve", note, "best", xlabel="training rows", ylabel=title_of(metric))
     return figure
-
-
-def _draw(axes: Axes, curve: LearningCurve, metric: str, label: str, colour: str) -> None:
-    rows = [size.rows for size in curve.sizes]
-    if all(size.interval(metric) for size in curve.sizes):
-        low, high = np.array([size.interval(metric) for size in curve.sizes], np.float64).T
-        label_of_band = "" if axes.collections else "95 %, over segments"
-        axes.fill_between(rows, low, high, color=colour, alpha=0.15, linewidth=0, label=label_of_band)
-    for size in curve.sizes:
-        values = [draw.metrics[metric] for draw in size.draws]
-        axes.plot([size.rows] * len(values), values, "o", color=colour, alpha=0.45, markersize=4, mew=0)
-    axes.plot(rows, [size.mean(metric) for size in curve.sizes], color=colour, linewidth=1.8, label=label)

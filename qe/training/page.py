@@ -18,10 +18,11 @@ from features.storage.damage import read_json
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, concatenate
 from qe.data.format import make_format
+from qe.display.charts import png
 from qe.display.files import figures, render
 from qe.display.numbers import count, number
 from qe.evaluation import plots as evaluation_plots
-from qe.evaluation.plots import ShownSegment, png, scale_label, words_of
+from qe.evaluation.plots import ShownSegment, scale_label, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.training.summary import differences_table, scores_table, verdict

@@ -10,7 +10,6 @@ import numpy as np
 import optuna
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 from optuna.trial import FrozenTrial
@@ -21,7 +20,8 @@ from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from qe.data.dataset import LabelScale
-from qe.display.drawing import BLUE, GREY, INK, VERMILLION, canvas, headline, legend
+from qe.display import charts
+from qe.display.charts import describe
 from qe.display.numbers import number
 from qe.evaluation import plots as evaluation_plots
 from qe.models.pipeline import Candidate
@@ -50,31 +50,28 @@ def study_history(values: ArrayLike, direction: Literal["maximize", "minimize"],
     finished = np.isfinite(heights)
     if not finished.any():
         raise InputError("no finished trial to plot")
-    line = (np.fmax if higher else np.fmin).accumulate(heights)
     trials = np.arange(1, len(heights) + 1)
-    figure, axes = canvas(7.6, 4.4)
+    figure, (axes,) = charts.panels(7.6, 4.4)
     low, high = _history_limits(heights[finished], higher)
-    inside = finished & (heights >= low) & (heights <= high)
-    outside = finished & ~inside
-    axes.plot(
-        trials[inside], heights[inside], "o", color=BLUE, alpha=0.55, markersize=5, mew=0, label="trial"
-    )
+    outside = finished & ~((heights >= low) & (heights <= high))
+    inside = finished & ~outside
+    axes.plot(trials[inside], heights[inside], "o", color=charts.BLUE, alpha=0.55, label="trial")
     if outside.any():
         edge, marker = (low, "v") if higher else (high, "^")
         label = f"{outside.sum()} beyond the axis"
-        axes.plot(
-            trials[outside], np.full(outside.sum(), edge), marker, color=GREY, clip_on=False, label=label
-        )
-    axes.step(trials, line, where="post", color=VERMILLION, linewidth=1.8, label="best so far")
-    axes.set(xlabel="trial", ylabel=metric, ylim=(low, high), xlim=(0.5, len(heights) + 0.5))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    legend(axes, "lower right" if higher else "upper right")
+        edges = np.full(outside.sum(), edge)
+        axes.plot(trials[outside], edges, marker, color=charts.GREY, clip_on=False, label=label)
+    best = (np.fmax if higher else np.fmin).accumulate(heights)
+    charts.curve(axes, trials, best, place=1, drawstyle="steps-post", label="best so far")
+    axes.locator_params("x", integer=True, min_n_ticks=1)
     winner = int((np.nanargmax if higher else np.nanargmin)(heights))
     counted = f"finished trials: n = {finished.sum():,}"
     counted += "" if finished.all() else f" of {len(heights):,}"
-    headline(
-        axes, "Search", f"{counted} · best {number(heights[winner], 4)} at trial {winner + 1} ({direction})"
-    )
+    describe(
+        axes, "Search", f"{counted} · best {number(heights[winner], 4)} at trial {winner + 1} ({direction})",
+        "lower right" if higher else "upper right", xlabel="trial", ylabel=metric, ylim=(low, high),
+        xlim=(0.5, len(heights) + 0.5),
+    )  # fmt: skip
     return figure
 
 
@@ -93,17 +90,14 @@ def _history_limits(values: FloatArray, higher: bool) -> tuple[float, float]:
 def pareto_front(result: SearchResult) -> Figure:
     table, front = result.history(), [entry["trial"] for entry in result.front()]
     across, up = result.metrics[:2]
-    figure, axes = canvas(6.4, 5.2)
-    axes.plot(table[across], table[up], "o", color=GREY, markersize=5, mew=0, label="trial")
+    figure, (axes,) = charts.panels(6.4, 5.2)
+    axes.plot(table[across], table[up], "o", color=charts.GREY, markersize=5, label="trial")
     best = table[table["trial"].isin(front)].sort_values(across)
-    axes.plot(best[across], best[up], "o-", color=VERMILLION, markersize=6, label="front")
-    for _, row in best.iterrows():
-        axes.annotate(
-            f"{row['trial']:.0f}", (row[across], row[up]), xytext=(4, 4), textcoords="offset points"
-        )
-    axes.set(xlabel=title_of(across), ylabel=title_of(up))
-    legend(axes, "best")
-    headline(axes, "Pareto front", f"{len(best)} of {len(table)} trials, with their numbers")
+    charts.curve(axes, best[across], best[up], place=1, marker="o", label="front")
+    for place in zip(best[across], best[up], best["trial"], strict=True):
+        axes.annotate(f"{place[2]:.0f}", place[:2], xytext=(4, 4), textcoords="offset points")
+    note = f"{len(best)} of {len(table)} trials, with their numbers"
+    describe(axes, "Pareto front", note, "best", xlabel=title_of(across), ylabel=title_of(up))
     return figure
 
 
@@ -137,9 +131,7 @@ def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
     """The first metric by the value of each parameter of `shares`; the chosen trial is red."""
     trials, metric = _comparable(result), result.metrics[0]
     names = list(shares)[:_MAX_PANELS]
-    figure, first = canvas(7.6, 1.6 + 2.4 * len(names))
-    first.remove()
-    panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+    figure, panels = charts.panels(7.6, 1.6 + 2.4 * len(names), len(names))
     heights = np.array([trial.values[0] for trial in trials])
     best = trials.index(result.best_trial)
     for axes, name in zip(panels, names, strict=True):
@@ -150,13 +142,13 @@ def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
             labels = sorted(set(map(str, values)))
             places = [float(labels.index(str(value))) for value in values]
             axes.set_xticks(range(len(labels)), labels)
-        axes.plot(places, heights, "o", color=BLUE, alpha=0.55, markersize=5, mew=0)
-        axes.plot(places[best], heights[best], "o", color=VERMILLION, markersize=8)
+        axes.plot(places, heights, "o", color=charts.BLUE, alpha=0.55, markersize=5)
+        axes.plot(places[best], heights[best], "o", color=charts.VERMILLION, markersize=8)
         if getattr(result.best_trial.distributions[name], "log", False):
             axes.set_xscale("log")
         axes.set(xlabel=f"{name} ({number(shares[name], 2)} of the variance)", ylabel=title_of(metric))
     better = "higher is better" if METRICS.get(metric).higher_is_better else "lower is better"
-    headline(panels[0], "Search by parameter", f"{len(trials)} trials; {better}; in red the chosen one")
+    describe(panels[0], "Search by parameter", f"{len(trials)} trials; {better}; in red the chosen one")
     return figure
 
 
@@ -259,23 +251,18 @@ def feature_importance(
     if not len(defined):
         raise InputError("no feature importance to plot")
     rows = defined[np.argsort(-heights[defined], kind="stable")][:top]
-    figure, axes = canvas(8.0, 1.5 + 0.24 * max(len(rows), 4))
-    place = np.arange(len(rows))
-    axes.barh(place, heights[rows], height=0.66, color=BLUE)
+    figure, (axes,) = charts.panels(8.0, 1.5 + 0.24 * max(len(rows), 4))
+    ends = None
     if spread is not None:
-        whisker = np.nan_to_num(np.asarray(spread, np.float64)[rows])
-        axes.errorbar(heights[rows], place, xerr=whisker, fmt="none", ecolor=INK, elinewidth=1, capsize=2)
-    axes.axvline(0, color=INK, linewidth=1)
-    axes.set_yticks(place, [names[i] for i in rows], fontsize=8.5)
-    axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=unit)
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    title = (
-        f"top {len(rows)} of {len(names)} features" if len(rows) < len(names) else f"n = {len(rows)} features"
-    )
-    lost = len(names) - len(defined)
-    note = (f" · {lost} undefined" if lost else "") + ("" if spread is None else f" · {spread_name}")
-    headline(axes, "Feature importance", title + note)
+        reach = np.nan_to_num(np.asarray(spread, np.float64)[rows])
+        ends = np.stack([heights[rows] - reach, heights[rows] + reach], axis=1)
+    charts.bars(axes, heights[rows], ends)
+    charts.rows(axes, [names[i] for i in rows])
+    axes.axvline(0, color=charts.INK, linewidth=1)
+    shown = f"top {len(rows)} of {len(names)}" if len(rows) < len(names) else f"n = {len(rows)}"
+    undefined = f"{len(names) - len(defined)} undefined" if len(defined) < len(names) else ""
+    note = " · ".join(filter(None, (f"{shown} features", undefined, "" if spread is None else spread_name)))
+    describe(axes, "Feature importance", note, xlabel=unit)
     return figure
 
 

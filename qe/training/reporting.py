@@ -25,7 +25,7 @@ from qe.data.folds import Fold
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
 from qe.data.writing import save_table
-from qe.display.drawing import save
+from qe.display.charts import save
 from qe.display.numbers import number, percent, signed, signed_general
 from qe.evaluation import baselines
 from qe.evaluation import plots as evaluation_plots

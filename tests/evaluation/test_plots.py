@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from qe.data.dataset import LabelScale
-from qe.display.drawing import save
+from qe.display.charts import save
 from qe.evaluation.plots import delta_avg_by_quantiles, predicted_against_gold, residuals
 from qe.training.plots import feature_importance, study_history
 from tests.factories import refuses

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
-from qe.display.drawing import save
+from qe.display.charts import save
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import (
     ActionCosts,

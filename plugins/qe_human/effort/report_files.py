@@ -1,6 +1,6 @@
 """What an effort report leaves in a folder: a page, JSON, tables, plots."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.edits.edit_labels import ALL, CATEGORIES, WORD_CLASSES
 from qe.data.writing import save_table
-from qe.display.drawing import BLUE, INK, VERMILLION, headline, new_figure, plain_axes, save
+from qe.display import charts
+from qe.display.charts import save
 from qe.display.files import figures as embedded
 from qe.display.files import render, write, write_json
 from qe.display.numbers import interval, number
@@ -27,7 +27,7 @@ from qe_human.effort.report import (
     sets_table,
     strongest_table,
 )
-from qe_human.effort.sets import discrepancies
+from qe_human.effort.sets import SetPair, discrepancies
 
 STRONGEST_ON_PAGE = 12  # correlations by word class that are shown of each population
 
@@ -130,106 +130,62 @@ def segment_table(report: EffortReport) -> pd.DataFrame:
     return pd.concat([numbers.assign(set=sets), report.table], axis=1)
 
 
-_SCORES = {"low": VERMILLION, "high": BLUE}
-_LABELS = {"low": "low score: much effort perceived", "high": "high score: little effort perceived"}
 _EDITS = [name for name in CATEGORIES if name not in ("match", "order_same")]
 
 
 def edit_distribution(report: EffortReport) -> Figure:
     """Share of words in every edit category, of low and of high scores; Koponen 2012, figures 1 and 3."""
-
-    def shares(rows: NDArray[np.int64]) -> FloatArray:
-        return report.counts.sums(rows)[-1, [CATEGORIES.index(name) for name in _EDITS]]
-
-    figure = new_figure(10.4, 4.9)
-    for axes, k in zip(figure.subplots(1, 2, sharey=True), (0, 1), strict=True):
-        _bars(axes, report, k, [category_title(name) for name in _EDITS], shares)
-        axes.axhline(4.5, color=INK, linewidth=0.6)  # edits above, orders below
-        axes.set_xlabel("% of words (order: % of paired words)")
-    _legend_below(figure)
+    columns = [CATEGORIES.index(name) for name in _EDITS]
+    figure, panels = charts.panels(10.4, 4.9, columns=2, sharey=True)
+    for axes, pair in zip(panels, report.pairs, strict=True):
+        _bars(axes, report, pair, pair.name, lambda shares: shares[-1, columns])
+        charts.rows(axes, [category_title(name) for name in _EDITS], (_EDITS[:5], _EDITS[5:]))
+    charts.footnote(figure, "% of words (order: % of paired words)")
     return figure
 
 
 def shares_by_class(report: EffortReport) -> Figure:
     """Edited and reordered words by word class; Koponen 2012, figures 2 and 4."""
-    figure = new_figure(10.4, 7.2)
-    panels = figure.subplots(2, 2, sharex="col", sharey=True)
-    classes = [*WORD_CLASSES, ALL]
-    for k, row in enumerate(panels):
-        for axes, (what, measure) in zip(row, (("edited", edited), ("reordered", reordered)), strict=True):
-
-            def shares(
-                rows: NDArray[np.int64], measure: Callable[[FloatArray], FloatArray] = measure
-            ) -> FloatArray:
-                return measure(report.counts.sums(rows))
-
-            _bars(axes, report, k, classes, shares, f"{report.pairs[k].name}: {what}")
-            axes.set_xlabel(f"{what} words (%)")
-    _legend_below(figure)
+    figure, panels = charts.panels(10.4, 7.2, 2, 2, sharex="col", sharey=True)
+    shown = [(pair, measure) for pair in report.pairs for measure in (edited, reordered)]
+    for axes, (pair, measure) in zip(panels, shown, strict=True):
+        _bars(axes, report, pair, f"{pair.name}: {measure.__name__}", measure)
+        charts.rows(axes, [*WORD_CLASSES, ALL])
+    charts.footnote(figure, "% of words")
     return figure
 
 
-def _legend_below(figure: Figure) -> None:
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-
-
 def _bars(
-    axes: Axes,
-    report: EffortReport,
-    pair: int,
-    names: Sequence[str],
-    shares: Callable[[NDArray[np.int64]], FloatArray],
-    title: str | None = None,
+    axes: Axes, report: EffortReport, pair: SetPair, title: str, measure: Callable[[FloatArray], FloatArray]
 ) -> None:
-    plain_axes(axes)
-    place = np.arange(len(names))
-    chosen = report.pairs[pair]
-    for shift, (score, rows) in zip((-0.2, 0.2), (("low", chosen.low), ("high", chosen.high)), strict=True):
-        values = 100 * shares(rows)
-        axes.barh(place + shift, np.nan_to_num(values), 0.36, color=_SCORES[score], label=_LABELS[score])
-        for y, value in zip(place + shift, values, strict=True):
-            axes.annotate(
-                number(value, 1), (float(np.nan_to_num(value)), y), (3, 0), textcoords="offset points",
-                va="center", fontsize=7.5, color=INK,
-            )  # fmt: skip
-    axes.set_yticks(place, names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    for rows, shift, colour, label in (
+        (pair.low, -0.2, charts.VERMILLION, "low score: much effort perceived"),
+        (pair.high, 0.2, charts.BLUE, "high score: little effort perceived"),
+    ):
+        values = 100 * measure(report.counts.sums(rows))
+        texts = [str(number(value, 1)) for value in values]
+        charts.bars(axes, values, texts=texts, shift=shift, height=0.36, colour=colour, label=label)
     axes.margins(x=0.12)
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    subtitle = f"TER {_range(report, pair)} · n = {len(chosen.low)} and {len(chosen.high)}"
-    headline(axes, title or chosen.name, subtitle)
-
-
-def _range(report: EffortReport, pair: int) -> str:
-    rates = report.ter[report.pairs[pair].rows]
-    return interval((rates.min(), rates.max()), 2) if len(rates) else "no segment"
+    rates = report.ter[pair.rows]
+    limits = interval((rates.min(), rates.max()), 2) if len(rates) else "no segment"
+    charts.describe(axes, title, f"TER {limits} · n = {len(pair.low)} and {len(pair.high)}")
 
 
 def correlation_forest(report: EffortReport) -> Figure:
-    figure = new_figure(12.4, 5.0)
-    panels = figure.subplots(1, len(report.correlations), sharey=True, sharex=True)
+    figure, panels = charts.panels(12.4, 5.0, columns=len(report.correlations), sharey=True, sharex=True)
     for axes, (name, correlations) in zip(panels, report.correlations.items(), strict=True):
-        plain_axes(axes)
         rows = [c for c in correlations if c.word_class == ALL]
-        for y, correlation in enumerate(rows):
-            rho, (low, high) = correlation.association.rho, correlation.association.ci
-            sure = correlation.p_corrected <= LEVEL
-            axes.plot([low, high], [y, y], color=INK, linewidth=1)
-            axes.plot(rho, y, "o", color=BLUE if rho > 0 else VERMILLION, markersize=6,
-                      fillstyle="full" if sure else "none")  # fmt: skip
-        axes.axvline(0, color=INK, linewidth=1)
-        axes.set_yticks(np.arange(len(rows)), [category_title(c.category) for c in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlim(-0.85, 0.85)
-        axes.grid(False, axis="y")
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("Spearman with the score")
+        values = np.array([c.association.rho for c in rows])
+        colours = np.where(values > 0, charts.BLUE, charts.VERMILLION)
+        ends, filled = [c.association.ci for c in rows], [c.p_corrected <= LEVEL for c in rows]
+        charts.forest(axes, values, ends, colours, filled=filled)
+        charts.rows(axes, [category_title(c.category) for c in rows])
+        axes.axvline(0, color=charts.INK, linewidth=1)
         first, _, rest = name.partition(", ")
         n = f"n = {max((c.association.n for c in rows), default=0):,}"
-        headline(axes, first, f"{rest} · {n}" if rest else n)
-    figure.supxlabel("filled: p ≤ .05 corrected · right of 0: the more, the less effort", fontsize=9)
+        note, label = f"{rest} · {n}" if rest else n, "Spearman with the score"
+        charts.describe(axes, first, note, xlim=(-0.85, 0.85), xlabel=label)
+    charts.footnote(figure, "filled: p ≤ .05 corrected · right of 0: the more, the less effort")
     return figure
 
 

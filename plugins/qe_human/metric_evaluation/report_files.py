@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from qe.display import files
-from qe.display.drawing import BLUE, GREY, INK, VERMILLION, headline, new_figure, plain_axes, save
+from qe.display import charts, files
+from qe.display.charts import save
 from qe.display.numbers import p_value
 from qe_human.human import title_of
 from qe_human.metric_evaluation.comparison import CorrelationResult
@@ -22,63 +21,36 @@ def correlations_plot(report: MetaReport) -> Figure:
     columns = min(_COLUMNS, len(results))
     rows = -(-len(results) // columns)
     longest = max(len(result.metrics) for result in results)
-    figure = new_figure(1.4 + 3.9 * columns, 0.8 + rows * (1.5 + 0.3 * longest))
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure, panels = charts.panels(1.4 + 3.9 * columns, 0.8 + rows * (1.5 + 0.3 * longest), rows, columns)
     for axes, result in zip(panels, results, strict=False):
-        plain_axes(axes)
-        for place, metric in enumerate(result.metrics):
-            cluster = result.cluster_of(metric.name)
-            colour = BLUE if cluster is None or cluster % 2 else VERMILLION
-            if not np.isnan(metric.ci).any():
-                axes.plot(metric.ci, [place, place], color=colour, linewidth=5, alpha=0.35,
-                          solid_capstyle="round")  # fmt: skip
-            axes.plot(metric.score, place, "o", color=colour, markersize=7)
-        names = [metric.name for metric in result.metrics]
-        axes.set_yticks(range(len(names)), names, fontsize=9)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.grid(False, axis="y")
-        place = 0
-        for group in (result.clusters or ())[:-1]:
-            place += len(group)
-            axes.axhline(place - 0.5, color=GREY, linewidth=0.8, linestyle=":")
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+        clusters = [result.cluster_of(metric.name) or 1 for metric in result.metrics]
+        colours = [charts.BLUE if cluster % 2 else charts.VERMILLION for cluster in clusters]
+        scores, ends = [metric.score for metric in result.metrics], [metric.ci for metric in result.metrics]
+        charts.forest(axes, scores, ends, colours)
+        charts.rows(axes, [metric.name for metric in result.metrics], result.clusters or ())
+        axes.locator_params("x", nbins=5)
         unit = "systems" if result.level == "system" else "groups" if result.groups > 1 else "group"
-        axes.set_title(f"{title_of(result.name)}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
-        axes.annotate(
-            f"{result.groups:,} {unit} · {result.values:,} scores", (0, 1), (0, 5),
-            xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=GREY,
-        )  # fmt: skip
+        charts.describe(axes, title_of(result.name), f"{result.groups:,} {unit} · {result.values:,} scores")
     for axes in panels[len(results) :]:
         axes.set_visible(False)
-    figure.suptitle(
-        f"{report.name}: metrics against people", x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK
-    )
+    figure.suptitle(f"{report.name}: metrics against people", x=0.01, ha="left", fontweight="bold")
     return figure
 
 
 def significance_plot(report: MetaReport, result: CorrelationResult) -> Figure:
-    names = [metric.name for metric in result.metrics if not np.isnan(metric.score)]
+    names, level = (
+        [metric.name for metric in result.metrics if not np.isnan(metric.score)],
+        report.settings.level,
+    )
     k = len(names)
-    p_values = np.full((k, k), np.nan)
-    for (a, b, _), one in result.tests.items():
-        p_values[names.index(a), names.index(b)] = one.p_corrected
-    level = report.settings.level
-    figure = new_figure(max(5.4, 3.0 + 0.62 * k), max(4.2, 2.4 + 0.46 * k))
-    axes = figure.add_subplot()
-    shown = np.where(np.isnan(p_values), np.nan, np.where(p_values <= level, 1.0, 0.0))
-    axes.set_facecolor("#F3F3F3")
-    axes.imshow(shown, cmap="Blues", vmin=0, vmax=2.2, aspect="auto")
-    for row in range(k):
-        for column in range(row + 1, k):
-            value = p_values[row, column]
-            text = p_value(value, level)
-            axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color=INK)
-    axes.set_xticks(range(k), names, rotation=40, ha="right", fontsize=9)
-    axes.set_yticks(range(k), names, fontsize=9)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    values, texts = np.full((k, k), np.nan), np.full((k, k), "", object)
+    for (a, b, _), test in result.tests.items():
+        cell = names.index(a), names.index(b)
+        values[cell], texts[cell] = test.p_corrected <= level, p_value(test.p_corrected, level)
+    figure, (axes,) = charts.panels(max(5.4, 3.0 + 0.62 * k), max(4.2, 2.4 + 0.46 * k))
+    charts.matrix(axes, names, values, texts.tolist(), 2.0)
     note = f"p of the row being better than the column ({report.settings.correct}) · blue: p ≤ {level:g}"
-    headline(axes, f"{report.name}: {title_of(result.name)}", note)
+    charts.describe(axes, f"{report.name}: {title_of(result.name)}", note)
     return figure
 
 

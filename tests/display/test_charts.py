@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qe.display.drawing import canvas, save
+from qe.display.charts import panels, save
 from qe.display.output_schemas import PLOTS
 from tests.factories import refuses
 
@@ -14,7 +14,7 @@ BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
 def draw(path: Path) -> None:
-    figure, axes = canvas(3, 2)
+    figure, (axes,) = panels(3, 2)
     axes.plot([1, 2, 3], [1, 3, 2])
     axes.set_title("Quality")
     save(figure, path)
