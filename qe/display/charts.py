@@ -72,11 +72,15 @@ def describe(
 
 
 def footnote(figure: Figure, text: str) -> None:
-    """Write a line below all panels; above it the legend of the first, if it has several entries."""
+    """Write a line below all panels, and below it the legend of the first, if it has several entries."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    if len(labels) > 1:
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    figure.supxlabel(text, fontsize=8.5, color=GREY)
+    if len(labels) < 2:
+        figure.supxlabel(text, fontsize=8.5, color=GREY)
+        return
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9, title=text,
+        title_fontsize=9,
+    )  # fmt: skip
 
 
 def log_ticks(axes: Axes, ticks: Sequence[float]) -> None:

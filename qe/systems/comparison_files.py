@@ -37,14 +37,17 @@ def runs_plot(comparison: SystemsComparison) -> Figure:
     names, metrics = list(comparison.scores), comparison.metrics
     figure, panels = charts.panels(1.2 + 1.3 * len(names) * len(metrics), 3.6, columns=len(metrics))
     for axes, (metric, kind) in zip(panels, metrics.items(), strict=True):
+        shapes = {}
         for place, name in enumerate(names):
             score = comparison.scores[name][metric]
             drawn, runs = score.bootstrap[np.isfinite(score.bootstrap)], score.instability.runs
             if len(drawn) > 1 and np.ptp(drawn) > 0:
-                axes.violinplot(drawn, [place], widths=0.8, showextrema=False)
+                shapes[place] = drawn
             offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else np.zeros(1)
             axes.plot(place + offsets, runs, "o", color=charts.BLUE, markersize=5)
             axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=charts.VERMILLION)
+        if shapes:
+            axes.violinplot(list(shapes.values()), list(shapes), widths=0.8, showextrema=False)
         note = "; ".join(filter(None, (kind.about, DIRECTIONS[kind.higher_is_better])))
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
         charts.describe(axes, title_of(metric), note)
