@@ -151,11 +151,11 @@ def bars(
 
 
 def scatter(
-    axes: Axes, x: FloatArray, y: FloatArray, limits: tuple[float, ...], beside: Axes | None = None
+    axes: Axes, x: FloatArray, y: FloatArray, limits: tuple[float, ...], margin: Axes | None = None
 ) -> None:
     """Draw points, or their density if there are many.
 
-    `limits` of x and y are those of the density; its scale stands right of `beside`, which shares its row.
+    `limits` of x and y are those of the density; its scale stands right of `margin`, which shares its row.
     """
     if len(x) <= _CROWD:
         alpha = 0.55 if len(x) <= 600 else 0.3
@@ -165,7 +165,7 @@ def scatter(
     density = axes.hexbin(
         x, y, gridsize=36, extent=(low, high, bottom, top), bins="log", mincnt=1, cmap="Blues", linewidths=0.1
     )
-    row = [axes] if beside is None else [axes, beside]
+    row = [axes] if margin is None else [axes, margin]
     axes.figure.colorbar(density, ax=row, label="segments (log scale)", shrink=0.8)
 
 

@@ -56,7 +56,7 @@ def residuals(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figur
     figure, (axes, margin) = charts.panels(8.4, 4.8, columns=2, width_ratios=(4, 1), sharey=True)
     reach = max(float(np.abs(residual).max()) * 1.08, 1e-9)
     low, high = _limits(scale, y)
-    charts.scatter(axes, y, residual, (low, high, -reach, reach), beside=margin)
+    charts.scatter(axes, y, residual, (low, high, -reach, reach), margin=margin)
     bins = np.linspace(-reach, reach, 32).tolist()
     margin.hist(residual, bins=bins, orientation="horizontal", color=charts.SKY)
     for panel in (axes, margin):
