@@ -14,9 +14,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count
 from features.basics.numerals import is_finite, real
-from features.core.extractor import VALUE, Extractor, Feature, FittedExtractor, TableColumn
-from features.core.segments import Column, Segments
-from features.storage.damage import read_json
+from features.core.extractor import VALUE, Extractor, Feature, FittedExtractor, Segments, TableColumn, Texts
+from features.storage.files import read_json
 
 OTHER: Final = "other"  # stands for all values of a category that have no feature of their own
 _FILE: Final = "categories.json"
@@ -85,7 +84,7 @@ class Columns(Extractor):
             blocks += [numbers, np.isnan(numbers).astype(np.float64)]
         return np.stack(blocks, axis=1) if blocks else np.empty((len(segments), 0))
 
-    def _texts(self, segments: Segments, name: str) -> Column:
+    def _texts(self, segments: Segments, name: str) -> Texts:
         """The texts of a column, blanks made alike; empty ones if the table may lack it and does."""
         if name in self.optional and name not in dict(segments.columns()):
             return ("",) * len(segments)

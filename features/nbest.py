@@ -12,9 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.columns import Column, features_of
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
+from features.core.extractor import Column, Extractor, Feature, Segments, features_of
 
 _LIMIT = 10**9  # words of a text
 _KEYS = ("text", "score", "scores", "phrases", "search")

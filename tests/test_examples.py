@@ -13,7 +13,7 @@ import qe.scoring.filtering
 import qe.statistics.metric
 import qe.systems.text_metric
 import qe.tracking.address
-from features.storage.damage import Damaged
+from features.storage.files import Damaged
 from qe.data.delimited import is_sgm
 from qe.data.headers import higher_is_better, key_of, numbers_of, says_languages, unknown_pair
 from qe.data.reading import number_in, number_problem
@@ -29,7 +29,7 @@ from qe.models.training_rows import Learned
 from qe.production.server.app import check_proxies
 from qe.production.server.monitoring import bounds
 from qe.production.server.protocol import escaped
-from qe.resources.cache import rows_of_own_corpus
+from qe.resources.bundle_source import rows_of_own_corpus
 from qe.resources.settings import parsed
 from qe.scoring.checks import is_similar, language_probabilities
 from qe.scoring.row_formats import name_pairs

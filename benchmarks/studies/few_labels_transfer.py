@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from features.basics.array_types import FloatArray
 from qe.config.experiment import from_mapping
 from qe.models.pipeline import imputer, scaler
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.training.auxiliary import aligned
 from qe.training.check import check
 from qe.training.preparation import prepare

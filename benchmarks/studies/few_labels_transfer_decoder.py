@@ -25,7 +25,7 @@ from few_labels_transfer import DATA, by_few, by_itself, shown
 from features.basics.array_types import FloatArray
 from qe.config.experiment import from_mapping, load
 from qe.models.pipeline import Candidate, fit
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.training.check import check
 from qe.training.preparation import prepare
 

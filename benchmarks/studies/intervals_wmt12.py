@@ -27,7 +27,7 @@ from qe.data.folds import make_folds
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import CalibrationRows, Intervals, conformal_quantile, cross_conformal
 from qe.models.pipeline import Candidate, fit
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.segments import Segments
+from features.core.extractor import Segments
 from features.decoder import Decoder
 from features.decoder_output.tokens import DecoderTokens
 from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.data.formats.mlqe_pe import MlqePe
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.training.check import check
 from qe.training.train import train
 

@@ -31,7 +31,7 @@ from features.core.feature_set import checked
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
 from qe.config.experiment import load
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.scoring.jobs import score_file
 from qe.scoring.settings import JobSettings
 from qe.scoring.spark import score_table, spark_session

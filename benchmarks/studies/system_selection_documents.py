@@ -29,7 +29,7 @@ from qe.data.dataset import LabelScale, Split
 from qe.data.folds import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.systems.documents import (
     DocumentReport,
     blocks,

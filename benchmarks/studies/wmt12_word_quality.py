@@ -39,7 +39,7 @@ from qe.config.experiment import ResourcesSection
 from qe.data.dataset import Split
 from qe.data.folds import make_folds
 from qe.data.formats.wmt import Wmt12
-from qe.resources.cache import resources_for
+from qe.resources.bundle_source import resources_for
 from qe.statistics.metric import METRICS
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -9,13 +9,13 @@ import pandas as pd
 from features.basics.errors import InputError
 from features.basics.hints import checked
 from features.basics.progress import Progress, silent
-from features.core.segments import Segments
+from features.core.extractor import Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import IN_MEMORY, Experiment, from_mapping, load, on_extended
 from qe.data.dataset import Dataset
 from qe.data.frames import AnyTable, as_pandas, cells_of
 from qe.data.table_rows import needed_texts
-from qe.resources.cache import default_cache
+from qe.resources.bundle_source import default_cache
 from qe.training.ablation import LearningCurve
 from qe.training.ablation import learning_curve as curve
 from qe.training.check import check

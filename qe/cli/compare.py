@@ -312,7 +312,7 @@ def _dependency_f(
     annotator: str, tokenize: str | None, language: str | None, lines: list[str]
 ) -> "TextMetric":
     from qe.language.taggers import language_said, tagger
-    from qe.resources.cache import default_cache
+    from qe.resources.bundle_source import default_cache
     from qe.systems.dependency_f import DependencyF
     from qe.systems.texts import language_of, usual_tokenization
 

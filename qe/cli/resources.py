@@ -101,13 +101,11 @@ def build(
     """
     from features.core.bundle import MANIFEST, known_parts, unexpected_file, with_needs
     from features.core.feature_set import parts_needed
-    from features.storage.outputs import check_no_overlap
+    from features.storage.files import check_no_overlap
     from features.text.tokenizer import Tokenizer
-    from qe.resources import files, settings
-    from qe.resources.alignments import Alignments
-    from qe.resources.annotations import annotated_sides, annotations_for
+    from qe.resources import corpora, settings
     from qe.resources.bundle_source import BundleSource, Inputs, build_possible
-    from qe.resources.corpora import CorpusFiles, Monolingual
+    from qe.resources.corpora import Alignments, CorpusFiles, Monolingual, annotated_sides, annotations_for
     from qe.resources.settings import bundle_table
 
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
@@ -116,7 +114,7 @@ def build(
     parts = selection or parts_needed([{"kind": "baseline17"}])
     if all_:
         parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
-    part_files = files.parsed(read or [])
+    part_files = corpora.parsed(read or [])
     texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
     paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
     check_no_overlap(output, paths)
@@ -127,7 +125,7 @@ def build(
     inputs = Inputs(
         Alignments(alignments),
         Monolingual.from_files(source_monolingual, target_monolingual),
-        files.PartFiles(part_files),
+        corpora.PartFiles(part_files),
         settings.parsed(overrides or []),
     )
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
@@ -318,7 +316,7 @@ def list_cache(cache_dir: Path | None = None) -> Result:
 
         qe cache list
     """
-    from features.storage.cache_folder import default_cache
+    from features.storage.cache import default_cache
     from qe.resources.cached import cache_table, cached
 
     folder = cache_dir or default_cache()
@@ -350,7 +348,7 @@ def prune(
       --only KIND  Remove entries of this kind only, such as features. Repeatable.
       --dry-run  Only show what would be removed.
     """
-    from features.storage.cache_folder import default_cache
+    from features.storage.cache import default_cache
     from qe.resources.cached import KINDS, cached, old, remove
 
     kinds = [known_name("kind of cache", name, KINDS) for name in selection or KINDS]

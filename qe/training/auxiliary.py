@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress
+from features.core.extractor import Segments, Texts
 from features.core.feature_set import FeatureSet
-from features.core.segments import Column, Segments
 from features.storage.files import digest
 from qe.config.experiment import DatasetSection, NegativesSection
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.folds import GROUPED, groups_of
 from qe.data.perturbation import names, perturbed
 from qe.language.made_columns import remake_columns
-from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
+from qe.resources.bundle_source import corpus_absent, resources_for, rows_of_own_corpus
 from qe.training import reading
 from qe.training.extraction import Extraction
 from qe.training.plan import Plan
@@ -331,7 +331,7 @@ def _check_columns(split: Split, feature_set: FeatureSet) -> None:
 
 def _renamed(split: Split, place: str, documents: bool) -> Split:
     segments = split.segments
-    ids: Column = tuple(f"{place}:{name}" for name in segments.id)
+    ids: Texts = tuple(f"{place}:{name}" for name in segments.id)
     doc_id = segments.doc_id
     if documents:
         doc_id = ids if doc_id is None else tuple(f"{place}:{name}" for name in doc_id)

@@ -218,8 +218,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
-    from qe.resources.alignments import Alignments
-    from qe.resources.files import PartFiles
+    from qe.resources.corpora import Alignments, PartFiles
     from qe.resources.settings import checked
 
     builders = dict(Alignments(section.alignments).builders())
@@ -461,7 +460,7 @@ def without_missing(plan: Plan) -> Plan:
     absent = [program for program in _programs(plan.experiment) if program.absent]
     if not absent:
         return plan
-    from qe.resources.annotations import annotated_sides
+    from qe.resources.corpora import annotated_sides
 
     places = {program.place for program in absent}
     experiment = plan.experiment.model_copy(

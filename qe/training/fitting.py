@@ -8,7 +8,7 @@ import pandas as pd
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
-from features.core.segments import Column, Segments
+from features.core.extractor import Segments, Texts
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split
 from qe.data.folds import Fold
@@ -91,7 +91,7 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray, sco
     )
 
 
-def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, FloatArray | None]:
+def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Texts, FloatArray | None]:
     section = prepared.experiment.intervals
     column = () if section.column is None else group_column(split.segments, section.column)
     return column, weights_of(split, prepared.experiment) if section.row_weights else None

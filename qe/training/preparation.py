@@ -17,17 +17,15 @@ from features.basics.plugins import is_foreign, load_own
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
-from features.core.extractor import Extractor, FittedExtractor
+from features.core.extractor import Extractor, FittedExtractor, Segments
 from features.core.feature_set import FeatureSet, checked, completed, families
 from features.core.out_of_fold import OutOfFold, ResourceLookup
-from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
 from qe.data.folds import Fold, leaks
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learning.learner import LEARNERS
-from qe.resources.cache import resources_for
-from qe.resources.own_texts import OwnTexts, own_texts
+from qe.resources.bundle_source import OwnTexts, own_texts, resources_for
 from qe.training import reading
 from qe.training.auxiliary import (
     AddedRows,

@@ -15,9 +15,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import MOST_SEED
 from features.basics.progress import Progress, silent
-from features.core.extractor import TableColumns
+from features.core.extractor import Segments, TableColumns, Texts
 from features.core.feature_set import families, table_columns
-from features.core.segments import Column, Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment, WeightsSection
 from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS
@@ -25,7 +24,7 @@ from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.folds import Fold, groups_of, make_folds
 from qe.data.format import make_format, option_names
 from qe.models.taxonomy import Grouping
-from qe.resources.cache import OWN_CORPUS, corpus_absent, rows_of_own_corpus
+from qe.resources.bundle_source import OWN_CORPUS, corpus_absent, rows_of_own_corpus
 from qe.training.check import check_path
 from qe.training.plan import Plan
 
@@ -193,7 +192,7 @@ def sampled(split: Split, rows: int | None, seed: int) -> Split:
     return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:rows]))
 
 
-def group_column(segments: Segments, name: str) -> Column:
+def group_column(segments: Segments, name: str) -> Texts:
     columns = dict(segments.columns())
     if name not in columns:
         others = [column for column in columns if column not in ("source", "target", "id")]

@@ -10,7 +10,7 @@ from features.core.feature_set import EXTRACTORS
 from qe.config.experiment import ResourcesSection, load
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.ensembles import make_members
-from qe.resources.cache import corpus_absent, resources_for
+from qe.resources.bundle_source import corpus_absent, resources_for
 from tests.factories import refuses
 
 MINIMAL = """

@@ -142,7 +142,7 @@ def test_the_plugin_of_the_guide_is_installed_and_used(installed: Path, tmp_path
     assert "  shout " in run(installed, tmp_path, "qe", "--help")
     assert run(installed, tmp_path, "qe", "shout", "a!b!") == "2\n"
     script = (
-        "from features.core.feature_set import FeatureSet; from features.core.segments import Segments\n"
+        "from features.core.feature_set import FeatureSet; from features.core.extractor import Segments\n"
         "from features.text.tokenizer import Tokenizer; en = Tokenizer('en')\n"
         "made = FeatureSet.make([{'kind': 'acme-qe:exclamations'}], None)\n"
         "print(made.extract(Segments(('a',), ('b!',), en, en, ('1',))).to_dict('list'))"

@@ -8,10 +8,8 @@ from typing import Any
 from features import Bundle, Segments, Tokenizer
 from features.basics.progress import silent
 from qe.config.experiment import ResourcesSection
-from qe.resources.annotations import annotations_for
-from qe.resources.bundle_source import BundleSource, Inputs
-from qe.resources.cache import resources_for
-from qe.resources.corpora import CorpusFiles
+from qe.resources.bundle_source import BundleSource, Inputs, resources_for
+from qe.resources.corpora import CorpusFiles, annotations_for
 
 PAIR = Tokenizer("en"), Tokenizer("es")
 TASK = Segments.from_columns({"source": ["a"], "target": ["b"]}, *PAIR)

@@ -11,8 +11,8 @@ from features.core.bundle import Bundle
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
 from qe.config.experiment import ResourcesSection
-from qe.resources.alignments import Alignments
 from qe.resources.bundle_source import Inputs
+from qe.resources.corpora import Alignments
 from tests.factories import ran, refuses, tokens
 from tests.resources.building import (
     build_bundle,

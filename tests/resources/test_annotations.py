@@ -15,10 +15,15 @@ from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from qe.config.experiment import ResourcesSection
-from qe.resources.alignments import Alignments
-from qe.resources.annotations import Annotations, CorpusAnnotation, annotated_sides, from_column, from_file
-from qe.resources.bundle_source import Inputs
-from qe.resources.cache import resources_for
+from qe.resources.bundle_source import Inputs, resources_for
+from qe.resources.corpora import (
+    Alignments,
+    Annotations,
+    CorpusAnnotation,
+    annotated_sides,
+    from_column,
+    from_file,
+)
 from tests.factories import ENGLISH, SPANISH, ran, segments
 from tests.resources.building import build_bundle, build_command, write_lines
 

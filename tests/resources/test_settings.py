@@ -19,9 +19,8 @@ from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
 from qe.config.experiment import ResourcesSection, load
-from qe.resources.alignments import Alignments
-from qe.resources.bundle_source import Inputs
-from qe.resources.cache import resources_for
+from qe.resources.bundle_source import Inputs, resources_for
+from qe.resources.corpora import Alignments
 from qe.resources.settings import catalogue, checked, parsed
 from tests.factories import qe, ran, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines

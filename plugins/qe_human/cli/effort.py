@@ -122,7 +122,7 @@ def _texts(
     from features.text.languages import language_code
     from qe.data.reading import Reading, equal_lengths, texts_of
     from qe.language.taggers import tagger as make_tagger
-    from qe.resources.cache import default_cache
+    from qe.resources.bundle_source import default_cache
     from qe_human.effort.sets import is_conllu, read_conllu, tagged_texts
 
     language, counterpart = language_code(language), counterpart and language_code(counterpart)

@@ -95,7 +95,7 @@ def select(
         return _apply(model, translations, unit, output, arguments=bool(references or features or new))
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
-    from qe.resources.cache import default_cache
+    from qe.resources.bundle_source import default_cache
     from qe.systems.mt_metrics.ngrams import Bleu
     from qe.systems.text_metric import metric, title_of
     from qe.systems.texts import TOKENIZATIONS

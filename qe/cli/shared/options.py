@@ -161,7 +161,7 @@ class ExperimentOptions:
 
     @property
     def cache(self) -> Path:
-        from qe.resources.cache import default_cache
+        from qe.resources.bundle_source import default_cache
 
         return self.cache_dir or default_cache()
 

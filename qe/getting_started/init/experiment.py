@@ -12,14 +12,13 @@ import yaml
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
-from features.storage.files import atomic_file, read_lines
-from features.storage.outputs import check_output, locked_file
+from features.storage.files import atomic_file, check_output, locked_file, read_lines
 from qe.config.experiment import Experiment, SplitSection, from_mapping
 from qe.data.dataset import Split
 from qe.display.numbers import count, span
 from qe.getting_started.catalogue.features import FeatureCosts
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
-from qe.resources.cache import rows_of_own_corpus
+from qe.resources.bundle_source import rows_of_own_corpus
 from qe.resources.encoders.checked import listed
 from qe.training.check import check
 

@@ -13,11 +13,17 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.tokenizing import REMEDY, package
-from features.storage.damage import damage_reported
-from features.storage.files import atomic_directory, digest
-from features.storage.outputs import check_no_overlap
-from qe.resources.encoders.checked import ENGLISH, GERMAN, pairs_a_second, vectors
-from qe.resources.encoders.origin import Origin, check_unchanged, is_up_to_date, origin_of
+from features.storage.files import atomic_directory, check_no_overlap, damage_reported, digest
+from qe.resources.encoders.checked import (
+    ENGLISH,
+    GERMAN,
+    Origin,
+    check_unchanged,
+    is_up_to_date,
+    origin_of,
+    pairs_a_second,
+    vectors,
+)
 
 _RUNTIME: Final = "com.microsoft"  # the domain of onnxruntime's own operations
 _LEVELS: Final = 127  # on either side of 0

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
+from features.core.extractor import Segments
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.segments import Segments
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
@@ -20,7 +20,7 @@ from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens
-from qe.resources.annotations import Annotations, from_column
+from qe.resources.corpora import Annotations, from_column
 from qe_papers.learned.edge_counts import EdgeCounts, counted, projections
 from qe_papers.learned.sequence_models import SEQUENCES, SequenceModels, aligned_tags, sequences
 from qe_papers.syntax import parsed

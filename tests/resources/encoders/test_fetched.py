@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from features.encoding.folder import EncoderFolder, EncoderSettings
-from qe.resources.encoders.checked import check_encoder
+from qe.resources.encoders.checked import check_encoder, origin_of
 from qe.resources.encoders.fetched import fetch_encoder
-from qe.resources.encoders.origin import origin_of
 from tests.factories import qe, refuses
 from tests.features.encoding.made import Tiny, onnx_folder, static_folder
 from tests.resources.encoders.hub import COMMIT, Hub, serving

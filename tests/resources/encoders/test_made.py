@@ -12,9 +12,8 @@ import pytest
 
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from qe.resources.encoders import made
-from qe.resources.encoders.checked import check_encoder
+from qe.resources.encoders.checked import check_encoder, origin_of
 from qe.resources.encoders.made import E5, make_encoder
-from qe.resources.encoders.origin import origin_of
 from qe.resources.encoders.quantized import quantize_encoder
 from tests.factories import qe, refuses
 from tests.features.encoding.made import Tiny, onnx_folder
