@@ -147,10 +147,15 @@ def train(
     """
     experiment = _with_data(experiment, dataset)
     return run(
-        check(experiment, in_memory=dataset is not None), Path(output), dataset=dataset,
-        cache=default_cache() if cache is None else Path(cache), resume=resume, overwrite=overwrite,
-        workers=workers, progress=progress,
-    )  # fmt: skip
+        check(experiment, in_memory=dataset is not None),
+        Path(output),
+        dataset=dataset,
+        cache=default_cache() if cache is None else Path(cache),
+        resume=resume,
+        overwrite=overwrite,
+        workers=workers,
+        progress=progress,
+    )
 
 
 @checked

@@ -52,11 +52,17 @@ def evaluate_tag_files(
             name: _tags(name, file, labels, tuning.get((name, part)), options) for name, file in files.items()
         }
         reports[part] = evaluate_words(
-            labels.bad == 1, tags, labels.offsets, baselines=options.baseline or (), samples=options.samples,
-            seed=options.seed, correction=options.correct, family=cast(Scope, options.family),
+            labels.bad == 1,
+            tags,
+            labels.offsets,
+            baselines=options.baseline or (),
+            samples=options.samples,
+            seed=options.seed,
+            correction=options.correct,
+            family=cast(Scope, options.family),
             probabilities={name: file.bad for name, file in files.items() if file.probabilities},
             progress=progress,
-        )  # fmt: skip
+        )
     return reports
 
 
@@ -136,9 +142,13 @@ def _tags(
         return np.asarray(file.bad == 1)
     if options.folds is not None:
         return cross_thresholded(
-            gold.bad == 1, file.bad, gold.offsets,
-            folds=options.folds, metric=options.thresholds_by, seed=options.seed,
-        )  # fmt: skip
+            gold.bad == 1,
+            file.bad,
+            gold.offsets,
+            folds=options.folds,
+            metric=options.thresholds_by,
+            seed=options.seed,
+        )
     threshold = options.threshold if tuned is None else tuned
     if threshold is not None:
         return np.asarray(file.bad >= threshold)

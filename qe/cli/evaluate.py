@@ -189,12 +189,18 @@ def evaluate_predictions(
         report = evaluate_systems(
             labels.scores,
             {name: (scale.sign if f.ranks_only else 1) * f.scores for name, f in systems.items()},
-            scale, baselines=baseline or [], samples=samples, seed=seed, buckets=bands, progress=progress,
+            scale,
+            baselines=baseline or [],
+            samples=samples,
+            seed=seed,
+            buckets=bands,
+            progress=progress,
             metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
             groups=units if documents is None else {"document": range(len(labels.scores))},
             rankings=[name for name, file in systems.items() if file.ranks_only],
-            margins=margins(margin or [], metrics_of(scale)), **names,
-        )  # fmt: skip
+            margins=margins(margin or [], metrics_of(scale)),
+            **names,
+        )
         delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
         content = report.to_json() | ({"bayesian": bayesian} if bayes else {})
         shown = _parts(report, bayesian)

@@ -323,8 +323,14 @@ class Table:
                 cells.append("" if same and column.once else cell)
             rows.append(cells)
         nothing: list[Row] = [()] * len(self.columns)
-        return list(map(Strip, self.columns, zip(*self.body, strict=True) if rows else nothing,
-                        zip(*rows, strict=True) if rows else nothing))  # fmt: skip
+        return list(
+            map(
+                Strip,
+                self.columns,
+                zip(*self.body, strict=True) if rows else nothing,
+                zip(*rows, strict=True) if rows else nothing,
+            )
+        )
 
     def _sections(self, rows: Sequence[str], between: str) -> list[str]:
         lines = list(rows)
@@ -368,8 +374,10 @@ class Table:
             return f"{heading}none\n"
         strips = self._strips()
         cells = ([strip.column.title, *strip.visible_cells] for strip in strips)
-        head, *rows = zip(*([_starred(c).replace("|", "\\|").replace("\n", "<br>") for c in column]
-                            for column in cells), strict=True)  # fmt: skip
+        head, *rows = zip(
+            *([_starred(c).replace("|", "\\|").replace("\n", "<br>") for c in column] for column in cells),
+            strict=True,
+        )
         rule = ["---:" if strip.right else "---" for strip in strips]
         foot = "".join(f"\n{_starred(line)}\n" for line in self.foot)
         return heading + "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *rows)) + foot
@@ -384,11 +392,23 @@ class Table:
         told = [line.replace("-: undefined", "--: undefined") for line in told]
         label = re.sub(r"[^a-z0-9]+", "-", self.title.partition(";")[0].lower()).strip("-")
         labels = [rf"\label{{tab:{label}}}"] if label else []
-        return "\n".join([
-            r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{layout}}}", r"\toprule",
-            f"{' & '.join(titles)} \\\\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
-            rf"\caption{{{' '.join(told)}}}", *labels, r"\end{table}", "",
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\begin{{tabular}}{{{layout}}}",
+                r"\toprule",
+                f"{' & '.join(titles)} \\\\",
+                r"\midrule",
+                *rows,
+                r"\bottomrule",
+                r"\end{tabular}",
+                rf"\caption{{{' '.join(told)}}}",
+                *labels,
+                r"\end{table}",
+                "",
+            ]
+        )
 
     def html(self) -> str:
         """A `<table>` with its caption, and its foot below; all text is escaped."""

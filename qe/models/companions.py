@@ -89,9 +89,14 @@ def make_companions(
     if conditions.new is not None:
         shift = DensityRatio.fit(held_out.features, held_out.predicted, *conditions.new, seed=seed)
     intervals = cross_conformal(
-        rows, fold_rows, scale, levels=levels if calibration is None else (), seed=seed,
-        grouping=conditions.grouping, shift=shift,
-    )  # fmt: skip
+        rows,
+        fold_rows,
+        scale,
+        levels=levels if calibration is None else (),
+        seed=seed,
+        grouping=conditions.grouping,
+        shift=shift,
+    )
     if calibration is not None:
         intervals = split_conformal(intervals, calibration, levels=levels, seed=seed)
     return Companions(

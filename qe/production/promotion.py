@@ -278,10 +278,14 @@ def _decided(unopposed: Decision, models: Mapping[str, Model], data: Labelled) -
     if not metric.higher_is_better:
         ci = -ci[1], -ci[0]
     return replace(
-        decision, promoted=better, reason=_reason(decision, better, result, shortfall), test=result.test,
-        gain=finite_or_none(result.difference), ci=None if np.isnan(ci[0]) else ci,
+        decision,
+        promoted=better,
+        reason=_reason(decision, better, result, shortfall),
+        test=result.test,
+        gain=finite_or_none(result.difference),
+        ci=None if np.isnan(ci[0]) else ci,
         p=None if shortfall else finite_or_none(result.p),
-    )  # fmt: skip
+    )
 
 
 def better_by(

@@ -59,11 +59,20 @@ def http_server(app: App, trusted_proxies: Sequence[str] = ()) -> uvicorn.Server
     ):
         app.metrics.watch(f"qe_{name}", text, value)
     config = uvicorn.Config(
-        app, http=cast(Any, partial(Connection, limiter=limiter)), ws="none", lifespan="off",
-        log_config=None, log_level="warning", access_log=False, server_header=False,
-        proxy_headers=bool(trusted_proxies), forwarded_allow_ips=list(trusted_proxies), backlog=BACKLOG,
-        timeout_keep_alive=app.limits.idle, timeout_graceful_shutdown=app.limits.seconds,
-    )  # fmt: skip
+        app,
+        http=cast(Any, partial(Connection, limiter=limiter)),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
+        backlog=BACKLOG,
+        timeout_keep_alive=app.limits.idle,
+        timeout_graceful_shutdown=app.limits.seconds,
+    )
     server = uvicorn.Server(config)
     app.stopping = lambda: server.should_exit
     return server

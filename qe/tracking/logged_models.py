@@ -142,13 +142,18 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
         experiment_id=run.experiment_id,
     )
     logged = mlflow.models.Model.log(
-        artifact_path=None, model_id=entry.model_id, run_id=run.id, folder=directory,
-        flavor=_PyfuncOfFolder(), flavor_name="pyfunc.ModelFromCode",
+        artifact_path=None,
+        model_id=entry.model_id,
+        run_id=run.id,
+        folder=directory,
+        flavor=_PyfuncOfFolder(),
+        flavor_name="pyfunc.ModelFromCode",
         signature=ModelSignature(inputs=Schema(inputs), outputs=outputs, params=ParamSchema(PARAMS)),
-        input_example=example(texts, described.table_columns), requirements=described.requirements,
+        input_example=example(texts, described.table_columns),
+        requirements=described.requirements,
         # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
         validate_serving_input=False,
-    )  # fmt: skip
+    )
     return str(logged.model_id)
 
 

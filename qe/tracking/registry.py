@@ -83,9 +83,14 @@ def _version(entry: Any) -> Version:
         metrics = {}
     created = datetime.fromtimestamp(entry.creation_timestamp / 1000).isoformat(timespec="seconds")
     return Version(
-        entry.name, str(entry.version), tuple(entry.aliases), dict(entry.tags), metrics, entry.run_id or "",
+        entry.name,
+        str(entry.version),
+        tuple(entry.aliases),
+        dict(entry.tags),
+        metrics,
+        entry.run_id or "",
         created,
-    )  # fmt: skip
+    )
 
 
 @connected(reading=True)
@@ -181,11 +186,20 @@ def versions_table(versions: Sequence[Version]) -> Table:
             digits = METRICS.get(metric).digits + 1 if metric in METRICS else 4
             score = NumberText(title_of(metric), number(value, digits), value=value)
         minute = NumberText(*version.created[:16].split("T"), value=version.created)
-        rows.append([
-            version.name, version.version, ", ".join(version.aliases), learner, tags.get("data", ""), score,
-            minute, tags.get("experiment", ""), "" if coverage is None else number(coverage),
-            tags.get("promotion.decision", ""),
-        ])  # fmt: skip
+        rows.append(
+            [
+                version.name,
+                version.version,
+                ", ".join(version.aliases),
+                learner,
+                tags.get("data", ""),
+                score,
+                minute,
+                tags.get("experiment", ""),
+                "" if coverage is None else number(coverage),
+                tags.get("promotion.decision", ""),
+            ]
+        )
     return Table("", _COLUMNS, rows)
 
 
@@ -267,9 +281,13 @@ def _new_version(
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
     entry = run.client.create_model_version(
-        name, f"models:/{model_id}", run.id, model_id=model_id, tags={**described.tags, **judged},
+        name,
+        f"models:/{model_id}",
+        run.id,
+        model_id=model_id,
+        tags={**described.tags, **judged},
         description=described.description or None,
-    )  # fmt: skip
+    )
     # What a tracking server does: the page of the logged model names its version.
     versions = json.dumps([{"name": name, "version": str(entry.version)}])
     run.client.set_logged_model_tags(model_id, {MLFLOW_MODEL_VERSIONS: versions})

@@ -141,9 +141,11 @@ def _sample_rows(fold: FoldData, fraction: float, seed: int) -> FoldData:
 
 def to_json(ablation: Ablation) -> dict[str, Any]:
     return {
-        "candidate": ablation.candidate.settings(), "columns": ablation.sizes,
-        "learning_curve": ablation.curve, **ablation.report.to_json(),
-    }  # fmt: skip
+        "candidate": ablation.candidate.settings(),
+        "columns": ablation.sizes,
+        "learning_curve": ablation.curve,
+        **ablation.report.to_json(),
+    }
 
 
 def ablation_tables(ablation: Ablation) -> list[Table]:
@@ -209,11 +211,15 @@ class LearningCurve(Printable):
             {m: {"mean": size.mean(m), "ci": size.interval(m)} for m in CURVE_METRICS} for size in self.sizes
         ]
         sizes = zip(self.sizes, figures, strict=True)
-        return plain_fields({
-            "candidate": self.candidate.settings(),
-            "learning_curve": [{"rows": size.rows, "draws": size.draws, **means} for size, means in sizes],
-            "percentage_slope": {metric: self.percentage_slope(metric) for metric in ERRORS},
-        })  # fmt: skip
+        return plain_fields(
+            {
+                "candidate": self.candidate.settings(),
+                "learning_curve": [
+                    {"rows": size.rows, "draws": size.draws, **means} for size, means in sizes
+                ],
+                "percentage_slope": {metric: self.percentage_slope(metric) for metric in ERRORS},
+            }
+        )
 
     def summary(self) -> Table:
         """Figures by training rows."""

@@ -262,19 +262,23 @@ class Selection(Printable):
         return divergence(self.shares[known_name("method", method, self.shares)], self.shares[ORACLE])
 
     def to_json(self) -> dict[str, Any]:
-        return plain_fields({
-            "by": self.granularity,
-            "segments": len(self.translations),
-            "documents": len(document_names(self.translations.documents)),
-            "best": self.best,
-            "scores": self.scores,
-            "shares": {m: dict(zip(self.translations.names, s, strict=True)) for m, s in self.shares.items()},
-            "divergence": {m: self.divergence(m) for m in self.shares if m != ORACLE},
-            "randomization": self.comparisons,
-            "bootstrap": self.bootstrap,
-            "document_scores": self.documents,
-            "recipe": self.recipe,
-        })  # fmt: skip
+        return plain_fields(
+            {
+                "by": self.granularity,
+                "segments": len(self.translations),
+                "documents": len(document_names(self.translations.documents)),
+                "best": self.best,
+                "scores": self.scores,
+                "shares": {
+                    m: dict(zip(self.translations.names, s, strict=True)) for m, s in self.shares.items()
+                },
+                "divergence": {m: self.divergence(m) for m in self.shares if m != ORACLE},
+                "randomization": self.comparisons,
+                "bootstrap": self.bootstrap,
+                "document_scores": self.documents,
+                "recipe": self.recipe,
+            }
+        )
 
     def summary(self) -> Table:
         return table_by("qe_papers.selection.files.scores_table", self)

@@ -130,9 +130,12 @@ class Service:
         self, parsed: protocol.Parsed, extras: protocol.Extras, stopped: Callable[[], bool]
     ) -> tuple[list[dict[str, Any]], Counts | None]:
         options = replace(
-            self.scorer.options, interval=extras.interval, explain=extras.explain,
-            outside=self.scorer.model.guard is not None, triage=self.thresholds if extras.triage else None,
-        )  # fmt: skip
+            self.scorer.options,
+            interval=extras.interval,
+            explain=extras.explain,
+            outside=self.scorer.model.guard is not None,
+            triage=self.thresholds if extras.triage else None,
+        )
         names = [name for name in options.columns if name != "id"]
         # Intervals may need columns of their own, which only requests with intervals must have.
         intervals = None if extras.interval is None else self.scorer.intervals
