@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from features.basics.errors import InputError
 from qe.data.check import check, guess_format, parse_settings
 from tests.factories import Find, refuses
 
@@ -100,6 +101,13 @@ def test_goes_on_after_unreadable_files(texts: Path) -> None:
     ]
 
 
+def test_overlap_between_splits(texts: Path) -> None:
+    (texts / "s2").write_text("A b.\nnew\n")
+    (texts / "t2").write_text("x\nC\n")
+    report = check(texts, "parallel_text", options(train=TRAIN, test={"source": "s2", "target": "t2"}))
+    assert report.overlaps == {"test in train": {"source": 1, "target": 1, "pair": 0}}
+
+
 def test_guessing_the_format(tmp_path: Path, shared_data: Find) -> None:
     assert guess_format(shared_data("mlqe-pe/en-de")) == "mlqe_pe"
     (tmp_path / "a.csv.gz").touch()
@@ -115,6 +123,14 @@ def test_settings() -> None:
     }
     for wrong in (["pair"], ["=x"], ["b=[1"], ["a=1", "a.b=2"]):
         refuses("--set", parse_settings, wrong)
+
+
+def test_format_keys_are_checked(texts: Path) -> None:
+    with pytest.raises(
+        InputError, match="the format 'parallel_text' needs the key 'splits'; known: splits, label"
+    ):
+        check(texts, "parallel_text", {})
+    refuses("the format 'wmt12' has no key 'labels'; known: label", check, texts, "wmt12", {"labels": "hter"})
 
 
 @pytest.mark.parametrize(

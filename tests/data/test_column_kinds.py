@@ -26,13 +26,17 @@ KINDS: dict[str, tuple[Any, list[str | None]]] = {
     "text": (["1", "-2.5", "3e2"], ["1", "-2.5", "3e2"]),
     "int": ([1, -2, 3], ["1", "-2", "3"]),
     "float": ([1.0, -2.5, 0.1], ["1.0", "-2.5", "0.1"]),
+    "float32": (pd.Series([1.0, -2.5, 0.5], dtype="float32"), ["1.0", "-2.5", "0.5"]),
     "Decimal": ([Decimal("1.10"), Decimal("-2.5"), Decimal(3)], ["1.10", "-2.5", "3"]),
+    "None": (["1", None, "3"], ["1", None, "3"]),
     "NaN": ([1.0, float("nan"), 3.0], ["1.0", None, "3.0"]),
     "NaN among texts": (["1", float("nan"), "3"], ["1", None, "3"]),
     "pd.NA": (pd.Series([1, pd.NA, 3], dtype="Int64"), ["1", None, "3"]),
     "text with pd.NA": (pd.Series(["1", pd.NA, "3"], dtype="string"), ["1", None, "3"]),
     "categorical": (pd.Series(["1", "2", "1"], dtype="category"), ["1", "2", "1"]),
+    "Arrow": (pd.Series([1, None, 3], dtype=pd.ArrowDtype(pa.int64())), ["1", None, "3"]),
     "Arrow text": (pd.Series(["1", None, "3"], dtype=pd.ArrowDtype(pa.large_string())), ["1", None, "3"]),
+    "Arrow dictionary": (pa.array(["1", None, "3"]).dictionary_encode(), ["1", None, "3"]),
     "Arrow decimal": (pa.array([Decimal("1.10"), None], pa.decimal128(6, 2)), ["1.10", None]),
     "empty": (["", "", "1"], ["", "", "1"]),
 }
@@ -107,8 +111,11 @@ UNREADABLE = {
     "None": (None, r"the {} is missing \(null\)", "no {}"),
     "NaN": (float("nan"), r"the {} is missing \(null\)", "no {}"),
     "pd.NA": (pd.NA, r"the {} is missing \(null\)", "no {}"),
+    "NaT": (pd.NaT, r"the {} is missing \(null\)", "no {}"),
     "list": (["b"], "the {} is not text", "{} is not text"),
+    "object": ({"b": 1}, "the {} is not text", "{} is not text"),
     "bytes": (b"b", "the {} is not text", "{} is not text"),
+    "array": (np.array(["b", "c"]), "the {} is not text", "{} is not text"),
     "half a surrogate": ("\ud800", "half a surrogate pair", "{} holds half a surrogate pair"),
 }
 
@@ -133,6 +140,20 @@ def test_cells_without_text_are_named_or_get_a_reason(kind: str, side: str) -> N
 def test_a_model_score_is_a_number_or_empty(text: str, reason: str) -> None:
     expected = "model_score is not a finite number" if reason else ""
     assert needed_texts({"model_score": text}, ["model_score"])[1] == expected
+
+
+def test_a_model_scores_the_frame_that_it_was_trained_on(demo_model: Path) -> None:
+    model = qe.load_model(demo_model)
+    table = frame("text")
+    for bad in (None, float("nan"), pd.NA, ["b"]):
+        table["target"] = pd.Series(["das Haus", 5, bad], dtype=object)
+        scored = model.predict(table)
+        assert scored["score"].notna().tolist() == [True, True, False]
+        assert scored["reason"].tolist()[:2] == ["", ""] and scored["reason"][2] in (
+            "no target",
+            "target is not text",
+        )
+        refuses("row 3: the target is", model.features, table)
 
 
 def test_a_model_needs_the_optional_columns_of_its_training_data(

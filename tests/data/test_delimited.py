@@ -43,8 +43,11 @@ EXCEL_ROWS = {
 }
 CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
     "TSV": ("a.tsv", b"source\ttarget\na\tb\nc\td\n", PLAIN, ""),
+    "CSV": ("a.csv", b"source,target\na,b\nc,d\n", PLAIN, ""),
+    "line ends of Windows, none after the last": ("a.csv", b"source,target\r\na,b\r\nc,d", PLAIN, ""),
     "byte order mark": ("a.csv", b"\xef\xbb\xbfsource,target\na,b\nc,d\n", PLAIN, ""),
     "semicolons": ("a.csv", SEMICOLONS.encode(), SEMICOLON_ROWS, "delimiter semicolon"),
+    "sep=": ("a.csv", b"sep=;\r\n" + SEMICOLONS.encode(), SEMICOLON_ROWS, "delimiter semicolon"),
     "sep=|": ("a.csv", b"sep=|\nsource|target\na|b\nc|d\n", PLAIN, "delimiter pipe"),
     "semicolons, cp1252, quotes": (
         "a.csv",
@@ -52,6 +55,7 @@ CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
         EXCEL_ROWS,
         "delimiter semicolon, cp1252",
     ),
+    "tabs in a CSV": ("a.csv", b"source\ttarget\na\tb\nc\td\n", PLAIN, "delimiter tab"),
     "commas in a TSV": ("a.tsv", b"source,target\na,b\nc,d\n", PLAIN, "delimiter comma"),
     "UTF-16": ("a.tsv", "source\ttarget\na\tb\nc\td\n".encode("utf-16"), PLAIN, "utf-16"),
     "UTF-16, Excel's Unicode text": (
@@ -61,12 +65,25 @@ CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
         "quoted fields, utf-16",
     ),
     "UTF-16 without a mark": ("a.csv", "source,target\na,b\nc,d\n".encode("utf-16-le"), PLAIN, "utf-16-le"),
+    "columns once in use": ("a.csv", b"source;target;;\na;b;;\nc;d;;\n", PLAIN, "delimiter semicolon"),
     "quoted, columns once in use": ("a.csv", b'"source","target",""\n"a","b",""\nc,d,\n', PLAIN, ""),
     "gzip": ("a.csv.gz", gzip.compress(SEMICOLONS.encode()), SEMICOLON_ROWS, "delimiter semicolon"),
+    "cp1252": (
+        "a.tsv",
+        "source\ttarget\ncafé\t«b»\n".encode("cp1252"),
+        {"source": ["café"], "target": ["«b»"]},
+        "cp1252",
+    ),
     "quotes and semicolons are text in TSV": (
         "a.tsv",
         b'source\ttarget\n"a"; b\tc "d\n',
         {"source": ['"a"; b'], "target": ['c "d']},
+        "",
+    ),
+    "quotes inside cells of CSV": (
+        "a.csv",
+        b'source,target\n5" pipe,a "b" c\n',
+        {"source": ['5" pipe'], "target": ['a "b" c']},
         "",
     ),
     "tabs and line ends in quoted cells of a TSV, among others": (
@@ -79,6 +96,12 @@ CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
         "a.tsv",
         b'source\ttarget\n"a" b\tc\n' + 60 * b"i\tj\n" + b'"d"\t"e\n',
         {"source": ['"a" b', *60 * "i", '"d"'], "target": ["c", *60 * "j", '"e']},
+        "",
+    ),
+    "a line end in a cell, commas in others": (
+        "a.csv",
+        b'source,target,score\n"a, b","c\nd","0,5"\ne,f,1\n',
+        {"source": ["a, b", "e"], "target": ["c\nd", "f"], "score": ["0,5", "1"]},
         "",
     ),
     "unquoted CSV": (
@@ -126,6 +149,7 @@ def test_what_is_read_and_told(case: str, tmp_path: Path) -> None:
 
 
 SAID: dict[str, tuple[bytes, Layout, dict[str, list[str]]]] = {
+    "delimiter": (b"a,b;c\nd,e;f\n", Layout("csv", ";"), {"a,b": ["d,e"], "c": ["f"]}),
     "delimiter by name": (b"a,b|c\nd,e|f\n", Layout("csv", "pipe"), {"a,b": ["d,e"], "c": ["f"]}),
     "encoding": (
         "a,b\nщ,d\n".encode("cp1251"),
@@ -150,10 +174,13 @@ DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
     "UTF-8 with a damaged byte": (
         "a.tsv", "source\ttarget\né é é\t".encode() + b"\xff\n", Layout(), r"a\.tsv:2: not UTF-8",
     ),
+    "never closed": ("a.csv", b'source,target\na,b\n"c,d\n', Layout(), r"a\.csv:3: not valid CSV"),
     "delimiter": ("a.csv", b"a,b\n", Layout(delimiter="ab"), "'ab' is no delimiter"),
     "encoding": ("a.csv", b"a,b\n", Layout(encoding="klingon"), "is no encoding of text"),
+    "of bytes": ("a.csv", b"a,b\n", Layout(encoding="hex"), "is no encoding of text"),
     "another encoding": ("a.csv", b"a,b\n\xff,c\n", Layout(encoding="ascii"), "not ascii"),
     "decimal sign": ("a.csv", b"a,b\n", Layout(decimal="'"), "is no decimal sign; a point or a comma"),
+    "kind": ("a.csv", b"a,b\n", Layout("xls"), "unknown kind of table 'xls'; known: tsv, csv"),
     "number of fields": ("a.csv", b"a,b\nc,d\ne\n", Layout(), r"a\.csv:3: 1 fields where the header has 2"),
 }  # fmt: skip
 
@@ -169,9 +196,11 @@ def test_what_cannot_be_read_is_one_message(case: str, tmp_path: Path) -> None:
 DECIMALS: dict[str, tuple[list[str], str | None, list[str]]] = {
     "points": (["0.5", "1"], None, ["0.5", "1"]),
     "commas": (["0,5", "-1,25", "3"], None, ["0.5", "-1.25", "3"]),
+    "commas with blanks": ([" 0,5 ", "1"], None, [" 0.5 ", "1"]),
     "thousands": (["1,234", "2,000"], None, ["1,234", "2,000"]),
     "thousandths and a whole number": (["0,125", "1"], None, ["0.125", "1"]),
     "both": (["0,5", "1.5"], None, ["0,5", "1.5"]),
+    "no numbers": (["a, b", "0,5"], None, ["a, b", "0,5"]),
     "said": (["1,234", "1.234,5", "-0,5e-3"], ",", ["1.234", "1234.5", "-0.5e-3"]),
     "said otherwise": (["0,5"], ".", ["0,5"]),
 }
@@ -210,6 +239,12 @@ def test_any_bytes_have_a_dialect(content: bytes, kind: str) -> None:
     assert detect_dialect(content, kind, Layout()).encoding in encodings
 
 
+def test_a_quote_that_is_text_and_a_row_that_is_short(tmp_path: Path) -> None:
+    """A quote that opens and never closes is text, in a small file, too."""
+    path = as_path(tmp_path, "a.tsv", b'source\ttarget\na\t"so\nb\tc\nd\n')
+    assert not dialect_of(path, "tsv").quoting
+
+
 def test_what_damage_leaves_of_the_beginning_is_looked_at(tmp_path: Path) -> None:
     whole = gzip.compress(b"source;target\n" + b"".join(b"a%d;b\n" % n for n in range(20_000)))
     path = as_path(tmp_path, "a.csv.gz", whole[: len(whole) // 2])
@@ -231,11 +266,16 @@ def test_every_codec_of_python_reads_or_is_refused(encoding: str, tmp_path: Path
             assert list(dialect.records(text_lines(tmp_path / "a.tsv", dialect.encoding), tmp_path / "a.tsv"))
 
 
+NO_ENCODING = "is no encoding of text"
+
+
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
         (r'"a \"b\", c",d', [['a "b", c', "d"]]),
         ('"a \\"b\nc",d', [['a "b\nc', "d"]]),
+        (r'"ends with \\",d', [["ends with \\", "d"]]),
+        (r'"a ""b""",\n', [['a "b"', r"\n"]]),
     ],
 )
 def test_escaped_quotes_are_text(text: str, rows: list[list[str]], tmp_path: Path) -> None:
@@ -261,6 +301,7 @@ GAP = FROM_0.replace("8\t", "9\t")
         (f"data check escaped.csv {SET} --set escape=\\", 0, "quotes escaped by", "not valid CSV"),
         ("evaluate --gold gold.tsv --predictions from_0.tsv --samples 100", 0, "1.000", "has id"),
         ("evaluate --gold gold.tsv --predictions gap.tsv", 2, "segment 1 has id '0', but '1'", "1.000"),
+        ("evaluate --gold gold.tsv --predictions nan.tsv", 2, "('NaN'); predict every segment", "no label"),
         ("evaluate --gold gold.tsv --predictions blank.tsv", 2, "missing; predict every segment", "blind"),
         ("evaluate --gold nan.tsv --predictions gold.tsv", 2, "leave out the segments", "predict every"),
     ],
@@ -283,7 +324,10 @@ WHOLE = HEAD + '<p>\n<seg id="1">It rains.</seg>\n<seg id="2">A &amp; b</seg>\n<
 # The file -> (text, document) of each segment, or the words of the refusal.
 SGM: dict[str, tuple[str, list[tuple[str, str]] | str]] = {
     "of a task": (WHOLE, [("It rains.", "bbc.1"), ("A & b", "bbc.1")]),
+    "capital tags": ("<DOC docid='d'><SEG id=1>a</SEG></DOC>", [("a", "d")]),
     "a declaration first": ('<?xml version="1.0"?>\n<!DOCTYPE mteval>\n<seg id="1">a</seg>', [("a", "")]),
+    "a headline": ('<doc docid="d"><hl><seg id="1"> a </seg></hl></doc>', [("a", "d")]),
+    "over two lines": ('<seg id="1">a\nb</seg>', [("a b", "")]),
     "entities": ('<seg id="1">&lt;b&gt; &quot;&#39;&#x41; &copy; R&D</seg>', [("<b> \"'A &copy; R&D", "")]),
     "an empty segment": ('<seg id="1"></seg><seg id="2">b</seg>', [("", ""), ("b", "")]),
     "two documents": (
@@ -293,6 +337,7 @@ SGM: dict[str, tuple[str, list[tuple[str, str]] | str]] = {
     "less than, in text": ('<seg id="1">a < b</seg>', [("a < b", "")]),
     "no segment": ("a\nb\n", "holds no <seg>"),
     "not closed": ('<seg id="1">a\n<seg id="2">b</seg>', r"a\.sgm:1: a <seg> is not closed"),
+    "not closed at the end": ('\n<seg id="1">a\n', r"a\.sgm:2: a <seg> is not closed"),
     "not opened": ("a</seg>", "is not opened"),
     "two systems": (
         '<doc sysid="x"><seg id="1">a</seg></doc><doc sysid="y"><seg id="1">b</seg></doc>',

@@ -52,11 +52,15 @@ def test_an_unknown_key_is_named_with_the_known_ones(name: str) -> None:
     refuses("has no key 'nonesuch'.*known", make_format, name, {"nonesuch": 1})
 
 
-def test_a_key_that_is_needed_is_named_with_the_known_ones() -> None:
-    refuses("needs the key 'splits'; known: splits, label", make_format, "parallel_text", {})
-
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"
+
+
+def test_the_page_has_every_format_with_its_keys() -> None:
+    text = page()
+    for name in FORMATS.names:
+        assert f"### `{name}`" in text
+        for entry in fields(FORMATS.get(name)):  # type: ignore[arg-type]
+            assert f"| `{entry.name}` |" in text
 
 
 @pytest.mark.parametrize("name", examples())

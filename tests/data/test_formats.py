@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset
-from qe.data.format import FORMATS
+from qe.data.format import FORMATS, make_format
 from qe.data.reading import Reading
 from tests.factories import Find, TempPaths, refuses
 
@@ -76,6 +76,14 @@ def test_wmt12_hter_from_post_edits(shared_data: Find) -> None:
     effort = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"].scores
     assert effort is not None
     assert np.corrcoef(train.scores, effort)[0, 1] < -0.55  # QUALITY-NOTES: -.60
+
+
+def test_wmt12_misses_its_folders(tmp_path: Path) -> None:
+    refuses("no folder training_set here", FORMATS.get("wmt12")().read, tmp_path)
+    (tmp_path / "training_set").mkdir()
+    write(tmp_path / "training_set", **{"source.eng": "a\n", "target_system.spa": "A\n"})
+    refuses(r"target_postedited\.spa: no such file", FORMATS.get("wmt12")().read, tmp_path)
+    refuses("must be .effort. or .hter., but got .ter.", make_format, "wmt12", {"label": "ter"})
 
 
 @pytest.mark.parametrize(
@@ -162,6 +170,14 @@ def test_unquoted_table_reads_all_rows_of_mlqe_pe(shared_data: Find) -> None:
 # Parallel text.
 
 
+def test_parallel_text(texts: Path) -> None:
+    data = read_text(texts)
+    train = data.splits["train"]
+    assert train.segments.source == ("a", "b", "c") and train.segments.id == ("train-1", "train-2", "train-3")
+    assert train.scores is not None and train.scores.tolist() == [1, 2.5, 5]
+    assert data.notes == () and set(data.provenance) == {"s", "t", "y"}
+
+
 def test_parallel_text_gzip_judges_and_blind_split(texts: Path) -> None:
     (texts / "s.gz").write_bytes(gzip.compress(b"a\nb\nc\n"))
     write(texts, j="1 2\n3 4\n5 5\n", w="0.5\t0.5\n0.5\t0.5\n0.5\t0.5\n")
@@ -170,8 +186,7 @@ def test_parallel_text_gzip_judges_and_blind_split(texts: Path) -> None:
         "test": {"source": "s", "target": "t"},
     }
     data = read_text(texts, splits=splits)
-    assert data.splits["train"].segments.source == ("a", "b", "c") and data.notes == ()
-    assert set(data.provenance) == {"s", "s.gz", "t", "y", "j", "w"}
+    assert data.splits["train"].segments.source == ("a", "b", "c")
     assert data.splits["train"].judges is not None
     assert data.splits["train"].judges.tolist() == [[1, 2], [3, 4], [5, 5]]
     assert data.splits["test"].scores is None and data.splits["test"].segments.id[0] == "test-1"
@@ -215,37 +230,41 @@ def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
     assert data.splits["train"].scores.tolist() == [0.5, 0, 1.25]
 
 
-JUDGED = {"splits": {"train": FILES["train"] | {"judges": "j"}}}
-NAMED = {"splits": {"train": FILES["train"] | {"id": "i"}}}
-UNLIMITED = {"label": {"name": "z", "higher_is_better": True}}
-
-
 @pytest.mark.parametrize(
-    ("file", "content", "keys", "location"),
+    ("files", "message"),
     [
-        ("t", "A\nB\n", {}, r"/t:2: ends after 2 lines, but .*/s has 3"),
-        ("t", b"A\nB\xff\nC\n", {}, r"/t:2: not UTF-8"),
-        ("y", "1\n\n3\n", {}, r"/y:2: .*missing"),
-        ("y", "1\n2\ngood\n", {}, r"/y:3: .*not a number"),
-        ("y", "1\n2,500\n3\n", {}, r"/y:2: .*decimal point"),
-        ("y", "1\n5.1\n3\n", {}, r"/y:2: .*off the declared scale"),
-        ("y", "1\n1e999\n3\n", UNLIMITED, "/y:2: .*-inf, inf"),
-        ("s", gzip.compress(b"a\n" * 1000)[:-12], {}, "/s: damaged gzip file"),
-        ("j", "1 2\n3\n5 5\n", JUDGED, "/j:2: expected 2"),
-        ("i", "x\ny\nx\n", NAMED, r"/i:3: the segment id 'x' was used before, at .*/i:1"),
+        ({"t": "A\nB\n"}, r"/t:2: ends after 2 lines, but .*/s has 3"),
+        ({"t": b"A\nB\xff\nC\n"}, r"/t:2: not UTF-8 \(byte 0xff at position 2\); .*iconv"),
+        ({"y": "1\n\n3\n"}, r"/y:2: the label 'score' is missing"),
+        ({"y": "1\n2\ngood\n"}, r"/y:3: the label 'score' is not a number \('good'\)"),
+        ({"y": "1\n2,500\n3\n"}, r"/y:2: .* \('2,500'\); use a decimal point"),
+        ({"y": "1\n5.1\n3\n"}, r"/y:2: the label 'score' is 5.1, off the declared scale \[1, 5\]"),
     ],
 )
-def test_bad_parallel_text(
-    texts: Path, file: str, content: str | bytes, keys: dict[str, Any], location: str
-) -> None:
-    write(texts, **{file: content})
-    refuses(location, read_text, texts, **keys)
+def test_bad_parallel_text(texts: Path, files: dict[str, str | bytes], message: str) -> None:
+    write(texts, **files)
+    refuses(message, read_text, texts)
+
+
+def test_blanks_of_any_kind_around_a_number(texts: Path) -> None:
+    write(texts, y="1\x1f\n\u00a02\n\x1c3\n")
+    scores = read_text(texts).split("train").scores
+    assert scores is not None and scores.tolist() == [1, 2, 3]
+
+
+def test_duplicate_ids_name_both_lines(texts: Path) -> None:
+    write(texts, i="x\ny\nx\n")
+    splits = {"train": FILES["train"] | {"id": "i"}}
+    refuses(r"/i:3: the segment id 'x' was used before, at .*/i:1", read_text, texts, splits=splits)
+    write(texts, i="x\ny\nz\n")
+    assert read_text(texts, splits=splits).splits["train"].segments.id == ("x", "y", "z")
 
 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"label": {"name": "x"}}, "higher_is_better: Field required"),
+        ({"label": SCORE | {"higher_is_better": "yes"}}, "higher_is_better: .* boolean, but got 'yes'"),
         ({"splits": {}}, "no split is declared"),
         ({"splits": {"train": {"source": "s", "scores": "y"}}}, "split 'train' has no target"),
         ({"splits": {"train": FILES["train"] | {"target": "nowhere"}}}, "nowhere: no such file"),
@@ -292,7 +311,9 @@ def save(frame: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["a.tsv.gz", "a.csv.gz", "a.jsonl.gz", "a.parquet"])
+@pytest.mark.parametrize(
+    "name", ["a.tsv", "a.tsv.gz", "a.csv", "a.csv.gz", "a.jsonl", "a.jsonl.gz", "a.parquet"]
+)
 def test_every_kind_of_table_reads_the_same(tmp_path: Path, name: str) -> None:
     train = read_table(save(FRAME, tmp_path / name)).splits["train"]
     assert train.segments.source == tuple(FRAME["source"])
@@ -317,6 +338,13 @@ def test_table_splits_judges_ids_and_blind(tmp_path: Path) -> None:
     assert named.splits["train"].segments.id == ("x", "y", "z")
 
 
+def test_hter_from_a_table(tmp_path: Path) -> None:
+    path = save(FRAME.assign(edited=["Dijo «adiós»", "tab-free", 'un "x"']), tmp_path / "a.jsonl")
+    scores = read_table(path, label="hter", columns={"post_edit": "edited"}).splits["train"].scores
+    assert scores is not None and (scores > 0).tolist() == [True, False, False]
+    refuses("no column is mapped to post_edit", read_table, path, label="hter", columns={})
+
+
 def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
     path = save(FRAME, tmp_path / "a.tsv")
     with pytest.raises(
@@ -335,6 +363,8 @@ def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
         ("a.csv", 'source,target,score\n"x\ny",b,1\na,b,\n', r"a\.csv:4: the label 'score' is missing"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\nno\n', r"a\.jsonl:2: not valid JSON"),
         ("a.jsonl", '{"source": "a", "target": "b", "score": 1}\n{"source": "a"}\n', "2: the keys differ"),
+        ("a.jsonl", '{"source": "a", "target": "b", "score": null}\n', r"a\.jsonl:1: .*is missing"),
+        ("a.jsonl", '{"source": "a", "target": null, "score": 1}\n', r"jsonl:1: the target is missing"),
         ("a.parquet", "PAR", r"a\.parquet: not a Parquet file"),
         ("a.doc", "x", r"a\.doc: cannot tell the kind of file from the ending 'doc'; known"),
     ],
@@ -351,12 +381,7 @@ def test_a_parquet_file_with_a_name_that_is_no_text_is_one_message(tmp_path: Pat
     refuses(r"a\.parquet: not a Parquet file.*can't decode", read_table, path)
 
 
-@pytest.mark.parametrize(
-    "style",
-    [
-        csv.QUOTE_MINIMAL,
-    ],
-)
+@pytest.mark.parametrize("style", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
 def test_a_quoted_tsv_shows_that_it_is(tmp_path: Path, style: Any) -> None:
     path = tmp_path / "a.tsv"
     FRAME.to_csv(path, sep="\t", index=False, quoting=style)
@@ -457,3 +482,18 @@ def test_rows_of_xlsx(tmp_path: Path) -> None:
     dataset = read_table(tmp_path / "a.xlsx", header_row=2)
     assert dataset.splits["train"].segments.target == ("b", "=x")
     assert any("(lines row 4)" in note for note in dataset.notes)
+
+
+@pytest.mark.parametrize(
+    ("files", "keys", "message"),
+    [
+        ({"s": gzip.compress(b"a\n" * 1000)[:-12]}, {}, "/s: damaged gzip file"),
+        ({"j": "1 2\n3\n5 5\n"}, {"splits": {"train": FILES["train"] | {"judges": "j"}}}, "/j:2: expected 2"),
+        ({"y": "1\n1e999\n3\n"}, {"label": {"name": "z", "higher_is_better": True}}, "y:2: .*-inf, inf"),
+    ],
+)
+def test_bad_files_of_other_kinds(
+    texts: Path, files: dict[str, str | bytes], keys: dict[str, Any], message: str
+) -> None:
+    write(texts, **files)
+    refuses(message, read_text, texts, **keys)

@@ -69,11 +69,16 @@ def test_what_was_completed_is_told() -> None:
 CLASSES: dict[str, tuple[list[str], tuple[tuple[str, str], bool | None] | None]] = {
     "critical errors": (["NOT", "ERR", "NOT"], (("NOT", "ERR"), False)),
     "words": (["OK", "BAD"], (("OK", "BAD"), False)),
+    "small letters": (["bad", "ok", "ok"], (("ok", "bad"), False)),
     "truth": (["True", "False"], (("False", "True"), None)),
+    "yes and no": (["no", "yes"], (("no", "yes"), None)),
+    "numbers": (["0", "1", "1"], (("0", "1"), None)),
+    "a reviewer's words": (["Accept", "Reject"], (("Accept", "Reject"), False)),
     "grades": (["0", "1", "2"], None),
     "shares": (["0", "0.5", "1"], None),
     "with gaps": (["OK", "", "BAD", "n/a", "OK"], (("OK", "BAD"), False)),
     "mostly something else": (["OK", "BAD", "x", "y", "z"], None),
+    "one class": (["OK", "OK"], None),
     "nothing": ([], None),
 }
 
@@ -102,6 +107,7 @@ def test_a_table_with_classes(tmp_path: Path) -> None:
     [
         ({"classes": ["a"]}, "two different classes are needed, but got"),
         ({"classes": [True, False]}, r"but got \[True, False\].*in quotes"),
+        ({"classes": ["a", "b"], "high": 5}, "must be 0 and 1, as the label has classes"),
     ],
 )
 def test_classes_that_are_none(label: dict[str, object], message: str) -> None:

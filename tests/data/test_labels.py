@@ -149,6 +149,12 @@ def test_laws_of_class_errors(pairs: list[tuple[list[str], list[str]]]) -> None:
         assert (alone.counts("reference")[0] == right[k]).all()
 
 
+def test_hter_ignores_case_and_counts_shifts() -> None:
+    targets = Tokens.from_lists(text.split() for text in ("The cat sat", "d e a b c", "a b"))
+    edited = Tokens.from_lists(text.split() for text in ("the cat sat", "a b c d e", "x y z"))
+    assert hter(targets, edited).tolist() == [0, 0.2, 1]
+
+
 @pytest.mark.parametrize(
     "language",
     ["gu", "ta", "te", "mr", "ne", "si", "ko", "ps", "vi", "ur", "bn", "hr", "sr", "az", "uz", "kk", "eu",
@@ -170,12 +176,14 @@ def test_a_language_without_base_forms_has_hter_and_reordering(language: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["l.tsv", "l.parquet"])
+@pytest.mark.parametrize("name", ["l.tsv", "l.csv.gz", "l.jsonl", "l.parquet"])
 def test_tables_round_trip(tmp_path: Path, name: str) -> None:
     table = from_post_edits(["casas rojas", "", "a"], ["casa roja", "a", "a"], "es").table(["x", "y", "z"])
     save_table(table, tmp_path / name)
     readers = {
         "l.tsv": lambda path: pd.read_csv(path, sep="\t"),
+        "l.csv.gz": pd.read_csv,
+        "l.jsonl": lambda path: pd.read_json(path, lines=True),
         "l.parquet": pd.read_parquet,
     }
     outcome = readers[name](tmp_path / name)
@@ -183,6 +191,25 @@ def test_tables_round_trip(tmp_path: Path, name: str) -> None:
     np.testing.assert_allclose(outcome["infer"].astype(float), [1, np.nan, 0])
     np.testing.assert_allclose(outcome["hter"], [1, 1, 0])
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
+
+
+@pytest.mark.slow
+def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The golden 1,832 segments above come in batches of 1,000; here batches of 3 against one of all."""
+    target = ["casas rojas", "", "x", "el gato negro duerme", "uno", "la casa", "", "dos tres", "a b c", "z"]
+    post_edit = ["casa roja", "y", "", "duerme el gato", "uno", "casa", "", "tres dos", "a c", "las z"]
+    seen: list[tuple[int, int | None]] = []
+    tables = {}
+    for size in (3, 100):
+        monkeypatch.setattr("qe.data.labels._BATCH", size)
+        outcome = from_post_edits(
+            target, post_edit, "es", lambda stage, rows, total: seen.append((rows, total))
+        )
+        tables[size] = outcome.table([str(i) for i in range(10)])
+        assert outcome.corpus()["segments"] == 10
+    pd.testing.assert_frame_equal(tables[3], tables[100])
+    assert seen == [(3, 10), (6, 10), (9, 10), (10, 10), (10, 10)]
+    assert len(from_post_edits([], [], "es").table([])) == 0
 
 
 def test_command_line(tmp_path: Path) -> None:

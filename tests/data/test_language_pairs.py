@@ -13,18 +13,27 @@ from features.text.languages import speaks
 from qe.data.dataset import Dataset
 from qe.data.folds import groups_of, make_folds
 from qe.data.format import make_format
-from tests.factories import refuses
+from qe.getting_started.init.table import Wishes, read_labelled
+from tests.factories import Find, refuses
 
 EN_DE = {"source_language": "en", "target_language": "de"}
 SCORE = {"name": "score", "low": None, "high": None, "higher_is_better": True}
 # Headers, the languages of four rows -> the rows that are en-de, from 0; None: all (no column says a pair).
 CASES: dict[str, tuple[list[str], list[list[str]], list[int] | None]] = {
     "lp": (["lp"], [["en-de"], ["zh-en"], ["en-de"], ["de-en"]], [0, 2]),
+    "pair": (["pair"], [["en_de"], ["en_fr"], ["EN_DE"], [""]], [0, 2]),
     "language_pair": (["language_pair"], [["en_US-de_AT"], ["en-zh-CN"], ["eng-deu"], ["x"]], [0, 2]),
+    "Language Pair": (["Language Pair"], [["English-German"], ["Czech-English"], ["en > de"], ["?"]], [0, 2]),
     "langs": (["langs"], [["ende"], ["zhen"], ["en→de"], ["en2fr"]], [0, 2]),
     "two columns": (
         ["src_lang", "tgt_lang"], [["en", "de"], ["en", "fr"], ["en-GB", "de-AT"], ["de", "en"]], [0, 2],
     ),
+    "two columns, other names": (
+        ["Source Language", "Target Language"],
+        [["English", "German"], ["French", "German"], ["eng", "ger"], ["", ""]],
+        [0, 2],
+    ),
+    "all of the pair": (["lp"], [["en-de"]] * 4, [0, 1, 2, 3]),
     "no language pairs": (["pair"], [["1"], ["doc-3"], ["train"], ["1-2"]], None),
     "one side alone": (["src_lang"], [["en"], ["fr"], ["en"], ["en"]], None),
 }  # fmt: skip
@@ -88,6 +97,12 @@ def test_no_row_of_the_pair(
 ) -> None:
     monkeypatch.setitem(CASES, "none", (["lp"], [["zh-en"]] * 4, []))
     refuses("no row has the language pair en-de; the table has zh-en 4", read, "none", tmp_path)
+
+
+def test_init_takes_the_rows_of_the_pair(shared_data: Find) -> None:
+    path = shared_data("cases/pairs-column") / "lp.csv"
+    table = read_labelled(path, Wishes(languages=("en", "es"), higher_is_better=True))
+    assert len(table.split) == 40 and any("zh-en 10" in note for note in table.notes)
 
 
 LABEL = {"name": "da", "higher_is_better": True}

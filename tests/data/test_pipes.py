@@ -44,6 +44,27 @@ def pairs(rows: int) -> str:
     return "source\ttarget\tscore\n" + "".join(cells)
 
 
+def metric_table(rows: int, factor: float) -> str:
+    """Scores of segments of four systems."""
+    cells = (
+        f"{s}\t{i}\t{(i * factor + 3 * i % 7 * (s == 'b')) % 11:.3f}\n" for i in range(rows) for s in "abcd"
+    )
+    return "system\tsegment\tscore\n" + "".join(cells)
+
+
+def rankings(rows: int) -> str:
+    """Ranks that people gave to the translations of two systems."""
+    cells = (f"cs,en,{i},judge-{i % 3},{s},{1 + (i + (s == 'b')) % 3}\n" for i in range(rows) for s in "ab")
+    return "source_language,target_language,segment,judge,system,rank\n" + "".join(cells)
+
+
+def tags(rows: int, step: int) -> str:
+    """Tags of words, a line per segment."""
+    return "".join(
+        " ".join("BAD" if (i + j) % step == 0 else "OK" for j in range(6)) + "\n" for i in range(rows)
+    )
+
+
 def comet(rows: int) -> str:
     """What comet-score prints."""
     return "".join(f"a.txt\tSegment {i}\tscore: {(i * 7 % 11) / 11:.4f}\n" for i in range(rows))
@@ -57,12 +78,26 @@ VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {"g.tsv": pairs(ROWS), "p": comet(ROWS), "q": numbers(ROWS, 0.1),
          "s": texts(ROWS, 3), "d": "a\nb\n" * (ROWS // 2)},
     ),
+    "evaluate words": (
+        "evaluate words --gold {g} --predictions a={p} --layout words --samples 0",
+        {"g": tags(ROWS, 3), "p": tags(ROWS, 4)},
+    ),
+    "triage": (
+        "triage --gold {g} --predictions {p} --costs {c} --samples 20",
+        {"g": numbers(ROWS, 0.1), "p": numbers(ROWS, 0.1),
+         "c": "good: 4\npublish_bad: 10\npost_edit: 1\npost_edit_worst: 3\nretranslate: 4\n"},
+    ),
     "compare": (
         "compare --references {r} --system a={a} --system b={b} --metrics length --samples 20 "
         "--scores m:a={m} --scores m:b={n}",
         {"r": texts(ROWS, 3), "a": texts(ROWS, 5), "b": texts(ROWS, 7),
          "m": numbers(ROWS, 0.1), "n": numbers(ROWS, 0.2)},
     ),
+    "correlate": (
+        "correlate --human {h.tsv} --metrics {m.tsv} --correlations pearson --permutations 0 --samples 0",
+        {"h.tsv": metric_table(ROWS // 4, 0.3), "m.tsv": metric_table(ROWS // 4, 0.7)},
+    ),
+    "rank": ("rank {r} --methods expected_wins bojar --ranges none --samples 0", {"r": rankings(ROWS)}),
     "labels": (
         "labels --target {t} --post-edit {p} --target-language en --output {out}/labels.tsv",
         {"t": texts(ROWS // 2, 3, 10), "p": texts(ROWS // 2, 5, 10)},
@@ -70,6 +105,10 @@ VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "filter": (
         "filter -i {s} -i {t} -o {out}/s -o {out}/t --languages en de --without language",
         {"s": texts(ROWS, 3), "t": texts(ROWS, 5)},
+    ),
+    "filter, table": (
+        "filter -i {p.tsv} -o {out}/p.tsv --languages en de --without language",
+        {"p.tsv": pairs(ROWS)},
     ),
     "resources": (
         "resources build --source {s} --target {t} --only source_lm --only lexicon_source_to_target "
@@ -84,6 +123,10 @@ VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }  # fmt: skip
 _MODEL: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "score": ("score --model {model} -i {p.tsv} -o {out}/scores.tsv", {"p.tsv": pairs(2000)}),
+    "score, texts": (
+        "score --model {model} -i {s} -i {t} -o {out}/scores.tsv",
+        {"s": texts(2000, 3, 12), "t": texts(2000, 5, 12)},
+    ),
 }
 
 

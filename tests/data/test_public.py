@@ -83,6 +83,13 @@ def names(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
+def test_files_land_verified_and_nothing_else(server: Server, tmp_path: Path) -> None:
+    written, kept = fetch("any", tmp_path / "set", base_url=server.url)
+    assert len(written) == 3 and kept == []
+    assert names(tmp_path) == ["set/a.txt", "set/deep/b.txt", "set/features/plain.tsv", "set/origin.json"]
+    assert (tmp_path / "set/deep/b.txt").read_bytes() == CONTENT["deep/b.txt"]
+
+
 def test_files_that_are_there_are_not_fetched_again(server: Server, tmp_path: Path) -> None:
     fetch("any", tmp_path, base_url=server.url)
     server.requests.clear()
@@ -150,6 +157,23 @@ def test_the_tables_name_the_shared_files(shared_data: Find) -> None:
         assert len(files) == {"wmt12-qe": 11, "mlqe-pe": 44}[name]
         for sum_, file in files:
             assert checksum((folder / file).read_bytes()) == sum_
+
+
+def test_fetching_wmt12_from_a_mirror(
+    tmp_path: Path, shared_data: Find, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way with the real table: what was fetched is the dataset that the format reads."""
+    from qe.data.check import check
+
+    monkeypatch.undo()
+    folder = shared_data("wmt12-qe")
+    for download in public.dataset("wmt12-qe").downloads:
+        contents = {Path(file).name: (folder / file).read_bytes() for _, file in download.files}
+        packed = archive(contents) if download.url.endswith(".gz") else next(iter(contents.values()))
+        server.files[f"/{download.url}"] = packed
+    written, _ = fetch("wmt12-qe", tmp_path / "wmt12", base_url=server.url)
+    assert len(written) == 11
+    assert check(tmp_path / "wmt12").splits["train"].segments == 1832
 
 
 def packed(files: dict[str, bytes]) -> bytes:

@@ -12,11 +12,19 @@ from tests.factories import refuses
 # What a file holds -> the name of the system and its scores, or the words of the refusal.
 CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
     "task of 2020": ("en-de\tMine\t0\t0.5\nen-de\tMine\t1\t-0.25\n", ("Mine", [0.5, -0.25])),
+    "segments from 1": ("en-de\tMine\t1\t0.5\nen-de\tMine\t2\t1\n", ("Mine", [0.5, 1.0])),
+    "one header line": ("2147483648\nen-de\tMine\t0\t1\n", ("Mine", [1.0])),
     "three header lines": ("2147483648\n560000000\n3\net-en\tMine\t0\t1\n", ("Mine", [1.0])),
     "any order": ("en-zh\tM\t1\t0.1\nen-zh\tM\t0\t0.2\n", ("M", [0.2, 0.1])),
+    "blanks between": ("en-de Mine 0 0.5\nen-de Mine 1 0.75\n", ("Mine", [0.5, 0.75])),
+    "an empty line at the end": ("en-de\tMine\t0\t0.5\n\n", ("Mine", [0.5])),
     "comet-score": (
         "o/hyp.de\tSegment 0\tscore: 0.8523\no/hyp.de\tSegment 1\tscore: 0.1\no/hyp.de\tscore: 0.4761\n",
         ("hyp.de", [0.8523, 0.1]),
+    ),
+    "comet-score 1.0": (
+        "Segment 0\tscore: 0.85\nSegment 1\tscore: 0.1\nSystem score: 0.47\n",
+        ("a", [0.85, 0.1]),
     ),
     "comet-score with dropout": (
         "hyp.de\tSegment 0\tscore: 0.85\tvariance: 0.01\nhyp.de\tscore: 0.85\nPredictions saved in: x.\n",
@@ -26,6 +34,7 @@ CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
     "a segment twice": ("en-de\tM\t0\t1\nen-de\tM\t0\t2\n", r"a\.txt:2: segment 0 is given twice"),
     "two systems": ("en-de\tM\t0\t1\nen-de\tN\t1\t2\n", "records of 2 systems"),
     "no number": ("en-de\tM\t0\tx\n", r"a\.txt:1: the score is 'x', not a finite number"),
+    "another line": ("en-de\tM\t0\t1\nen-de\tM\t1\n", r"a\.txt:2: expected PAIR, METHOD, SEGMENT, SCORE"),
     "four header lines": ("1\n2\n3\n4\nen-de\tM\t0\t1\n", "not a number"),
 }
 
@@ -48,9 +57,12 @@ JSON: dict[str, tuple[object, tuple[str, list[float]] | str]] = {
         {"o/hyp.de": [{"src": "a", "mt": "b", "COMET": 0.5}, {"COMET": 1}]},
         ("hyp.de", [0.5, 1.0]),
     ),
+    "with spans of errors": ({"h": [{"mt": "b", "COMET": 0.5, "errors": [{"start": 0}]}]}, ("h", [0.5])),
     "two systems": ({"a": [{"COMET": 0.5}], "b": [{"COMET": 1}]}, "records of 2 systems"),
     "of version 1.0": ([{"src": "a", "COMET": 0.5}, {"src": "b", "COMET": 1.0}], ("a", [0.5, 1.0])),
+    "with dropout": ({"h": [{"COMET": 0.5, "variance": 0.01, "mcd_scores": [0.4, 0.6]}]}, ("h", [0.5])),
     "no score": ({"a": [{"src": "x"}]}, "0 scores of a segment"),
+    "two scores": ({"a": [{"COMET": 1, "kiwi": 2}]}, "2 scores of a segment .COMET, kiwi"),
     "no number": ({"a": [{"COMET": 1}, {"COMET": "x"}]}, "a:1: the score is 'x', not a finite number"),
     "segments that are none": ({"a": [1]}, "a:0: must be a JSON object"),
 }
@@ -83,15 +95,20 @@ TASK_2020 = (
 SUBMISSIONS: dict[str, tuple[str, Layout, list[list[int]] | str]] = {
     "2020: gaps and words": (TASK_2020, "tags", [[0, 1, 1], [0]]),
     "2020: words": (TASK_2020, "words", [[1], []]),
+    "2020: gaps": (TASK_2020, "gaps", [[0, 1], [0]]),
     "2020: source": (TASK_2020, "source", [[0, 1], [0]]),
     "2018": ("M\tmt\t1\t0\ta\tOK\nM\tmt\t1\t1\tb\tBAD\n", "words", [[0, 1]]),
     "before, with a number": (
         "M\t1\t1\ta\t0.2\tOK\nM\t1\t2\tb\t0.9\tBAD\nM\t2\t1\tc\t1\tBAD\n", "words", [[0, 1], [1]],
     ),
+    "before, blanks between": ("M 0 0 a OK\nM 0 1 b bad\n", "words", [[0, 1]]),
+    "any order": ("M\t1\t1\tb\tBAD\nM\t0\t0\tx\tOK\nM\t1\t0\ta\tOK\n", "words", [[0], [0, 1]]),
     "a word twice": ("M\t0\t0\ta\tOK\nM\t0\t0\ta\tOK\n", "words", r":2: segment 0: index 0 is given twice"),
     "a word is missing": ("M\t0\t0\ta\tOK\nM\t0\t2\ta\tOK\n", "words", ":2: .*index 2 is there, but 1"),
     "a segment is missing": ("M\t0\t0\ta\tOK\nM\t7\t0\ta\tOK\n", "words", "but 1 is missing"),
     "a number beyond all": (f"M\t0\t0\ta\tOK\nM\t{10**17}\t0\ta\tOK\n", "words", "but 1 is missing"),
+    "from 2": ("M\t2\t0\ta\tOK\n", "words", "segment 2 is there, but 1"),
+    "two systems": ("M\t0\t0\ta\tOK\nN\t0\t0\ta\tOK\n", "words", r"records of 2 systems .M, N"),
     "no gaps": ("M\t0\t0\ta\tOK\n", "tags", "no tags of gaps; --layout words, gaps or source"),
     "gaps that do not fit": (
         "M\tmt\t0\t0\ta\tOK\nM\tgap\t0\t0\t_\tOK\n", "tags", "1 gaps around 1 words in segment 0",

@@ -43,6 +43,10 @@ APPRAISE: dict[str, tuple[str, dict[str, Any], list[tuple[str, str, float]] | st
         Z + Z.replace("u1", "u2").replace("10", "80").replace("30", "90"), {**LINES, "label": "z"},
         [("it rains", "es regnet", -(0.5**0.5)), ("a house", "ein Haus", 0.5**0.5)],
     ),
+    "annotators who always gave the same have no z": (
+        Z + "u2,A,1,TGT,eng,deu,50\nu2,A,2,TGT,eng,deu,50\n", {**LINES, "label": "z"},
+        [("it rains", "es regnet", -(0.5**0.5)), ("a house", "ein Haus", 0.5**0.5)],
+    ),
     "batches with documents": (
         "u1,A+B,1,TGT,eng,deu,80,d1,False,1,2\nu1,A+B,1,TGT,eng,deu,20,d2,False,1,2\n"
         "u1,A+B,2,TGT,eng,deu,9,d2,True,1,2\n",
@@ -53,6 +57,11 @@ APPRAISE: dict[str, tuple[str, dict[str, Any], list[tuple[str, str, float]] | st
         "u1,A,1000002,TGT,eng,deu,0\nu1,tutorial,2,TGT,eng,deu,0\nu1,A,2,TGT,eng,deu,5,x#tutorial2,False,1,2\n",
         LINES, [("it rains", "es regnet", 80)],
     ),
+    "documents that fill a batch": (
+        "u1,A+B,1,TGT,eng,deu,80,d1,False,1,2\nu1,A+B,1,TGT,eng,deu,0,d1#incomplete,False,1,2\n"
+        "u1,A+B,1,TGT,eng,deu,0,d2#duplicate3,False,1,2\nu2,A+B,1,TGT,eng,deu,0,d2#Duplicate,False,[],1,2\n",
+        OF_BATCHES, [("it rains", "es regnet", 80)],
+    ),
     "the latest answer": (
         "u1,A,1,TGT,eng,deu,80\nu2,A,1,TGT,eng,deu,40\nu1,A,1,TGT,eng,deu,60\n", LINES,
         [("it rains", "es regnet", 50)],
@@ -62,15 +71,17 @@ APPRAISE: dict[str, tuple[str, dict[str, Any], list[tuple[str, str, float]] | st
         OF_BATCHES, [("it rains", "es regnet", 80)],
     ),
     "which document": ("u1,A+B,1,TGT,eng,deu,80\n", OF_BATCHES, ":1: 2 texts of system 'A.B'"),
+    "no such item": ("u1,A+B,7,TGT,eng,deu,80,d1,False\n", OF_BATCHES, ":1: no text of system 'A.B'"),
     "no such line": ("u1,A,7,TGT,eng,deu,80\n", LINES, ":1: no text of system 'A', .*item 7; .* there are 2"),
     "no such system": ("u1,C,1,TGT,eng,deu,80\n", LINES, "unknown system 'C'; known: A, B"),
     "no texts": (Z, {"label": "raw"}, "the judged texts must be named once"),
+    "texts twice": (Z, {**LINES, "batches": "batches.json"}, "the judged texts must be named once"),
     "two pairs": (Z + "u1,A,1,TGT,eng,ces,2\n", LINES, "which language pair"),
     "one of two pairs": (
         Z + "u1,A,1,TGT,eng,ces,2\n", {**LINES, "pair": "eng-ces"}, [("it rains", "es regnet", 2)],
     ),
 }  # fmt: skip
-NOTED = {"tutorials", "the latest answer", "the latest answer by time"}
+NOTED = {"tutorials", "documents that fill a batch", "the latest answer", "the latest answer by time"}
 
 
 @pytest.mark.parametrize("case", APPRAISE)
@@ -118,6 +129,7 @@ def task(number: int, *annotations: dict[str, Any], **data: str) -> dict[str, An
 # Tasks, keys of the format -> ids and labels; or the words of the refusal.
 TASKS: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]] = {
     "ratings of two annotators": ([task(7, marks("rating", 4), marks("rating", 5))], {}, (["7"], [4.5])),
+    "numbers": ([task(1, marks("number", 2.5))], {}, (["1"], [2.5])),
     "one was cancelled": (
         [task(1, marks("rating", 1, was_cancelled=True), marks("rating", 3))], {}, (["1"], [3.0]),
     ),
@@ -147,6 +159,17 @@ TASKS: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
         {"control": "quality"},
         (["1"], [3.0]),
     ),
+    "JSON-MIN, all that it keeps": (
+        [{"id": 1, "source": "a", "translation": "b", "quality": 4, "annotator": 7, "annotation_id": 3,
+          "created_at": "2024", "updated_at": "2024", "lead_time": 1.5}],
+        {},
+        (["1"], [4.0]),
+    ),
+    "JSON-MIN, choices and a comment": (
+        [{"id": 1, "source": "a", "translation": "b", "q": "bad", "comment": "x", "annotator": 7}],
+        {"label": TAGGED},
+        (["1"], [1.0]),
+    ),
     "keys of one's own": (
         [task(1, marks("rating", 4), text="x y", out="z")], {"columns": {"source": "text", "target": "out"}},
         (["1"], [4.0]),
@@ -161,11 +184,13 @@ TASKS: dict[str, tuple[Any, dict[str, Any], tuple[list[str], list[float]] | str]
     ),
     "unknown control": ([task(1, marks("rating", 4))], {"control": "qualty"}, "did you mean 'quality'"),
     "no label": ([task(1)], {}, "no annotation holds a label"),
+    "off the scale": ([task(1, marks("rating", 9))], {}, "task 1: the label 'quality' is 9.0, off"),
     "no source": (
         [{"id": 1, "data": {"x": "a", "mt": "b"}, "annotations": [marks("rating", 4)]}],
         {},
         "no key of a task's data is known as the source; name it under `columns: .source",
     ),
+    "nothing": ([], {}, "there are no tasks"),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.check import guess_format
+from qe.data.check import check, guess_format
 from qe.data.format import make_format
 from qe.data.labels import hter
 from tests.factories import Find, refuses
@@ -92,6 +92,11 @@ def test_defects(tmp_path: Path, files: dict[str, str], message: str) -> None:
     refuses(message, make_format("wmt_qe", KEYS).read, folder_with(tmp_path, {**FILES, **files}))
 
 
+def test_sources_alone_are_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no SPLIT.src with SPLIT.mt here"):
+        make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {"train.src": "a\n"}))
+
+
 def test_blind_tables_need_no_tags(tmp_path: Path) -> None:
     folder_with(
         tmp_path,
@@ -106,10 +111,20 @@ def test_blind_tables_need_no_tags(tmp_path: Path) -> None:
 # Files beside the folder's own -> the splits that are read; None: refused.
 BESIDE: dict[str, tuple[dict[str, str], list[str] | None]] = {
     "AppleDouble files": ({"._train.src": "\0\5", "._train.mt": "\0"}, ["test.2016", "train"]),
+    "AppleDouble folder": ({"._x/a.src": "a\n", "._x/a.mt": "b\n"}, ["test.2016", "train"]),
+    "a blind folder": (
+        {"test/test.src": "a\n", "test/test.mt": "b\n", "test/test.hter": "0.5\n"}
+        | {"test-blind/test.src": "a\n", "test-blind/test.mt": "b\n"},
+        ["test", "test.2016", "train"],
+    ),
     "a blind split": (
         {"test.src": "a\n", "test.mt": "b\n", "test.hter": "0.5\n"}
         | {"test-blind.src": "a\n", "test-blind.mt": "b\n"},
         ["test", "test.2016", "train"],
+    ),
+    "a blind split alone": (
+        {"test_blind.src": "a\n", "test_blind.mt": "b\n"},
+        ["test.2016", "test_blind", "train"],
     ),
     "two pairs": ({"a/test.src": "a\n", "a/test.mt": "b\n", "b/test.src": "a\n", "b/test.mt": "b\n"}, None),
 }
@@ -132,6 +147,7 @@ def test_what_lies_beside_the_splits(case: str, tmp_path: Path) -> None:
 TRAIN = '1\tit "rains"\tes regnet\t[0, 0, 2]\tNOT\n2\tdo not go\tgehen Sie\t[1, 0, 1]\tERR\n'
 # Files -> split -> sources and labels; or the words of the refusal.
 ERRORS: dict[str, tuple[dict[str, str], dict[str, tuple[list[str], list[float] | None]] | str]] = {
+    "train alone": ({"train": TRAIN}, {"train": (['it "rains"', "do not go"], [0.0, 1.0])}),
     "a blind test set": (
         {"train": TRAIN, "test_blind": "9\ta\tb\n"},
         {"train": (['it "rains"', "do not go"], [0.0, 1.0]), "test": (["a"], None)},
@@ -140,9 +156,14 @@ ERRORS: dict[str, tuple[dict[str, str], dict[str, tuple[list[str], list[float] |
         {"train": TRAIN, "test_blind": "9\ta\tb\n", "test": "9\ta\tb\t[1, 1, 1]\tERR\n"},
         {"train": (['it "rains"', "do not go"], [0.0, 1.0]), "test": (["a"], [1.0])},
     ),
+    "no training file": ({"dev": TRAIN}, "ende_majority_train.tsv: no such file"),
     "another label": (
         {"train": "1\ta\tb\t[0]\tMAYBE\n"},
         ":1: the label 'catastrophic_error' is not a number",
+    ),
+    "a field too few": (
+        {"train": "1\ta\tb\tNOT\n"},
+        ":1: expected id, source, target, votes, scores, found 4",
     ),
     "an id twice": ({"train": TRAIN + TRAIN}, "the segment id '1' was used before"),
 }
@@ -166,6 +187,12 @@ def test_catastrophic_errors(case: str, tmp_path: Path) -> None:
     assert read.scale.classes == ("NOT", "ERR") and not read.scale.higher_is_better
 
 
+def test_the_folder_shows_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "ende_majority_train.tsv").write_text(TRAIN, "utf-8")
+    report = check(tmp_path, None, {"pair": "en-de"})
+    assert not report.unreadable and not report.defects
+
+
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
 
 
@@ -177,9 +204,11 @@ PLAIN = "das rot Haus"
 # Rows, keys of the format -> score, and the tags of the three words; or the words of the refusal.
 MQM: dict[str, tuple[list[str], dict[str, Any], tuple[float, str] | str]] = {
     "no error": ([row(PLAIN, "No-error", "No-error")], {}, (0.0, "OK OK OK")),
+    "minor": ([row("das <v>rot</v> Haus", "Fluency/Grammar", "Minor")], {}, (-1.0, "OK BAD OK")),
     "major": ([row("das <v>rot Haus</v>", "Accuracy/Mistranslation", "Major")], {}, (-5.0, "OK BAD BAD")),
     "punctuation": ([row("das rot <v>Haus</v>", "Fluency/Punctuation", "minor")], {}, (-0.1, "OK OK BAD")),
     "non-translation": ([row("<v>das rot Haus</v>", "Non-translation!", "Major")], {}, (-25, "BAD BAD BAD")),
+    "neutral": ([row("das <v>rot</v> Haus", "Style/Awkward", "Neutral")], {}, (0.0, "OK OK OK")),
     "a part of a word": ([row("das r<v>o</v>t Haus", "Fluency", "Minor")], {}, (-1.0, "OK BAD OK")),
     "two errors, two raters": (
         [row("<v>das</v> rot Haus", "A", "Minor"), row("das <v>rot</v> Haus", "B", "Major"),
@@ -226,6 +255,7 @@ def test_a_segment(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "numbers"),
     [
+        ("docSegId\tglobalSegId", ("1\t7", "2\t8")),
         ("doc_seg_id\tglobal_seg_id", ("1\t7", "2\t8")),
         ("docSegId\tglobalSegId", ("1\t0", "2\t0")),  # no numbers across documents
     ],

@@ -38,14 +38,27 @@ UNITS = {
         f'<tu tuid="7">{EN}{ES}{ES}</tu>',
         [("7/es-ES", "A", "B"), ("7/es-ES/2", "A", "B")],
     ),
+    "Trados: regions in capitals": (f"<tu>{tuv('EN-US', 'A')}{tuv('ES-ES', 'B')}</tu>", [("1", "A", "B")]),
     "no translation": (f"<tu>{EN}{DE}</tu><tu>{EN}{ES}</tu>", [("1", "A", ""), ("2", "A", "B")]),
     "no source": (f"<tu>{ES}{DE}</tu><tu>{EN}{ES}</tu>", [("1", "", "B"), ("2", "A", "B")]),
+    "of two sources the one of the header": (
+        f"<tu>{tuv('en-GB', 'X')}{tuv('en-US', 'A')}{ES}</tu>",
+        [("1", "A", "B")],
+    ),
     "of two sources the one of the unit": (
         f"<tu srclang='en-GB'>{tuv('en-US', 'X')}{tuv('en-GB', 'A')}{ES}</tu>",
         [("1", "A", "B")],
     ),
     "codes": (f"<tu>{EN}{tuv('es', CODES)}</tu>", [("1", "A", "abc")]),
+    "highlighted text, sub": (
+        f"<tu>{EN}{tuv('es', 'a<hi>b</hi>c<ph>&lt;i alt=<sub>d</sub>></ph>')}</tu>",
+        [("1", "A", "abc")],
+    ),
     "line break": (f"<tu>{EN}{tuv('es', BREAK)}</tu>", [("1", "A", "a b")]),
+    "of another namespace": (
+        f"<tu>{EN}{ES}<x:tuv xmlns:x='x' xml:lang='es'><seg>D</seg></x:tuv></tu>",
+        [("1", "A", "B")],
+    ),
 }
 LANGUAGES = Languages("en", "es")
 
@@ -96,7 +109,9 @@ def test_properties_and_notes_are_columns(tmp_path: Path) -> None:
     [
         (f"<tu>{EN}{DE}</tu>", "has no target in 'es'; its languages: 'de', 'en'"),
         (f"<tu>{DE}{ES}</tu>", "has no source in 'en'; its languages: 'de', 'es-ES'"),
+        (f"<tu>{EN}{tuv('xx', 'B')}</tu>", "its languages: 'en', 'xx'.*--languages target=TAG"),
         ("", "holds no translation unit"),
+        (f"{EN}{ES}", "<tuv> lies outside of any <tu>"),
     ],
 )
 def test_a_file_without_the_languages(body: str, message: str, tmp_path: Path) -> None:

@@ -61,7 +61,14 @@ ONE_SEGMENT = {
     "memoQ: minor versions before": unit(
         f"<mq:minorversions><mq:historical-unit>{OLD}</mq:historical-unit></mq:minorversions>{AB}"
     ),
+    "memoQ: unit in a minor version": unit(
+        f'{AB}<mq:minorversion><trans-unit id="9">{OLD}</trans-unit></mq:minorversion>'
+    ),
+    "memoQ: locked": unit(AB, 'translate="no" mq:locked="locked"'),
     "Phrase: metadata": f'<body><group id="0" m:para-id="0"><context-group/>{CONFIRMED}</group></body>',
+    "Phrase: suggestions": unit(
+        f'{AB}<alt-trans origin="machine-trans">{OLD}</alt-trans><m:tunit-metadata/>'
+    ),
     "Smartling: own elements and attributes": unit(
         f"<s:source>x</s:source>{AB}<s:target>y</s:target>", 's:state="no" s:translate="no"'
     ),
@@ -70,6 +77,10 @@ ONE_SEGMENT = {
 }
 UNITS_1 = {
     **{name: (content, [("1", "A", "B")]) for name, content in ONE_SEGMENT.items()},
+    "memoQ: inserted match, empty": (
+        unit(f"<source>A</source><target/><mq:insertedmatch>{OLD}</mq:insertedmatch>"),
+        [("1", "A", "")],
+    ),
     "Okapi: marks in the target alone": (
         unit(
             '<source xml:lang="en">A</source><target xml:lang="es"><mrk mid="0" mtype="seg">B</mrk></target>'
@@ -85,10 +96,15 @@ UNITS_1 = {
     ),
     "foreign wrapper around a unit": (f"<body><mq:history>{inner(OLD)}</mq:history></body>", []),
     "no source": (unit("<target>B</target>"), [("1", "", "B")]),
+    "blank target": (unit("<source>A</source><target> \n </target>"), [("1", "A", "")]),
 }
 # Marks of segments.
 SEGMENTS_1 = {
     "two": (unit(MARKED.format(1, 2, 1, 2, ">D.</mrk>")), [("1/1", "A.", "B."), ("1/2", "C.", "D.")]),
+    "the last not translated": (
+        unit(MARKED.format(7, 8, 7, 8, "/>")),
+        [("1/7", "A.", "B."), ("1/8", "C.", "")],
+    ),
     "the first alone translated": (
         unit(MARKED.format(1, 2, 1, "", "/>").replace(' <mrk mtype="seg" mid=""/>', "")),
         [("1/1", "A.", "B."), ("1/2", "C.", "")],
@@ -104,12 +120,27 @@ SEGMENTS_1 = {
         ),
         [("1/1", "A", "B")],
     ),
+    "marks of other kinds inside": (
+        unit(
+            '<source>A</source><seg-source><mrk mtype="seg" mid="1"><mrk mtype="term">A</mrk></mrk>'
+            "</seg-source>"
+            '<target><mrk mtype="seg" mid="1">B <mrk mtype="x-sdl-location" mid="2"/>c</mrk></target>'
+        ),
+        [("1/1", "A", "B c")],
+    ),
     "without ids": (
         unit(
             '<source>AC</source><seg-source><mrk mtype="seg">A</mrk><mrk mtype="seg">C</mrk></seg-source>'
             '<target><mrk mtype="seg">B</mrk><mrk mtype="seg">D</mrk></target>'
         ),
         [("1/1", "A", "B"), ("1/2", "C", "D")],
+    ),
+    "the whole translation deleted": (
+        unit(
+            '<source>A</source><seg-source><mrk mtype="seg" mid="1">A</mrk></seg-source><target>'
+            '<mrk mtype="seg" mid="1"><mrk mtype="x-sdl-deleted">B</mrk></mrk></target>'
+        ),
+        [("1/1", "A", "")],
     ),
 }
 # What a target's content is as text.
@@ -118,21 +149,34 @@ TEXTS_1 = {
     "codes": ("fo<bpt id='1'>&lt;b></bpt>o<ept id='1'>&lt;/b></ept>bar<x id='2'/>", "foobar"),
     "sub of a code": ('foo<ph id="1">&lt;img alt="<sub>text</sub>"/></ph>bar', "foobar"),
     "line break by its kind": ("foo<x id='1' ctype='lb'/>bar", "foo bar"),
+    "line break by its name in HTML": ("foo<x id='1' ctype='x-html-br'/>bar", "foo bar"),
     "line break by its code": ("foo<ph id='1'>&lt;br/></ph>bar", "foo bar"),
+    "cell by its code": ("foo<ept id='1'>&lt;/td></ept>bar", "foo bar"),
     "tab": ("foo<ph id='1'>\t</ph>bar", "foo bar"),
     "blank that a placeholder stands for": ("foo<x id='1' equiv-text=' '/>bar", "foo bar"),
+    "break beside blanks": ("foo <x id='1' ctype='lb'/> bar", "foo bar"),
     "lines of the file": ("\n   foo\n   bar\n", "foo bar"),
     "no-break space": ("foo\u00a0bar", "foo\u00a0bar"),
+    "cdata": ("<![CDATA[a < b]]>c", "a < bc"),
     "comments of XML": ("foo<!-- no -->bar<?pi no?>", "foobar"),
     "Trados: deleted and added": (
         'a <mrk mtype="x-sdl-deleted">b</mrk><mrk mtype="x-sdl-added">c</mrk>',
         "a c",
+    ),
+    "Trados: deleted in a tag, with a tag": (
+        '<g id="1">a<mrk mtype="x-sdl-deleted">b<g id="2">c</g></mrk></g>d',
+        "ad",
+    ),
+    "Trados: added and then deleted": (
+        'a<mrk mtype="x-sdl-added">b<mrk mtype="x-sdl-deleted">c</mrk></mrk>',
+        "ab",
     ),
     "Trados: comment": ('a <mrk mtype="x-sdl-comment" sdl:cid="1">b</mrk>', "a b"),
     "memoQ: tracked": (
         'a <mrk mtype="x-mq-tc" mq:tctype="del">b</mrk><mrk mtype="x-mq-tc" mq:tctype="ins">c</mrk>',
         "a c",
     ),
+    "another tool's deletion": ('a<mrk mtype="x-acme-deleted">b</mrk>', "a"),
     "ours in another namespace": ("a<mq:g>b</mq:g><sdl:mrk>c</sdl:mrk>d", "ad"),
 }
 UNITS_2 = {
@@ -141,9 +185,18 @@ UNITS_2 = {
         "<segment><source>C</source><target>D</target></segment></unit>",
         [("u/s1", "A", "B"), ("u/2", "C", "D")],
     ),
+    "ids that are numbers of others": (
+        f'<unit id="u"><segment id="2">{AB}</segment><segment>{CD}</segment></unit>',
+        [("u/2", "A", "B"), ("u/3", "C", "D")],
+    ),
     "an id twice": (
         f'<unit id="u"><segment id="s">{AB}</segment><segment id="s">{CD}</segment></unit>',
         [("u/s", "A", "B"), ("u/2", "C", "D")],
+    ),
+    "matches": (
+        f'<unit id="u"><mtc:matches><mtc:match ref="#s">{OLD}</mtc:match></mtc:matches>'
+        f'<segment id="s">{AB}</segment></unit>',
+        [("u/s", "A", "B")],
     ),
     "revisions": (
         f'<unit id="u"><ctr:changeTrack><ctr:revisions><unit id="x"><segment>{OLD}</segment></unit>'
@@ -159,6 +212,7 @@ TEXTS_2 = {
     "pc, mrk": ('fo<pc id="1">o<mrk id="m" type="term">b</mrk></pc>ar', "foobar"),
     "codes": ('foo<sc id="1"/>bar<ec startRef="1"/><ph id="2"/><cp hex="001B"/>', "foobar"),
     "line break": ('foo<ph id="1" type="fmt" subType="xlf:lb"/>bar', "foo bar"),
+    "line break shown": ('foo<ph id="1" disp="&lt;br/>"/>bar', "foo bar"),
     "line break in the original": ('foo<ph id="1" dataRef="d1"/>bar', "foo bar"),
     "bold in the original": ('foo<ph id="1" dataRef="d2"/>bar', "foobar"),
     "deleted": ('a<mrk id="1" type="x:deleted">b</mrk>c', "ac"),
@@ -173,9 +227,13 @@ TEXTS_2 = {
 PHRASE = {
     "one alone": ("foo {1}bar", "foo bar"),
     "a pair": ("{b&gt;foo&lt;b} bar", "foo bar"),
+    "a pair with a number": ("{1&gt;foo&lt;1}bar", "foobar"),
     "one in the other": ("{1&gt;{i&gt;foo{2}&lt;i} bar&lt;1}", "foo bar"),
+    "one side alone": ("{12&gt;foo bar", "foo bar"),
     "beside tags of XML": ('{1}<g id="1">fo{2}o</g>bar', "foobar"),
+    "joined segments": ("foo. {j}bar", "foo. bar"),
     "the code of a line break": ("foo{3}bar", "foo bar"),
+    "the code of bold": ("foo{4}bar", "foobar"),
     "in pieces of the parser": ("foo " + "a" * 8188 + "{1}" + "a" * 8190 + "{b&gt;b", f"foo {'a' * 16378}b"),
     "in CDATA": ("<![CDATA[{b>foo<b} bar{1}]]>", "foo bar"),
     "braces that are text": ("{foo} {a b&gt; {} a&lt;b {0}", "{foo} {a b> {} a<b {0}"),
@@ -205,16 +263,24 @@ STATES_1 = {
     "nothing": (unit(AB), [("", "")]),
     "unit": (unit(AB, 'translate="no"'), [(NEVER, "translate=no")]),
     "group": (group(inner(AB), 'translate="no"'), [(NEVER, "translate=no")]),
+    "unit that says yes in a group": (group(inner(AB, 'translate="yes"'), 'translate="no"'), [("", "")]),
     "group that says yes in a group": (
         group(f'<group translate="yes">{inner(AB)}</group>{inner(CD)}', 'translate="no"'),
         [("", ""), (NEVER, "translate=no")],
     ),
+    "group beside the unit": (
+        f'<body><group translate="no">{inner(CD)}</group>{inner(AB)}</body>',
+        [(NEVER, "translate=no"), ("", "")],
+    ),
+    "translate of another namespace": (unit(AB, 's:translate="no" its:translate="no"'), [("", "")]),
     "memoQ: locked": (unit(AB, 'mq:locked="locked"'), [(LOCKED, "locked")]),
+    "memoQ: not locked": (unit(AB, 'mq:locked="no" mq:status="Proofread"'), [("", "Proofread")]),
     "memoQ: not started": (
         unit(COPY.format(""), 'mq:status="NotStarted"'),
         [(copied("NotStarted"), "NotStarted")],
     ),
     "Phrase: locked": (unit(AB, 'm:locked="true"'), [(LOCKED, "locked")]),
+    "Phrase: not locked": (unit(AB, 'm:locked="false"'), [("", "")]),
     "Trados: a locked segment": (
         unit(SDL_SEGMENTS),
         [(LOCKED, "locked, ApprovedTranslation"), ("", "Draft")],
@@ -223,12 +289,22 @@ STATES_1 = {
         f'<body>{inner(AB)}<trans-unit id="lockTU_1" translate="no">{CD}</trans-unit></body>',
         [("", ""), (NEVER, "translate=no")],
     ),
+    "not to be translated, and locked": (
+        unit(AB, 'translate="no" mq:locked="locked"'),
+        [(NEVER, "translate=no, locked")],
+    ),
     "new, a copy": (unit(COPY.format(' state="new"')), [(copied("new"), "new")]),
+    "needs-translation, a copy": (
+        unit(COPY.format(' state="needs-translation"')),
+        [(copied("needs-translation"), "needs-translation")],
+    ),
     "needs-translation, translated": (
         unit('<source>A</source><target state="needs-translation">B</target>'),
         [("", "needs-translation")],
     ),
+    "translated, a copy": (unit(COPY.format(' state="translated"')), [("", "translated")]),
     "a copy without a state": (unit(COPY.format("")), [("", "")]),
+    "new, and empty": (unit('<source/><target state="new"/>'), [("", "new")]),
 }
 STATES_2 = {
     "unit": (f'<unit id="u" translate="no"><segment>{AB}</segment></unit>', [(NEVER, "translate=no")]),
@@ -322,6 +398,20 @@ def test_segments_that_need_no_score(
     assert [row.texts for row in every] == [row.texts for row in rows]
 
 
+@pytest.mark.parametrize(
+    ("frame", "texts"), [(ONE, unit(AB)), (TWO, f'<unit id="u"><segment>{AB}</segment></unit>')]
+)
+def test_a_file_that_is_not_to_be_translated(frame: str, texts: str, tmp_path: Path) -> None:
+    content = frame.replace("<file ", '<file translate="no" ').format(texts)
+    assert [row.reason for row in read(tmp_path, content).rows] == [NEVER]
+
+
+def test_an_unknown_choice_for_locked_segments(tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(ONE.format(unit(AB)))
+    with pytest.raises(InputError, match="--locked.*'all'.*skip, score"):
+        opened(tmp_path / "a.xlf", EN_ES, Layout(locked="all"))
+
+
 def test_placeholders_of_trados_mean_what_its_header_says(tmp_path: Path) -> None:
     tags = (
         '<header><tag-defs xmlns="http://sdl.com/FileTypes/SdlXliff/1.0">'
@@ -357,17 +447,35 @@ NOTES = {
         [None, "m"],
         '</target><note from="qe">2: m</note></trans-unit>',
     ),
+    "attributes with angle brackets, empty tags": (
+        ONE,
+        unit('<source>A</source><target state="a>b"/>'),
+        ["n"],
+        '<target state="a>b"/><note from="qe">n</note>',
+    ),
     "earlier ones, nested in nothing": (
         ONE,
         unit(f'{AB}<note from="qe">old</note><note from="ana">mine</note>'),
         ["n"],
         '<target>B</target><note from="qe">n</note><note from="ana">mine</note>',
     ),
+    "earlier ones of others stay": (
+        ONE,
+        unit(f'{AB}<mq:h><note from="qe">old</note></mq:h>'),
+        ["n"],
+        '<note from="qe">n</note><mq:h><note from="qe">old</note></mq:h>',
+    ),
     "XLIFF 2: behind elements of others": (
         TWO,
         f'<unit id="u"><mtc:matches/><segment id="s">{AB}</segment></unit>',
         ["n"],
         '<mtc:matches/><notes><note category="qe">n</note></notes><segment id="s">',
+    ),
+    "XLIFF 2: before original data": (
+        TWO,
+        f'<unit id="u"><originalData><data id="d">x</data></originalData><segment>{AB}</segment></unit>',
+        ["n"],
+        '<unit id="u"><notes><note category="qe">n</note></notes><originalData>',
     ),
     "XLIFF 2: of the last of three alone": (
         TWO,
@@ -380,6 +488,18 @@ NOTES = {
         f'<unit id="u"><notes><note category="qe">old</note></notes><segment>{AB}</segment></unit>',
         ["n"],
         '<unit id="u"><notes><note category="qe">n</note></notes><segment>',
+    ),
+    "XLIFF 2: nothing is left of earlier ones": (
+        TWO,
+        f'<unit id="u"><notes><note category="qe">old</note></notes><segment>{AB}</segment></unit>',
+        [None],
+        '<unit id="u"><segment>',
+    ),
+    "XLIFF 2: not in a match's notes": (
+        TWO,
+        f'<unit id="u"><mtc:x><notes><note>x</note></notes></mtc:x><segment>{AB}</segment></unit>',
+        ["n"],
+        '</mtc:x><notes><note category="qe">n</note></notes><segment>',
     ),
 }
 
@@ -406,17 +526,27 @@ def test_the_translate_toolkit_reads_the_notes(tmp_path: Path) -> None:
 FILE = '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">{}</xliff>'
 PART = f'<file original="{{}}" source-language="{{}}" target-language="{{}}" datatype="x">{unit(AB)}</file>'
 LANGUAGES = {
+    "underscore, case": (PART.format("a", "en_US", "ES"), ""),
     "script": (PART.format("a", "en-Latn-US", "es-419"), ""),
     "none of the target": (PART.format("a", "en", "es").replace(' target-language="es"', ""), ""),
     "another": (PART.format("a", "en", "ca"), "<file a>: the target is in 'ca'"),
+    "another in the second file": (
+        PART.format("a", "en", "es") + PART.format("b.docx", "en", "pt-BR"),
+        "<file b.docx>: the target is in 'pt-BR'",
+    ),
     "the other way round": (PART.format("a", "es", "en"), "the source is in 'es'"),
     "unknown": (
         PART.format("a", "en", "xx"),
         "'xx' of the target is not known; if it is 'es', say --languages",
     ),
+    "a name": (PART.format("a", "English", "es"), "the language 'English' of the source is not known"),
     "a text of its own": (
         PART.format("a", "en", "es").replace("<target>", '<target xml:lang="ca">'),
         "unit 1: the target is in 'ca'",
+    ),
+    "of another namespace": (
+        PART.format("a", "en", "es").replace("<file", '<file xmlns:m="m" m:target-language="ca"'),
+        "",
     ),
 }
 
@@ -466,6 +596,7 @@ def test_utf_16_without_a_mark_and_gzip(tmp_path: Path) -> None:
 NO_TEXT = ["hex", "rot13", "utf-7", "undefined"]
 DAMAGED = {
     **{name: ((DECLARED.format(name) + TEXT).encode(), "is no encoding of a text file") for name in NO_TEXT},
+    "unknown": (DECLARED.format("klingon").encode(), "the encoding 'klingon' is not known"),
     "declared UTF-8": (
         (DECLARED.format("utf-8") + TEXT).encode("utf-16"),
         "declares the encoding 'utf-8', but is",
@@ -481,6 +612,7 @@ DAMAGED = {
         b"<xliff version='1.2'><file></xliff>",
         r"a\.xlf:1:\d+: not well-formed XML \(mismatched",
     ),
+    "another namespace": (b"<xliff xmlns='urn:x' version='1.2'/>", "is no XLIFF file"),
     "version": (b"<xliff version='3.7'/>", "version '3.7' is not known; known: 1.0, 1.1, 1.2, 2.0, 2.1, 2.2"),
     "deep": (b"<xliff version='1.2'>" + b"<g>" * 20_000, "nested more than 200 deep"),
 }
@@ -519,6 +651,13 @@ PROPERTIES = {
         ONE.format(unit(f'{AB}<prop-group name="a"><prop prop-type="comet">.7</prop></prop-group>')),
         [{"prop:comet": ".7"}],
     ),
+    "XLIFF 1: context": (
+        ONE.format(unit(
+            f'{AB}<context-group purpose="information"><context context-type="x-domain">law</context>'
+            "<context>none</context></context-group>"
+        )),
+        [{"prop:x-domain": "law"}],
+    ),
     "memoQ and Phrase: attributes": (
         ONE.format(unit(AB, 'mq:percent="98" m:score="0.7" xml:space="preserve" approved="yes"')),
         [{"prop:percent": "98", "prop:score": "0.7"}],
@@ -529,6 +668,11 @@ PROPERTIES = {
             '<sdl:value key="engine">x</sdl:value></sdl:seg><sdl:seg id="2"/></sdl:seg-defs>'
         )),
         [{"prop:percent": "98", "prop:origin": "tm", "prop:engine": "x"}, {}],
+    ),
+    "a suggestion's are its own": (
+        ONE.format(unit(f'{AB}<alt-trans mq:percent="9"><prop-group><prop prop-type="a">b</prop></prop-group>'
+                        f"{OLD}</alt-trans>")),
+        [{}],
     ),
     "XLIFF 2: metadata": (
         TWO.format(f'<unit id="1">{MDA}<segment id="s" its:mtConfidence=".9">{AB}</segment>'
@@ -556,6 +700,9 @@ def test_notes_of_several_segments_are_told_apart(tmp_path: Path) -> None:
     ("version", "attributes", "content", "message"),
     [
         ("1.2", 'source-language="en" target-language="es"', "<body><source>a</source></body>", "source"),
+        ("1.2", 'source-language="en" target-language="es"', "<body><group><target>a</target></group></body>",
+         "target"),
+        ("2.0", 'id="f"', "<segment><source>a</source><target>b</target></segment>", "segment"),
         ("2.1", 'id="f"', "<group><source>a</source></group>", "source"),
     ],
 )  # fmt: skip

@@ -52,11 +52,13 @@ A, C = ["1", "A", "B"], ["2", "C", "D"]
 # name -> rows, what is done to the book, where the table is, (source, target) of the rows that are read.
 CASES: dict[str, tuple[list[list[Any]], Callable[[Any], object], tuple[Any, ...], list[tuple[str, str]]]] = {
     "plain": ([HEADER, A, C], lambda book: None, (), [("A", "B"), ("C", "D")]),
+    "empty rows": ([HEADER, A, [], C, []], lambda book: None, (), [("A", "B"), ("C", "D")]),
     "hidden rows and columns": ([HEADER, A, C], hide, (), [("A", "B"), ("C", "D")]),
     "merged source": ([HEADER, A, ["2", None, "D"]], merge, (), [("A", "B"), ("A", "D")]),
     "header below a title": ([HEADER, A], title_above, ("", 3), [("A", "B")]),
     "first sheet is hidden": ([HEADER, A], second_sheet, (), [("X", "Y")]),
     "sheet by its name": ([HEADER, A], second_sheet, ("Sheet",), [("A", "B")]),
+    "sheet by its number": ([HEADER, A], second_sheet, ("2",), [("X", "Y")]),
     "numbers, truth, dates": ([HEADER, ["1", 12, 2.5], ["2", True, 0]], lambda book: None, (),
                               [("12", "2.5"), ("TRUE", "0")]),
     "columns without a header": ([["", "source", "", "target", ""], ["x", "A", "y", "B", "z"]],
@@ -117,8 +119,11 @@ def test_columns_are_put_behind_everything_and_keep_what_was_there(tmp_path: Pat
 # Cell content -> its text (ECMA-376, ST_Xstring).
 ESCAPES = {
     "a_x000D_\nb": "a\r\nb",
+    "tab_x0009_here": "tab\there",
     "a_x005F_x000D_b": "a_x000D_b",
+    "_x005f_x0009_": "_x0009_",
     "_x005F_x005F_x005F_x000D_": "_x005F_x000D_",
+    "0x005F_": "0x005F_",
     "_xD83D__xDE00_": "\U0001f600",
     "_x00e9_ _x12_ _x_": "\xe9 _x12_ _x_",
 }
@@ -177,7 +182,9 @@ def test_numbers_keep_their_digits(tmp_path: Path) -> None:
 DAMAGED: dict[str, tuple[list[list[Any]], tuple[Any, ...], str]] = {
     "a header twice": ([["id", "target", "target"], A], (), r"Sheet:1: .* names \['target'\] more"),
     "no header": ([[], A], (), "the row of the header is empty; --header-row names another row"),
+    "header row beyond the sheet": ([HEADER], ("", 9), "Sheet:9: the row of the header is empty"),
     "unknown sheet": ([HEADER], ("Shet",), "unknown sheet 'Shet'; known: Sheet; did you mean 'Sheet'"),
+    "sheet number": ([HEADER], ("3",), "unknown sheet '3'"),
 }  # fmt: skip
 
 
@@ -212,6 +219,7 @@ def test_a_sheet_without_room(tmp_path: Path) -> None:
 
 SHEET = "xl/worksheets/sheet1.xml"
 HUGE = b'<!DOCTYPE x [<!ENTITY a "%s"><!ENTITY b "%s">]>' % (b"y" * 1000, b"&a;" * 1200)
+CELL = b'<c r="A2" t="inlineStr"><is><t>1</t></is></c>'
 # What stands in a part -> what stands there instead, and what is said.
 DAMAGED_PARTS: dict[str, tuple[str, bytes, bytes, str]] = {
     "entities": (SHEET, b"<worksheet", HUGE + b"<worksheet", "sheet1.xml: has a document type"),
@@ -219,8 +227,12 @@ DAMAGED_PARTS: dict[str, tuple[str, bytes, bytes, str]] = {
     "a row without end": (SHEET, b"</row>", b"<c/>" * 20_000 + b"</row>", "a row has more than 16,384 cells"),
     "merged": (SHEET, b"</sheetData>", b'</sheetData><mergeCells><mergeCell ref="A3:B1048576"/></mergeCells>',
                "merged or linked have more than 200,000 cells, the last A3:B1048576"),
+    "linked": (SHEET, b"</sheetData>", b'</sheetData><hyperlinks><hyperlink ref="A1:XFD9999"/></hyperlinks>',
+               "merged or linked have more than"),
     "style": (SHEET, b'r="A2"', b'r="A2" s="999"', "not an XLSX file"),
+    "string": (SHEET, CELL, b'<c r="A2" t="s"><v>99</v></c>', "not an XLSX file"),
     "no sheet": ("xl/workbook.xml", b"rId1", b"rId9", "not an XLSX file"),
+    "number": (SHEET, CELL, b'<c r="A2"><v>x</v></c>', "not an XLSX file"),
     "column": (SHEET, b'r="A2"', b'r="AAAA2"', "not an XLSX file"),
     "row": (SHEET, b'r="A2"', b'r="A1048577"', "a cell in row 1,048,577, but a sheet has 1,048,576 rows"),
     "no workbook": ("[Content_Types].xml", b"sheet.main+xml", b"sheet.other+xml", "not an XLSX file"),
@@ -378,8 +390,13 @@ WIDENED: dict[str, tuple[list[list[Any]], Callable[[Any], object], dict[str, str
     "filter": ([HEADER, A, C], ranges(sheet_filter="$A$1:$C$3"), {"filter": "A1:E3"}, []),
     "cells beside the table": ([NOTED, [*A, "x"]], ranges(table="A1:C2"), {"Table1": "A1:F2"},
                                [*NOTED, "score", "reason"]),
+    "cells without a header": ([HEADER, [*A, "x"]], ranges(table="A1:C2"), {"Table1": "A1:F2"},
+                               [*HEADER, "Column4", "score", "reason"]),
+    "a number as a header": ([[*HEADER, 7], [*A, "x"]], ranges(table="A1:C2"), {"Table1": "A1:F2"},
+                             [*HEADER, "7", "score", "reason"]),
     "two tables": ([HEADER, A], ranges(table="A1:B2", second="C1:C2"),
                    {"Table1": "A1:B2", "Table2": "C1:C2"}, []),
+    "filter in other rows": ([HEADER, A, C], ranges(sheet_filter="A2:C3"), {"filter": "A2:C3"}, []),
 }  # fmt: skip
 
 
@@ -405,6 +422,12 @@ def test_a_table_has_no_two_columns_of_one_name_in_capitals_or_not(tmp_path: Pat
     rows = [[*HEADER, "Score"], [*A, 1]]
     sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=ranges(table="A1:D2")))
     refuses("its table has a column 'score' already", sheet.add, {"score": "score"}, {2: {"score": 0.5}})
+
+
+def test_a_workbook_of_too_many_cells(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
+    monkeypatch.setattr("qe.data.translation_files.xlsx.MAX_CELLS", 5)
+    with pytest.raises(InputError, match="has more than 5 cells"):
+        Sheet(saved(tmp_path / "a.xlsx", HEADER, A))
 
 
 def chart(book: Any) -> None:
