@@ -178,3 +178,11 @@ def test_equals_quest_with_its_own_resources(shared_data: Find, quest_lexicon: L
     for i, identifier in enumerate(table[0]):
         annotation = column(rarity if identifier == "1036" else values, identifier)
         np.testing.assert_allclose(annotation, expected[:, i], rtol=2e-6, atol=2e-7, err_msg=identifier)
+
+
+def test_nothing_to_divide_by_is_nan() -> None:
+    values = extractor().extract(Segments(("", "a"), ("b", "")))
+    undefined = {name[:4] for name in NAMES if np.isnan(values[0, NAMES.index(name)])}
+    assert undefined == {"1006", "1022", "1036", "1046", "1049", "1050", "1053", "1054", "1057", "1058"}
+    assert np.isnan(column(values, "1015")).tolist() == [False, True]
+    assert np.isfinite(column(values, "1009")).all()

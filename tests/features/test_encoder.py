@@ -296,3 +296,39 @@ def test_an_unknown_language_is_one_message(tmp_path: Path) -> None:
         Encoder(static).fit(segments, {"scores": np.array([1.0, 2.0])})
     mixed = fitted(static).extract(replace(SEGMENTS.take([0, 1]), source=("你好", "abc")))
     assert np.isnan(mixed[0, 2:]).all() and np.isfinite(mixed[1]).all()
+
+
+def test_the_prediction_is_that_of_a_ridge_with_its_penalty_by_leave_one_out(folder: Path) -> None:
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
+    labels = joint(train, train)[:, 0] * 3 + SCORES[:30] * 0.1
+    extractor = Encoder(folder).fit(train, {"scores": labels})
+    penalties = 30 * 10.0 ** np.arange(-4, 3.1, 0.5)
+    theirs = make_pipeline(StandardScaler(), RidgeCV(penalties)).fit(joint(train, train), labels)
+    got = column(extractor, "encoder_prediction", other)
+    np.testing.assert_allclose(got, theirs.predict(joint(other, train)), atol=1e-3)
+    assert np.corrcoef(got, joint(other, train)[:, 0])[0, 1] > 0.9
+
+
+def test_a_text_is_encoded_once(folder: Path) -> None:
+    """Folds that share rows share the work: what is remembered is the text, wherever it stands."""
+    extractor = Encoder(folder)
+    encoder, asked = extractor._encoder, []
+
+    class Counting:
+        def encode(self, texts: list[str], prompt: str) -> Any:
+            asked.extend(texts)
+            return encoder.encode(texts, prompt)
+
+    extractor._loaded.encoder = Counting()
+    first = extractor.fit(SEGMENTS.take(range(30)), {"scores": SCORES[:30]})
+    assert len(asked) == len(set(asked))
+    before = len(asked)
+    extractor.fit(SEGMENTS.take(range(5, 30)), {"scores": SCORES[5:30]})
+    first.extract(SEGMENTS.take(range(30)))
+    assert len(asked) == before
+    first.extract(SEGMENTS)
+    assert set(asked) == {*SEGMENTS.source, *SEGMENTS.target}

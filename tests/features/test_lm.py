@@ -222,3 +222,15 @@ def test_numbers_as_one_word() -> None:
     assert np.isnan(
         made.extract(Segments.from_columns({"source": [""], "target": ["y"]}, ENGLISH, ENGLISH))[0, 0]
     )
+
+
+def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguageModel) -> None:
+    """Both models are as they were built: the differences are those of two models scored alone."""
+    uncut = MachineLanguageModel(fitted.target_lm, order=3).fit(translations(*MACHINE), {})
+    batch = ["the cat sat", "dog the sat", "a dog and a cat sat on the mat"]
+    by_name = table(uncut, translations(*batch))
+    human = LanguageModel.from_tokens(ENGLISH.tokens(TEXT), order=3)
+    machine = LanguageModel.from_tokens(ENGLISH.tokens(MACHINE), order=3)
+    tokens = ENGLISH.tokens(batch)
+    expected = (human.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
+    np.testing.assert_allclose(by_name["machine_lm_human_advantage"], expected)

@@ -1,14 +1,25 @@
 """Surface features: by hand, by a plain recount of random texts, and where they are undefined."""
 
+import itertools
 import math
+import re
+from collections import Counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from features import Segments, Tokenizer
 from features.surface import COLUMNS, Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
 from tests.factories import PLAIN, row
 
 NAMES = tuple(column.name for column in COLUMNS)
+TOKENS = st.sampled_from(
+    ["The", "the", "a", "el", "de", "house", "HOUSE", "él", "é", "co-op", "3", "1,000", "1.000", "B2", "20th",
+     ".", ",", ";", ":", "?", "!", "¿", "...", "…", "-", "--", "(", ")", "[", "]", "'", '"', "“", "”", "«",
+     "'s", "😀", "你好", "%", "/"]
+)  # fmt: skip
+TEXTS = st.lists(TOKENS, max_size=15).map(" ".join)
 
 
 def of(source: str, target: str, tokenizer: Tokenizer = PLAIN) -> dict[str, float]:
@@ -81,3 +92,40 @@ def test_tokens_are_what_they_are_called() -> None:
     assert not any(map(is_punctuation, ["$", "a", "+"]))
     assert is_ellipsis("...") and is_ellipsis("…") and not is_ellipsis(".")
     assert is_nested(["(", "[", "]", ")", "{", "}"]) and not is_nested(["("])
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
+def test_recount(pairs: list[tuple[str, str]]) -> None:
+    """Against Python's Counter and str methods, segment by segment."""
+    sources, targets = zip(*pairs, strict=True)
+    values = Surface().extract(Segments(sources, targets, PLAIN, PLAIN))
+    for figures, (source, target) in zip(values, pairs, strict=True):
+        by_name = dict(zip(NAMES, figures, strict=True))
+        left, right = source.split(), target.split()
+        lower = Counter(t.lower() for t in right)
+        assert by_name["tokens_target"] == len(right)
+        assert by_name["characters_source"] == sum(map(len, left))
+        assert by_name["once_target"] == sum(n == 1 for n in lower.values())
+        assert by_name["repeated_target"] == len(right) - len(lower)
+        assert by_name["commas_difference"] == right.count(",") - left.count(",")
+        assert by_name["numbers_source"] == sum(t in ("3", "1,000", "1.000") for t in left)
+        assert by_name["with_digits_target"] == right.count("B2") + right.count("20th")
+        assert by_name["doubled_source"] == sum(
+            a.lower() == b.lower() and a[0].isalpha() and not a[-1].isdigit()
+            for a, b in itertools.pairwise(left)
+        )
+        contractions = itertools.pairwise(right)
+        assert by_name["split_contractions"] == sum(
+            pair in (("a", "el"), ("de", "el")) for pair in contractions
+        )
+        digits = [Counter(filter(None, (re.sub(r"\D", "", t) for t in side))) for side in (left, right)]
+        assert by_name["numbers_missing"] == (digits[0] - digits[1]).total()
+        assert by_name["numbers_added"] == (digits[1] - digits[0]).total()
+        assert by_name["bracket_mismatch_source"] == sum(
+            abs(left.count(o) - left.count(c)) for o, c in (("(", ")"), ("[", "]"))
+        )
+        assert by_name["capital_letters_share_target"] == pytest.approx(
+            sum(c.isupper() for c in target) / sum(map(len, right)) if right else math.nan, nan_ok=True
+        )

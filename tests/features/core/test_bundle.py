@@ -313,3 +313,25 @@ def test_all_missing_parts_are_told_at_once(tmp_path: Path) -> None:
     several = "no parts 'b', 'c'; it has source_ngrams; build them with --only b --only c"
     refuses(several, bundle.require, ["b", "source_ngrams", "c"])
     refuses("no part 'b'; it has source_ngrams; build it with --only b", bundle.part, "b")
+
+
+@pytest.mark.slow
+def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
+    manifest = bundle.manifest
+    assert (manifest["pairs"], manifest["empty_pairs"]) == (3, 1)
+    assert manifest["corpus_fingerprint"] == corpus().fingerprint
+    for name in ORDER:
+        part = manifest["parts"][name]
+        assert part["bytes"] > 0 and part["settings"] and part["fingerprint"] == bundle.part(name).fingerprint
+
+
+@pytest.mark.slow
+def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
+    lines = [f"the {w} house is small ." for w in ("red", "blue", "old", "new", "big")] * 4
+    texts = write(tmp_path, "\n".join(lines), "\n".join(lines))
+    done = build(*texts, "--json", "--set", "source_lm.arpa=true")
+    assert done.code == 0, done.err
+    parts = json.loads(done.out)["parts"]
+    assert {"source_ngrams", "source_lm", "target_lm", "lexicon_source_to_target"} <= set(parts)
+    assert [file.parent.name for file in (tmp_path / "out").rglob("*.arpa*")] == ["source_lm"]

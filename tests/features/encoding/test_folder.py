@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -423,3 +425,17 @@ def test_the_layers_of_the_encoder_by_pip_are_those_that_its_graph_names(tmp_pat
 
     folder = make_encoder(E5, tmp_path / "e5").folder
     assert layer_outputs(folder / "model.onnx") == tuple(f"l{layer}.oln.out" for layer in range(12))
+
+
+@pytest.mark.slow
+def test_a_rule_that_ends_the_process_without_the_check(tmp_path: Path) -> None:
+    """The library itself, with little memory: that these rules are explosive is not only our arithmetic."""
+    folder = with_rules(tmp_path / "e", **EXPLOSIVE["a letter becomes two"])
+    script = (
+        "import resource, sys, tokenizers; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30));"
+        "tokenizers.Tokenizer.from_file(sys.argv[1]).encode('a' * 100)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder / "tokenizer.json")], capture_output=True, check=False
+    )
+    assert done.returncode != 0

@@ -318,3 +318,34 @@ def test_blocks_of_segments_say_what_one_does(folder: Path, monkeypatch: pytest.
     blocks = described(fitted(folder, components=2))
     np.testing.assert_allclose(blocks.words, whole.words, atol=1e-6)
     np.testing.assert_allclose(blocks.gaps, whole.gaps, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["word_quality", "word_network", "source_word_quality"])
+def test_what_the_decoder_taught_is_saved_and_comes_back(
+    kind: str, bundle: Bundle, segments: Segments, labels: dict[str, Any], tmp_path: Path
+) -> None:
+    made: Any = make_extractor({"kind": kind, "knowledge": ["predictor", "decoder"]}, bundle)
+    assert made.requires() == ("subwords", "token_log_probabilities")
+    fitted = made.fit(segments, labels)
+    fitted.save(tmp_path)
+    np.testing.assert_array_equal(made.restore(tmp_path).extract(segments), fitted.extract(segments))
+
+
+@pytest.mark.slow
+def test_columns_are_named_after_the_knowledge_in_its_order(bundle: Bundle) -> None:
+    for knowledge in (["predictor", "vectors"], ["vectors", "predictor"]):
+        made = make_extractor({"kind": "word_quality", "knowledge": knowledge}, bundle)
+        assert made.names[0] == f"word_quality_{'_'.join(knowledge)}_word_mean"
+
+
+def test_a_saved_one_needs_the_folder_no_more(folder: Path, tmp_path: Path) -> None:
+    knowledge = fitted(folder, components=3)
+    before = described(knowledge)
+    (tmp_path / "saved").mkdir()
+    knowledge.save(tmp_path / "saved")
+    fingerprint = knowledge.content_fingerprint()
+    shutil.rmtree(folder)
+    restored = EncoderKnowledge(folder, components=3).restore(tmp_path / "saved")
+    assert np.array_equal(described(restored).words, before.words, equal_nan=True)
+    assert restored.content_fingerprint() == fingerprint

@@ -15,9 +15,10 @@ from features.core.bundle import Bundle, build, resource_parameters
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.text.corpus import ParallelCorpus, split_pairs
+from features.word_level.columns import concatenated
 from features.word_level.knowledge import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
-from features.word_level.tokens import TokenResources, TokenTable, remembered
+from features.word_level.tokens import TokenMemory, TokenResources, TokenTable, remembered
 from features.word_quality import WordQuality
 from tests.factories import EN_ES, Find, TempPaths, europarl, refuses
 
@@ -177,3 +178,16 @@ def test_synthetic_examples_beside_predictions(bundle: Bundle, tried: tuple[Segm
         assert set(names) == {name for some, _ in alone for name in some}
         for some, values in alone:
             np.testing.assert_array_equal(columns[:, [names.index(name) for name in some]], values)
+
+
+def test_tables_of_several_segments_are_joined(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
+    whole = table_of(bundle, tried[0].take(range(12)))
+    parts = [table_of(bundle, tried[0].take(range(a, b))) for a, b in ((0, 5), (5, 6), (6, 12))]
+    together = concatenated(parts)
+    assert np.array_equal(together.offsets, whole.offsets)
+    np.testing.assert_array_equal(together.words, whole.words)
+    np.testing.assert_array_equal(together.gaps, whole.gaps)
+    remembered = TokenMemory()
+    remembered.table(tried[0].take(range(5)), frozenset(), lambda some: table_of(bundle, some))
+    again = remembered.table(tried[0].take(range(12)), frozenset(), lambda some: table_of(bundle, some))
+    np.testing.assert_array_equal(again.words, whole.words)

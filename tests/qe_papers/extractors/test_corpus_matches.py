@@ -258,3 +258,27 @@ def test_empty_texts_and_batches() -> None:
         tokens(["<s> a", "<unk>"])
     )  # markers in text are unknown words
     assert literal.word_edits.tolist() == [1, 1]
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(st.lists(words, min_size=1, max_size=8), words)
+def test_equal_on_anything(corpus: list[str], query: str) -> None:
+    neighbours = index(corpus).nearest(tokens([query]))
+    assert neighbours.word_edits[0] == min(
+        Levenshtein.distance(query.split(), line.split()) for line in corpus
+    )
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(
+    st.lists(st.text("aäb ", max_size=70).map(lambda line: " ".join(line.split())), min_size=1, max_size=8),
+    st.text("aäbc ", max_size=140).map(lambda line: " ".join(line.split())),
+)
+def test_least_characters_equal_comparing_with_every_segment(corpus: list[str], query: str) -> None:
+    """Also texts of several 64-character blocks, whose nearest segment by words is another one."""
+    known = [line for line in corpus if line] or ["a"]
+    neighbours = index(known).nearest(tokens([query]), by_characters=True)
+    least = min(Levenshtein.distance(query, line) for line in known)
+    assert neighbours.character_edits[0] == (least if query else -1)

@@ -426,3 +426,43 @@ def test_each_score_has_its_place() -> None:
     forced = force(tokens(["red"]), tokens(["roja"]), changed)
     assert forced.phrase_log[0] == pytest.approx(math.log(0.125))
     assert forced.lexical_log[0] == pytest.approx(-5)
+
+
+@pytest.mark.slow
+def test_comparison_by_hand() -> None:
+    """The decoder says `la casa`: the same text; one that shares a word of three; the same words swapped.
+
+    chrF of `larojahoy` and `lacasa`: 3 of 9 letters and 1 of 8 pairs match, of 6 and 5 in the other; of
+    `casala` and `lacasa`: all letters, 4 of 5 pairs, 2 of 4 triples, 1 of 3 fours.
+    """
+    computed = columns(("the house", "La casa"), ("the house", "La roja hoy"), ("the house", "casa la"))
+    precision, recall = (1 / 3 + 1 / 8) / 6, (1 / 2 + 1 / 5) / 6
+    unlike, swapped = 5 * precision * recall / (4 * precision + recall), (1 + 4 / 5 + 2 / 4 + 1 / 3) / 6
+    expected = {
+        "bleu": [1, (1 / 3 * 1 / 3 * 1 / 2) ** (1 / 3), (1 * 1 / 2) ** (1 / 2)],
+        "chrf": [1, unlike, swapped],
+        "ter": [0, 2 / 2, 1 / 2],  # a substitution and an insertion; a shift
+        "word_edits": [0, 2, 2],
+        "word_distance": [0, 2 / 3, 2 / 2],
+        "character_edits": [0, 7, 5],  # of 11 letters `la `, `a` stay; of 7 two `a`
+        "character_distance": [0, 7 / 11, 5 / 7],
+        "precision_1": [1, 1 / 3, 1],
+        "precision_2": [1, 0, 0],
+        "precision_3": [NAN, 0, NAN],
+        "precision_4": [NAN, NAN, NAN],
+        "recall_1": [1, 1 / 2, 1],
+        "recall_2": [1, 0, 0],
+        "recall_3": [NAN, NAN, NAN],
+        "recall_4": [NAN, NAN, NAN],
+        "words_only_in_text": [0, 2, 0],
+        "words_only_in_other": [0, 1, 0],
+        "length_ratio": [1, 3 / 2, 1],
+    }
+    for name, values in expected.items():
+        assert computed[name] == pytest.approx(values, nan_ok=True), name
+
+
+def test_words_swap_where_the_language_model_wants_it() -> None:
+    pairs = {pair: p for pair, p in PAIRS.items() if len(pair[0]) == 1}
+    decoded = decode(tokens(["the", "red", "house"]), table(pairs), model())
+    assert decoded.tokens.words(0) == ["la", "casa", "roja"]
