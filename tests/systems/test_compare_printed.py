@@ -8,8 +8,6 @@ import pytest
 
 from tests.factories import prints, ran
 
-COMET = "{0}.txt\tSegment {1}\tscore: {2}"
-
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: Any) -> None:
@@ -25,18 +23,6 @@ def files(tmp_path: Path, monkeypatch: Any) -> None:
     header = "system\tsegment\tcomet\tter"
     Path("table.tsv").write_text("\n".join([header, *rows]) + "\n")
     Path("part.tsv").write_text("\n".join([header, *rows[2:-1]]) + "\n")
-    runs = [
-        f"{name}\t{run}\t{i + 1}\t{scores[name][i] + run / 9}"
-        for name in names
-        for run in (1, 2)
-        for i in range(30)
-    ]
-    Path("runs.tsv").write_text("\n".join(["system\trun\tsegment\tbleu", *runs]) + "\n")
-    printed = {name: [COMET.format(name, i, scores[name][i]) for i in range(30)] for name in names}
-    Path("comet.txt").write_text("\n".join([*printed["x"], *printed["y"], "x.txt\tscore: 0.5"]) + "\n")
-    Path("x.comet").write_text("\n".join(printed["x"]) + "\n")
-    Path("y.comet").write_text("\n".join(printed["y"]) + "\n")
-    Path("long.tsv").write_text("\n".join([header, *rows, "x\t31\t1\t1"]) + "\n")
 
 
 TEXTS = "--references ref.txt --system x=x.txt --system y=y.txt --metrics bleu"
@@ -49,12 +35,8 @@ RENAMED = "--references ref.txt --system one=x.txt --system two=y.txt --metrics 
         (f"compare {TEXTS} --scores table.tsv", 0, ["comet ↑", "TER ↓", "BLEU ↑"], []),
         (f"compare {TEXTS} --scores part.tsv", 0,
          ["comet: 3 of 30 segments lack a score (x: 2, y: 1) and are left out"], []),
-        (f"compare {RENAMED} --scores comet.txt", 0, ["comet ↑  one", "two"], ["lack"]),
-        (f"compare {TEXTS} --scores m:x=x.comet --scores m:y=y.comet", 0, ["m ↑"], []),
-        ("compare --scores runs.tsv --csv", 0, ["bleu,x,2,", "bleu,y,2,"], []),
         (f"compare {RENAMED} --scores table.tsv", 2,
          ["'comet' scores the systems x, y, and not 'one'", "joined by their names"], []),
-        (f"compare {TEXTS} --scores long.tsv", 2, ["has 31 segments (1 to 31), but the outputs have 30"], []),
         (f"compare {TEXTS} --ranks --margin bleu=1 --bucket length --latex", 0,
          [r"\caption{BLEU of 30 segments; differences: system minus x.", r"\label{tab:bleu-of-30-segments}",
           r"\label{tab:ranks-simultaneous-bootstrap}", r"\caption{Equivalence", r"\label{tab:by-"],

@@ -1,4 +1,4 @@
-"""Score files beside text metrics in one table: tested by the same core."""
+"""Score files beside text metrics in one table, and the verdict of a comparison."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,11 @@ import pytest
 
 from qe.statistics.resampling import randomization_tests
 from qe.statistics.result import Measure
+from qe.systems.comparison_files import page
+from qe.systems.report import verdict
+from qe.systems.results import SystemsComparison
 from tests.factories import Capsys, Monkeypatch, exit_code
+from tests.systems.test_buckets import compared, texts
 
 N = 40
 
@@ -74,11 +78,8 @@ def test_files_alone_need_no_references_and_errors_have_a_direction(
     ("more", "message"),
     [
         (("--scores", "comet:x=x.comet"), "'y' has 1 runs, but 0 score files of comet"),
-        (("--scores", "comet=x.comet"), "--scores: expected METRIC:SYSTEM=RUN[,RUN...], but got"),
         (("--scores", "comet:z=x.comet"), "--scores names no system: z"),
         (("--scores", "bleu:x=x.comet"), "--scores names a metric of --metrics: bleu"),
-        ((*BOTH, "--scores", "comet:x=x.comet"), "--scores names comet:x twice"),
-        ((*BOTH, "--lower-is-better", "ter"), "--lower-is-better names no metric of --scores: ter"),
         (("--scores", "comet:x=x.comet", "--scores", "comet:y=y.txt"), "y.txt:1: expected 1 finite numbers"),
     ],
 )
@@ -86,3 +87,23 @@ def test_mistakes_are_named(
     files: dict[str, np.ndarray[Any, Any]], capsys: Capsys, more: tuple[str, ...], message: str
 ) -> None:
     assert message in run(capsys, "--metrics", "bleu", "ter", *more)[1]
+
+
+def of(*systems: str, **changes: Any) -> SystemsComparison:
+    lines = texts()
+    return compared({**lines, "same": lines["old"], **changes}, "old", *systems)
+
+
+def test_better_worse_and_alike_are_told_by_metric_with_the_scores() -> None:
+    whole = of("new", "same")
+    means = {name: whole.scores[name]["ter"].instability.mean for name in ("new", "old")}
+    told = verdict(whole)
+    assert f"TER {means['new']:.2f} against {means['old']:.2f}, better (p " in told  # lower is better
+    assert told.count("no difference is shown (p 1.000)") == 2 and told.startswith("new: BLEU ")
+    assert "worse" in verdict(of("new", new=["zz"] * len(texts()["old"])))
+
+
+@pytest.mark.parametrize("systems", [("new",), ()])
+def test_the_page_has_it_before_any_table(systems: tuple[str, ...]) -> None:
+    html = page(of(*systems))
+    assert f'<p class="verdict">{verdict(of(*systems))}'.replace("< ", "&lt; ") in html.partition("<table")[0]

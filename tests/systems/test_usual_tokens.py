@@ -44,10 +44,8 @@ def test_what_is_given_holds() -> None:
     [
         (None, None, "no blanks between words, and no language is given; --language zh, ja, th, ..., or"),
         ("th", None, "--tokenize char"),
-        ("km", None, "--tokenize char"),
         ("ja", None, r"needs MeCab and ipadic, not installed here; pip install .*; or .*--tokenize char"),
         ("English", None, "did you mean 'en'"),
-        (None, "14a", "known: none, 13a"),
     ],
 )
 def test_languages_without_usual_tokens(language: str | None, tokenize: str | None, says: str) -> None:

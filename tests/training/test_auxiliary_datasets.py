@@ -33,30 +33,17 @@ def folder(tmp_path: Path) -> Path:
     [
         ({"together": True, "target": "es"}, {}, r"dataset.1 \(other.tsv\): `together` needs the languages"),
         ({"train": ["dev"]}, {}, "dataset.1 .*unknown split 'dev'; known: train"),
-        ({"columns": {}}, {}, "dataset.1 .*: segments of train have no labels"),
         ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot be used as 'da' without scaling"),
         ({"path": "first.tsv", "together": True}, {}, "dataset.1 .*: all sources are among .*leave"),
-        ({"target": "es"}, {"features": ["ibm1"]}, "dataset.1 .*: the features need resources of en-es"),
         ({}, {"features": [{"kind": "decoder"}]}, "the segments have no column"),
     ],
-    ids=["languages", "split", "labels", "scaling", "repeated", "resources", "columns"],
+    ids=["languages", "split", "scaling", "repeated", "columns"],
 )
 def test_what_cannot_help_is_refused(
     folder: Path, other: dict[str, Any], more: dict[str, Any], message: str
 ) -> None:
-    given = section(
-        "other.tsv", higher=False, **{"blind": ["train"], **other} if "columns" in other else other
-    )
-    if "blind" in given:
-        given |= {"splits": {"train": "other.tsv"}, "path": "."}
-    resources = {}
-    if more.get("features") == ["ibm1"]:
-        for side in ("en", "de"):
-            (folder / side).write_text("a b c\nd e\n" * 20)
-        resources = {"resources": {"source": "en", "target": "de"}}
-    refuses(
-        message, lambda: prepare(check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
-    )
+    given = section("other.tsv", higher=False, **other)
+    refuses(message, lambda: prepare(check(made(folder, FIRST, given, **more)), folder / "cache"))
 
 
 def test_rows_are_drawn_at_random_in_their_order(folder: Path) -> None:
@@ -82,7 +69,6 @@ def test_a_run_from_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest
     assert report["experiment"]["dataset"][1]["weight"] == 0.5
     assert outcome.figures("test").loc["several", "pearson"] > 0.8
     loaded, learned = Model.load(tmp_path / "run" / "model"), Learned.load(tmp_path / "run" / "model")
-    assert learned is not None
     for name in ("other.tsv", "spanish.tsv"):
         rows = [line.split("\t") for line in (folder / name).read_text().splitlines()[1:21]]
         assert learned.knows((row[0], row[1]) for row in rows).all()

@@ -81,25 +81,6 @@ def test_families_that_learn_from_labels_do_not_see_them(folder: Path) -> None:
     assert len(with_rubbish.learned_rows().scores) > len(without.learned_rows().scores) == 60
 
 
-@pytest.mark.slow
-def test_labels_that_are_held_out_reach_nothing(folder: Path) -> None:
-    prepared = ready(folder, features=["surface", "bag_of_words"], negatives=SPOILT)
-    rows, held_out = prepared.first_folds[0]
-    scores = prepared.training.scores
-    assert scores is not None
-    changed = scores.copy()
-    changed[held_out] = -99.0
-    other = replace(prepared, training=replace(prepared.training, scores=changed))
-    candidate = searched(prepared).best
-    one, two = (
-        each.fold_data(each.training, rows, held_out, each.fold(rows, held_out)).predict(
-            candidate, prepared.dataset.scale, 0
-        )
-        for each in (prepared, other)
-    )
-    assert (one == two).all()
-
-
 def test_rows_made_of_held_out_rows_are_left_out(folder: Path) -> None:
     prepared = ready(folder, negatives=SPOILT)
     added = prepared.folds_of([prepared.first_folds[0]])[0].added[0]
