@@ -409,7 +409,7 @@ def test_a_file_that_is_not_to_be_translated(frame: str, texts: str, tmp_path: P
 def test_an_unknown_choice_for_locked_segments(tmp_path: Path) -> None:
     (tmp_path / "a.xlf").write_text(ONE.format(unit(AB)))
     with pytest.raises(InputError, match="--locked.*'all'.*skip, score"):
-        opened(tmp_path / "a.xlf", EN_ES, Layout(locked="all"))
+        opened(tmp_path / "a.xlf", Layout(languages=EN_ES, locked="all"))
 
 
 def test_placeholders_of_trados_mean_what_its_header_says(tmp_path: Path) -> None:
