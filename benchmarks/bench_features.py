@@ -16,8 +16,8 @@ from sacremoses import MosesTokenizer
 
 from features.baseline17 import Baseline17
 from features.core.bundle import Bundle
-from features.core.extractor import Segments
 from features.core.feature_set import make_extractor
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts

@@ -26,8 +26,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from features.core.extractor import Segments
 from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.folds import make_folds

@@ -7,12 +7,12 @@ from features.storage.surroundings import keep_out
 
 if TYPE_CHECKING:
     from features.core.bundle import Bundle as Bundle
-    from features.core.bundle import Resource as Resource
     from features.core.extractor import Extractor as Extractor
     from features.core.extractor import Feature as Feature
     from features.core.extractor import FittedExtractor as FittedExtractor
-    from features.core.extractor import Segments as Segments
     from features.core.feature_set import FeatureSet as FeatureSet
+    from features.core.resource import Resource as Resource
+    from features.core.segments import Segments as Segments
     from features.text.corpus import ParallelCorpus as ParallelCorpus
     from features.text.tokenizer import Tokenizer as Tokenizer
 

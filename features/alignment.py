@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError
 from features.basics.numerals import natural
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Segments, without_empty
+from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
+from features.core.segments import Segments
 from features.decoder_output.statistics import longest_run
 from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
 from features.text.links import Links

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Extractor, Segments
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import Extractor
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores, NumberLanguageModel
 from features.text.tokens import Tokens, segment_mean
 

@@ -15,8 +15,9 @@ from features.basics.array_types import FloatArray, offsets_of, row_index, rows_
 from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive
-from features.core.extractor import Feature, FittedExtractor, Segments
-from features.storage.files import finite, number, typed
+from features.core.extractor import Feature, FittedExtractor
+from features.core.segments import Segments
+from features.storage.damage import finite, number, typed
 from features.text.tokens import Tokens
 
 Keys = NDArray[np.uint64]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Segments
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts

@@ -14,8 +14,9 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count
 from features.basics.numerals import is_finite, real
-from features.core.extractor import VALUE, Extractor, Feature, FittedExtractor, Segments, TableColumn, Texts
-from features.storage.files import read_json
+from features.core.extractor import VALUE, Extractor, Feature, FittedExtractor, TableColumn
+from features.core.segments import Segments, Texts
+from features.storage.damage import read_json
 
 OTHER: Final = "other"  # stands for all values of a category that have no feature of their own
 _FILE: Final = "categories.json"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Segments
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.segments import Segments
 from features.decoder_output.statistics import (
     ascending,
     deviation,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
-from features.core.extractor import Feature, FittedExtractor, Segments
+from features.core.extractor import Feature, FittedExtractor
+from features.core.segments import Segments
 from features.encoding.encoded import (
     EncodedPairs,
     PairMemory,
@@ -25,7 +26,8 @@ from features.encoding.encoded import (
 )
 from features.encoding.folder import EncoderFolder, EncoderSettings, fastest_path
 from features.encoding.projections import Projection, Ridge, fit_pca, fit_pls, fit_ridge
-from features.storage.files import digest, finite, typed
+from features.storage.damage import finite, typed
+from features.storage.files import digest
 
 Second = Literal["pseudo_reference", "back_translation"]
 Side = Literal["source", "target"]  # whose language a text has

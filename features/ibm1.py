@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Segments, without_empty
+from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
+from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, quantile
 from features.resources.lexicon import FLOOR, Lexicon, WordScores
 from features.resources.ngrams import NgramCounts

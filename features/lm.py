@@ -8,7 +8,8 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Segments
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 

@@ -11,15 +11,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.extractor import (
-    Column,
-    ColumnExtractor,
-    ColumnGroups,
-    Corpus,
-    Extractor,
-    FittedExtractor,
-    Segments,
-)
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import Corpus, Extractor, FittedExtractor
+from features.core.segments import Segments
 from features.learned.translated_lm import TranslatedLanguageModel
 from features.resources.language_model import LanguageModel, LMScores
 from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum

@@ -16,13 +16,14 @@ from scipy.linalg import cho_factor, cho_solve
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Seed
-from features.core.extractor import Feature, FittedExtractor, Segments, TableColumn
+from features.core.extractor import Feature, FittedExtractor, TableColumn
+from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, deviation, lowest_mean
 from features.decoder_output.tokens import step_values
 from features.encoder import Encoder
 from features.encoding.encoded import EncodedPairs, Match, cosines, joined, unit_rows
 from features.storage.boosted_trees import check_trees
-from features.storage.files import Damaged, finite, typed
+from features.storage.damage import Damaged, finite, typed
 from features.text.tokens import segment_mean, segment_min
 
 _OWN: Final = "this project"

@@ -12,7 +12,9 @@ from rapidfuzz.distance import Levenshtein
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Column, Extractor, Feature, Segments, features_of
+from features.core.columns import Column, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 
 _LIMIT = 10**9  # words of a text
 _KEYS = ("text", "score", "scores", "phrases", "search")

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from features.comparisons.comparison import smoothed_precision
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Extractor, Feature, Segments
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import Extractor, Feature
 from features.core.feature_set import EXTRACTORS
+from features.core.segments import Segments
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts, QuartileNgrams
 from features.text.tokens import Tokens, segment_mean, segment_min, segment_sum
 

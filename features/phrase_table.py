@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.configured import PartName
-from features.core.extractor import Column, ColumnExtractor, ColumnGroups, Segments, without_empty
+from features.core.segments import Segments
 from features.resources.phrase_table import PhraseTable, part_of_units
 from features.syntax.phrase_units import WHAT, Units, in_units
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum

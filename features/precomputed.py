@@ -11,7 +11,8 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import real
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.storage.files import digest, read_lines, sha256
 
 _ID = re.compile(r"(.+)-([1-9][0-9]*)")

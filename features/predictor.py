@@ -7,7 +7,8 @@ from typing import ClassVar, Final
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, quantile
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor

@@ -8,8 +8,9 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.comparisons.comparison import VARIANTS, ByDecoder, SecondTranslation, WithBackTranslation
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
 from features.core.feature_set import EXTRACTORS
+from features.core.segments import Segments
 from features.edits.class_errors import SUMS, class_errors, rate_sums, reordering_alone
 from features.text.stems import base_form_tokens, has_base_forms
 from features.text.tokens import Tokens

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
-from features.core.extractor import Feature, Segments
+from features.core.extractor import Feature
+from features.core.segments import Segments
 from features.word_level.knowledge import AGGREGATES, aggregate
 from features.word_level.labels import PROBABILITIES, Flags
 from features.word_level.model import TokenModel

@@ -10,7 +10,8 @@ import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.core.extractor import TEXTS, VALUE, Column, ColumnExtractor, ColumnGroups
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
+from features.core.extractor import TEXTS, VALUE
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 

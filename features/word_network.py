@@ -14,7 +14,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.threads import side_by_side
-from features.core.extractor import Feature, Segments
+from features.core.extractor import Feature
+from features.core.segments import Segments
 from features.word_level.knowledge import TokenKnowledge
 from features.word_level.labels import Bad, error_rate
 from features.word_level.network import Matrix

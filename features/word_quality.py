@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
-from features.core.extractor import Extractor, Feature, Segments, check_texts
+from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
+from features.core.segments import Segments, check_texts
 from features.word_level.columns import concatenated
 from features.word_level.knowledge import AGGREGATES, JudgedWords, Knowing, aggregate, judgements, stem
 from features.word_level.labels import (

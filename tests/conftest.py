@@ -47,7 +47,7 @@ def shared_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A small demo, run once per session in a store of its own."""
-    from features.storage.files import locked_folder
+    from features.storage.outputs import locked_folder
     from qe.config import experiment
     from qe.getting_started.demo.generation import generate
     from qe.getting_started.demo.run import EXPERIMENT

@@ -13,7 +13,7 @@ import qe.scoring.filtering
 import qe.statistics.metric
 import qe.systems.text_metric
 import qe.tracking.address
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from qe.data.delimited import is_sgm
 from qe.data.headers import higher_is_better, key_of, numbers_of, says_languages, unknown_pair
 from qe.data.reading import number_in, number_problem

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 import qe
-from features.core.extractor import Segments
 from features.core.feature_set import FeatureSet, completed, families
+from features.core.segments import Segments
 from qe.data.dataset import Split
 from qe.data.format import make_format
 from qe.models.pipeline import Candidate, fit

@@ -25,8 +25,9 @@ import yaml
 
 from features.basics.progress import Progress, silent
 from features.core.configured import resources_in
-from features.core.extractor import Extractor, FittedExtractor, Segments
+from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import EXTRACTORS, expand, from_variant, make_extractor, variants
+from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.cli.shared.progress import progress_bar
 from qe.config.experiment import load

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.encoder import Encoder
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.decoder import Decoder
 from features.decoder_output.tokens import DecoderTokens
 from qe.config import experiment

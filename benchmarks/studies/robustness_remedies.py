@@ -25,8 +25,8 @@ from sklearn.preprocessing import StandardScaler
 
 from features.basics.array_types import FloatArray
 from features.core.bundle import Bundle
-from features.core.extractor import Segments
 from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed

@@ -27,7 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.bundle import Part, Resource, known_parts, with_needs
+from features.core.bundle import Part, known_parts, with_needs
+from features.core.resource import Resource
 from features.storage.files import atomic_directory, atomic_file
 from features.text.corpus import ParallelCorpus
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from features.core.bundle import RESOURCES, Resource
-from features.core.extractor import Segments
+from features.core.bundle import RESOURCES
+from features.core.resource import Resource
+from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS

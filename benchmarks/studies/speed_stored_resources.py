@@ -23,13 +23,14 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.core.bundle import MANIFEST, RESOURCES, Bundle, Resource
-from features.core.extractor import Segments
+from features.core.bundle import MANIFEST, RESOURCES, Bundle
 from features.core.feature_set import FeatureSet
+from features.core.resource import Resource
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import ROUND, Lexicon
 from features.resources.ngrams import NgramCounts
-from features.storage.cache import checksums, sealed
+from features.storage.checksums import checksums, sealed
 from features.storage.compact import coded, counted, packed
 from qe.statistics.metrics.ranking import delta_avg_by_n
 

@@ -40,7 +40,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from features.baseline17 import COLUMNS
 from features.basics.array_types import FloatArray
-from features.storage.cache import default_cache
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.dataset import LabelScale
 from qe.data.folds import Fold

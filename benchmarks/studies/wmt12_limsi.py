@@ -24,7 +24,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from features.basics.array_types import FloatArray
-from features.storage.cache import default_cache
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.folds import Rows, make_folds
 from qe.models.pipeline import imputer

@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from features.basics.array_types import FloatArray
-from features.storage.cache import default_cache
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.dataset import LabelScale
 from qe.data.folds import make_folds

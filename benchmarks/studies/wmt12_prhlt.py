@@ -29,7 +29,7 @@ from sklearn.svm import SVR
 
 from features.baseline17 import COLUMNS
 from features.basics.array_types import FloatArray, IntArray
-from features.storage.cache import default_cache
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.folds import Fold, make_folds
 from qe.models.pipeline import imputer

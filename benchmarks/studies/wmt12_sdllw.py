@@ -20,7 +20,7 @@ import pandas as pd
 
 from features.baseline17 import COLUMNS
 from features.basics.array_types import FloatArray
-from features.storage.cache import default_cache
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.folds import Fold
 from qe.models.pipeline import Candidate

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from qe.statistics.metrics.ranking import DeltaAvg

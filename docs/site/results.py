@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.storage.files import atomic_file, read_json
+from features.storage.damage import read_json
+from features.storage.files import atomic_file
 from qe.display.numbers import count, estimate, number
 from qe.display.table import Column, Table
 from qe.statistics.metric import METRICS, title_of

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, rows_of
 from features.comparisons.phrase_decoder import decode
-from features.core.extractor import Column, Extractor, Feature, Segments, block, features_of, without_empty
+from features.core.columns import Column, block, features_of, without_empty
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
 from features.edits.ter import common_ids, ter
 from features.resources.language_model import LanguageModel

@@ -12,7 +12,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import described, mistakes
-from features.core.bundle import RESOURCES, Bundle, Resource, kind_of, known_parts, resource_parameters
+from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
+from features.core.resource import Resource, kind_of
 
 
 @dataclass(frozen=True)

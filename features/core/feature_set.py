@@ -19,18 +19,18 @@ from features.basics.errors import InputError, quoted, unknown_name
 from features.basics.plugins import SEPARATOR, is_foreign, own_entries, package_folders
 from features.basics.short_repr import short_repr
 from features.core.bundle import Bundle
+from features.core.columns import leaving_out
 from features.core.configured import Configured, resources_in, type_errors
 from features.core.extractor import (
     VARYING,
     Extractor,
     Feature,
     FittedExtractor,
-    Segments,
     TableColumn,
     TableColumns,
-    leaving_out,
     phrase,
 )
+from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
 from features.storage.files import digest
 from features.storage.strict_yaml import read_mapping

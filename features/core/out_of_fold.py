@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.extractor import FittedExtractor, Segments
+from features.core.extractor import FittedExtractor
+from features.core.segments import Segments
 from features.storage.files import digest
 
 Longs = NDArray[np.int64]

@@ -11,7 +11,8 @@ from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
 from features.core.configured import Configured
-from features.core.extractor import TEXTS, Segments
+from features.core.extractor import TEXTS
+from features.core.segments import Segments
 from features.syntax.trees import Trees, column
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Segments
-from features.storage.files import finite, typed
+from features.core.segments import Segments
+from features.storage.damage import finite, typed
 from features.text.spelling import edited
 from features.text.tokens import Tokens, segment_sum
 

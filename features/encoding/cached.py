@@ -14,7 +14,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.encoding.encoded import NO_LAYERS, EncodedText, TextEncoder
-from features.storage.cache import cache_entry, default_cache, of_user_alone
+from features.storage.cache_folder import cache_entry, default_cache, of_user_alone
 
 Result = TypeVar("Result")
 _HEAD: Final = struct.Struct("<5I")  # checksum; dimensions, layers; tokens, their dimensions

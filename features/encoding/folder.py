@@ -17,8 +17,10 @@ from features.encoding.cached import CachedEncoder, TextStore
 from features.encoding.encoded import EncodedText, Floats, TextEncoder, units
 from features.encoding.onnx import OnnxEncoder, Pooling, StaticEncoder, external_files, layer_outputs
 from features.encoding.tokenizing import REMEDY, GuardedEncoder, growth_of, guarded
-from features.storage.cache import checksum, default_cache
-from features.storage.files import Damaged, damage_reported, digest, read_json
+from features.storage.cache_folder import default_cache
+from features.storage.checksums import checksum
+from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.files import digest
 from features.text.spelling import overlaps
 from features.text.tokens import Tokens
 

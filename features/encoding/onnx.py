@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.encoding.encoded import NO_LAYERS, NO_SPANS, EncodedText, Floats, Spans, units, within_text
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
-from features.storage.files import Damaged, damage_reported, within
+from features.storage.damage import Damaged, damage_reported, within
 
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # kinds of fields
 _FIXED: Final = {_EIGHT: 8, _FOUR: 4}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import FloatArray
-from features.storage.files import Damaged, finite, typed
+from features.storage.damage import Damaged, finite, typed
 
 _single_threaded = threadpool_limits.wrap(limits=1, user_api="blas")  # threads mostly wait for each other
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from features.basics.errors import InputError
 from features.basics.plugins import missing
 from features.encoding.encoded import EncodedText, TextEncoder
-from features.storage.files import Damaged, damage_reported
+from features.storage.damage import Damaged, damage_reported
 
 REMEDY = "export the encoder again, or copy it again"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray, row_index
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.decoder_output.statistics import ascending
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
 from features.encoding.encoded import Floats as Vectors

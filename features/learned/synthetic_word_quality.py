@@ -17,7 +17,7 @@ from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, prefixed, reported, silent
 from features.basics.threads import side_by_side
 from features.core import bundle
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.learned.translated_corpus import reduced
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon

@@ -16,9 +16,9 @@ from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, prefixed, silent
 from features.comparisons.phrase_decoder import decode
 from features.core import bundle
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner
-from features.storage.files import Damaged, typed, within
+from features.storage.damage import Damaged, typed, within
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens, TokensBuilder
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts
+from features.core.resource import Builder, Parts
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.language_model import LanguageModel
 from features.text.corpus import ParallelCorpus

@@ -18,7 +18,7 @@ from features.basics.errors import unknown_name
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources._alignment_models import (
     JUMPS,
     Counts,
@@ -32,7 +32,7 @@ from features.resources._alignment_models import (
     initial_jumps,
     train,
 )
-from features.storage.files import finite, rows, typed
+from features.storage.damage import finite, rows, typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links, symmetrised_mask
 from features.text.tokenizer import Tokenizer

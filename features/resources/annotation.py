@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource, load_arrays, save_arrays
-from features.storage.files import Damaged, read_words, write_words
+from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
+from features.storage.damage import Damaged
+from features.storage.files import read_words, write_words
 from features.text.annotation import LAYERS, NOTHING, Layer, layers
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens, TokensBuilder

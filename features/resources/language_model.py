@@ -16,20 +16,14 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.plugins import install
 from features.basics.progress import Progress, reported, silent
-from features.core.bundle import RESOURCES, Builder, Parts, Resource, load_arrays, save_arrays
+from features.core.bundle import RESOURCES
+from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.resources._ngram_models import Arpa, estimate, read_arpa, write_arpa
 from features.resources.morphemes import SideBuilder
 from features.resources.word_lexicon import plain
 from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
-from features.storage.files import (
-    DAMAGED_GZIP,
-    atomic_file,
-    damage_of,
-    damage_reported,
-    finite,
-    open_binary,
-    sha256,
-)
+from features.storage.damage import damage_reported, finite
+from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import (

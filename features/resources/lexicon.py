@@ -16,7 +16,7 @@ from features.basics.array_types import FloatArray, offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, OnlyForParts, Parts, Resource
+from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources._alignment_models import Encoded, train
 from features.resources.annotation import Annotation
 from features.resources.morphemes import SAMPLE, Morphemes
@@ -32,7 +32,8 @@ from features.storage.compact import (
     readable,
     unpacked,
 )
-from features.storage.files import digest, finite, read_lines, rising, typed, within
+from features.storage.damage import finite, rising, typed, within
+from features.storage.files import digest, read_lines
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import child, unit_ngrams

@@ -16,9 +16,9 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.plugins import install
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, OnlyForParts, Parts, Resource
+from features.core.resource import Builder, OnlyForParts, Parts, Resource
 from features.resources.annotation import Annotation
-from features.storage.files import Damaged, typed, within
+from features.storage.damage import Damaged, typed, within
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens

@@ -10,11 +10,12 @@ from features.basics.array_types import FloatArray, offsets_of
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, reported, silent
-from features.core.bundle import RESOURCES, Builder, Parts, Resource
+from features.core.bundle import RESOURCES
+from features.core.resource import Builder, Parts, Resource
 from features.resources.lexicon import Lexicon
 from features.resources.morphemes import SideBuilder
 from features.storage.compact import Stored, check, counted, gather, unpacked
-from features.storage.files import within
+from features.storage.damage import within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case, Offsets, Trie, cased, encode, ngram_tables
 from features.text.tokens import UNK, Tokens, Vocabulary, segment_mean

@@ -14,7 +14,8 @@ from features.basics.distinct import find
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.bundle import RESOURCES, Builder, Parts, Resource
+from features.core.bundle import RESOURCES
+from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
 from features.resources.annotation import Annotation
 from features.resources.phrases import (
@@ -26,7 +27,7 @@ from features.resources.phrases import (
     count_phrases,
     keys_of,
 )
-from features.storage.files import finite, rising, rows, typed
+from features.storage.damage import finite, rising, rows, typed
 from features.syntax.phrase_units import Units, in_units, moved
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links

@@ -11,10 +11,10 @@ from features.basics.array_types import FloatArray
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.basics.threads import even_ranges, side_by_side
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources._context_network import ContextNetwork
 from features.resources.aligner import Aligner
-from features.storage.files import finite, typed
+from features.storage.damage import finite, typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import BOS, EOS, MARKERS, Tokens, Vocabulary

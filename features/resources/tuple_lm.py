@@ -12,7 +12,7 @@ import numpy as np
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel, LMScores
 from features.storage.files import digest

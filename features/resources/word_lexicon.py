@@ -14,9 +14,11 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
-from features.core.bundle import RESOURCES, Builder, Parts, Resource
+from features.core.bundle import RESOURCES
+from features.core.resource import Builder, Parts, Resource
 from features.resources.lexicon import pair_values
-from features.storage.files import read_lines, rows, typed
+from features.storage.damage import rows, typed
+from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import UNK, Tokens, Vocabulary
 

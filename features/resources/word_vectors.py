@@ -9,10 +9,10 @@ from scipy import sparse
 
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.ngrams import NgramCounts
 from features.storage.compact import unpacked
-from features.storage.files import typed
+from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import MARKERS, Tokens, Vocabulary
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from features.storage.files import Damaged, within
+from features.storage.damage import Damaged, within
 
 _WHOLE = re.compile(rb"(?: *-?[0-9]{1,18}(?= |$))* *")
 _NUMBERS = re.compile(rb"(?: *[-+]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)(?= |$))* *")

@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 
 Stored = NDArray[Any]  # an array in one of these forms
 

@@ -1,4 +1,4 @@
-"""Files: atomic writing, output folders and their locks, hashing, text (plain, compressed), pipes, damage."""
+"""Files: atomic writing, hashing, text (plain, compressed), pipes, errors with file and line."""
 
 import codecs
 import errno
@@ -6,168 +6,23 @@ import fcntl
 import gzip
 import hashlib
 import io
-import json
 import os
 import re
 import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Final, cast
 
-import numpy as np
-from filelock import FileLock, Timeout
-from numpy.typing import DTypeLike, NDArray
-
 from features.basics.errors import InputError
 
-REBUILD = "delete this and build again (a model: train it again)"
-
-
-class Damaged(ValueError):
-    """Content that a check refuses, in words; `damage_reported` adds the file."""
-
-
-@contextmanager
-def damage_reported(noun: str, path: Path, remedy: str = REBUILD) -> Iterator[None]:
-    """Raises InputError if the block, which reads `path`, fails for any reason."""
-    try:
-        yield
-    except (InputError, ModuleNotFoundError):  # a package that is not installed is no damage
-        raise
-    except Exception as error:  # decoders of damaged bytes raise nearly everything
-        reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
-        raise InputError(f"{noun} is damaged ({_short(reason)})", location=path, remedy=remedy) from error
-
-
-def _short(reason: str) -> str:
-    line = "".join(character if character.isprintable() else " " for character in reason)
-    return line if len(line) <= 300 else f"{line[:300]}..."
-
-
-def read_json(noun: str, path: Path, remedy: str = REBUILD) -> dict[str, Any]:
-    """The JSON object in a file; raises InputError if it is absent, cannot be read, or is none."""
-    with damage_reported(noun, path, remedy):
-        content = json.loads(path.read_text("utf-8"))
-        if not isinstance(content, Mapping):
-            raise Damaged(f"expected a JSON object, but got {type(content).__name__}")
-        return dict(content)
-
-
-_BLOCK = 1 << 22  # values looked at at a time
-
-
-def typed(name: str, array: NDArray[Any], dtype: DTypeLike, *shape: int | None) -> None:
-    """Raises Damaged if an array is not of that type and shape; None allows any length.
-
-    >>> typed("ids", np.zeros(3, np.int32), np.int32, 3)
-    >>> typed("ids", np.zeros((2, 3)), np.float64, None, 4)
-    Traceback (most recent call last):
-    features.storage.files.Damaged: `ids` must be float64 (any, 4), but is float64 (2, 3)
-    """
-    wanted = np.dtype(dtype)
-    fits = len(shape) == array.ndim and all(
-        size is None or size == length for size, length in zip(shape, array.shape, strict=False)
-    )
-    if not fits or array.dtype != wanted or not array.dtype.isnative:
-        sizes = ", ".join("any" if size is None else str(size) for size in shape)
-        raise Damaged(f"`{name}` must be {wanted} ({sizes}), but is {array.dtype} {array.shape}")
-
-
-def within(name: str, array: NDArray[Any], low: int, high: int) -> None:
-    """Raises Damaged if a whole number is not in low .. high - 1.
-
-    >>> within("columns", np.array([0, 7]), 0, 7)
-    Traceback (most recent call last):
-    features.storage.files.Damaged: `columns` must be in 0 .. 6, but has 7
-    """
-    for block in _blocks(array):
-        least, most = block.min(), block.max()
-        if least < low or most >= high:
-            wrong = least if least < low else most
-            raise Damaged(f"`{name}` must be in {low} .. {high - 1}, but has {wrong}")
-
-
-def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> None:
-    """Raises Damaged if a number is not finite, or not in low .. high, both included.
-
-    >>> finite("forward", np.array([0.5, np.nan]), 0, 1)
-    Traceback (most recent call last):
-    features.storage.files.Damaged: `forward` must hold numbers from 0 to 1, but has nan
-    """
-    for block in _blocks(array):
-        wrong = ~(np.isfinite(block) & (block >= low) & (block <= high))
-        if wrong.any():
-            raise Damaged(f"`{name}` must hold numbers from {low:g} to {high:g}, but has {block[wrong][0]}")
-
-
-def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> float:
-    """The number in an array without axes; raises Damaged for another array, or as `finite`.
-
-    >>> number("share", np.array(0.25), 0, 1)
-    0.25
-    >>> number("share", np.array(np.inf))
-    Traceback (most recent call last):
-    features.storage.files.Damaged: `share` must hold numbers from -inf to inf, but has inf
-    """
-    typed(name, array, np.float64)
-    finite(name, array.reshape(1), low, high)
-    return float(array)
-
-
-def rising(
-    name: str, array: NDArray[Any], first: int | None, last: int | None, *, strictly: bool = False
-) -> None:
-    """Raises Damaged if numbers fall (`strictly`: or stay equal), or have other ends than `first` and `last`.
-
-    >>> rising("offsets", np.array([0, 2, 1, 3]), 0, 3)
-    Traceback (most recent call last):
-    features.storage.files.Damaged: `offsets` must rise from 0 to 3, but falls at place 2
-    """
-    span = "" if first is None and last is None else f" from {first} to {last}"
-    if (
-        not array.size
-        or (first is not None and array[0] != first)
-        or (last is not None and array[-1] != last)
-    ):
-        seen = f"goes from {array[0]} to {array[-1]}" if array.size else "is empty"
-        raise Damaged(f"`{name}` must rise{span}, but {seen}")
-    for start in range(0, len(array) - 1, _BLOCK):
-        block = array[start : start + _BLOCK + 1]
-        wrong = block[1:] <= block[:-1] if strictly else block[1:] < block[:-1]
-        if wrong.any():
-            raise Damaged(f"`{name}` must rise{span}, but falls at place {start + 1 + int(wrong.argmax())}")
-
-
-def rows(
-    offsets: NDArray[Any],
-    size: int,
-    columns: NDArray[Any],
-    width: int,
-    **values: tuple[NDArray[Any], DTypeLike],
-) -> None:
-    """Raises Damaged unless rows offsets[r]:offsets[r + 1] are a table with columns below `width`."""
-    typed("offsets", offsets, np.int64, size + 1)
-    typed("columns", columns, np.int32, None)
-    rising("offsets", offsets, 0, len(columns))
-    within("columns", columns, 0, width)
-    for name, (array, dtype) in values.items():
-        typed(name, array, dtype, len(columns))
-
-
-def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    flat = array.ravel(order="K")
-    for start in range(0, len(flat), _BLOCK):
-        yield flat[start : start + _BLOCK]
-
-
 _LOCK = Lock()  # two threads must not share the content of one pipe
-_FILES_BLOCK = 1 << 20
+_BLOCK = 1 << 20
 
 
 def rewindable(path: Path) -> Path:
@@ -221,7 +76,7 @@ def _copy(path: Path, device: int, inode: int) -> "tempfile.TemporaryDirectory[s
     folder = tempfile.TemporaryDirectory(prefix="qe-pipe-")
     try:
         with path.open("rb") as pipe, (Path(folder.name) / "content").open("wb") as copy:
-            shutil.copyfileobj(pipe, copy, _FILES_BLOCK)
+            shutil.copyfileobj(pipe, copy, _BLOCK)
     except OSError as error:
         folder.cleanup()
         raise InputError(
@@ -541,159 +396,3 @@ def read_words(path: Path) -> tuple[str, ...]:
 
 def words_in(content: bytes) -> tuple[str, ...]:
     return tuple(content.decode("utf-8").split("\n")[:-1])
-
-
-MARK = ".qe-output"  # names the verb that a folder belongs to
-_LOCK_SECONDS = 2.0  # seconds in which a process that was killed lets go of its lock
-_OUTPUTS_REMEDY = "choose another output"
-
-
-def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Raises InputError if the file `path` cannot be written, or is one of the inputs."""
-    check_writable(path)
-    check_no_overlap(path, inputs)
-
-
-def check_outside(output: Path, folder: Path) -> None:
-    """Raises InputError for an output within a folder such as a model's, which has no other files."""
-    if any(_is_same_file(folder, above) for above in resolved(output).parents):
-        raise InputError(f"would be a part of {folder}", location=output, remedy=_OUTPUTS_REMEDY)
-
-
-def check_no_overlap(output: Path, inputs: Iterable[Path]) -> None:
-    """Raises InputError if `output` is an input, or part of one, by device and inode."""
-    for given in inputs:
-        if _is_same_file(output, given):
-            raise InputError("is an input too", location=output, remedy=_OUTPUTS_REMEDY)
-        if any(_is_same_file(output, above) for above in resolved(given).parents):
-            raise InputError(f"holds the input {given}", location=output, remedy=_OUTPUTS_REMEDY)
-        if output.exists() and any(_is_same_file(given, above) for above in resolved(output).parents):
-            raise InputError(f"is a part of the input {given}", location=output, remedy=_OUTPUTS_REMEDY)
-
-
-def _is_same_file(first: Path, second: Path) -> bool:
-    try:
-        return first.samefile(second)
-    except OSError:  # one of them is not there (yet)
-        return resolved(first) == resolved(second)
-
-
-@contextmanager
-def locked_file(path: Path, patience: float = _LOCK_SECONDS) -> Iterator[None]:
-    """Keeps other processes that use the same lock, `.NAME.lock`, from writing the file `path`.
-
-    Raises InputError if another process holds it for `patience` seconds, or the folder cannot be written.
-    """
-    path = resolved(path)
-    with _created_folder(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
-        tidy(path)
-        yield
-
-
-@contextmanager
-def locked_folder(
-    path: Path,
-    verb: str,
-    *,
-    inputs: Iterable[Path] = (),
-    earlier_files: Iterable[str] = (),
-    allowed_verbs: Iterable[str] = (),
-) -> Iterator[None]:
-    """Locks `path` as the output folder of a verb: new, empty, or marked as an earlier output of the verb.
-
-    inputs         must be outside
-    earlier_files  patterns (of `Path.glob`) of files that identify an earlier output without a mark
-    allowed_verbs  verbs whose folders this verb may use
-
-    Raises InputError for a folder with other content, and if another process holds the folder.
-    """
-    verbs = (verb, *allowed_verbs)
-    check_no_overlap(path, inputs)
-    _is_new(path, verbs, earlier_files)
-    mark, lock = path / MARK, path / f".{verb}.lock"
-    with _created_folder(path, path), _locked(lock, path):
-        new = _is_new(path, verbs, earlier_files)
-        try:
-            if new:
-                with refusals(path):
-                    mark.write_text(f"qe {verb}\n", "utf-8")
-            yield
-        finally:
-            if new and {left.name for left in path.iterdir()} <= {mark.name, lock.name}:
-                mark.unlink(missing_ok=True)
-
-
-def _is_new(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str]) -> bool:
-    """Whether the folder holds no output yet; raises InputError if it holds anything of others."""
-    resolved(path)
-    if path.exists() and not path.is_dir():
-        raise InputError("is a file, not a directory", location=path, remedy=_OUTPUTS_REMEDY)
-    owner = owner_of(path)
-    if owner is not None:
-        if owner not in verbs:
-            raise InputError(
-                f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", location=path, remedy=_OUTPUTS_REMEDY
-            )
-        return False
-    if any(next(path.glob(pattern), None) for pattern in earlier_files):
-        return False
-    if (name := unexpected_file(path)) is not None:
-        raise InputError(
-            f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_OUTPUTS_REMEDY
-        )
-    return True
-
-
-def owner_of(path: Path) -> str | None:
-    """The verb that marked the folder; None without a mark, or with an empty one after a full disk."""
-    try:
-        content = (path / MARK).read_text("utf-8", "replace")
-    except OSError:
-        return None
-    return content.strip().removeprefix("qe ") or None
-
-
-def unexpected_file(path: Path) -> str | None:
-    """The first name in a folder that is no verb's lock, if any."""
-    if not path.is_dir():
-        return None
-    names = sorted(left.name for left in path.iterdir())
-    return next((name for name in names if not _is_empty_own(path / name)), None)
-
-
-def _is_empty_own(path: Path) -> bool:
-    own = path.name == MARK or (path.name.startswith(".") and path.suffix == ".lock")
-    return own and path.stat().st_size == 0
-
-
-@contextmanager
-def _locked(lock: Path, output: Path, patience: float = _LOCK_SECONDS) -> Iterator[None]:
-    held = FileLock(lock, timeout=patience)
-    with refusals(output):
-        try:
-            held.acquire()
-        except Timeout:
-            raise InputError(
-                "another process is writing this output",
-                location=output,
-                remedy="wait until it has ended, or choose another output",
-            ) from None
-    try:
-        yield
-    finally:
-        if _is_empty_own(lock):  # a file of this name that holds something is no lock of ours
-            lock.unlink(missing_ok=True)
-        held.release()
-
-
-@contextmanager
-def _created_folder(folder: Path, output: Path) -> Iterator[None]:
-    new = [above for above in (folder, *folder.parents) if not above.exists()]
-    with refusals(output):
-        folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # not empty, or gone
-            for above in new:
-                above.rmdir()

@@ -100,7 +100,7 @@ def compile_cache() -> Path:
     import shutil
     import tempfile
 
-    from features.storage.cache import of_user_alone, tag_cache, user_cache
+    from features.storage.cache_folder import of_user_alone, tag_cache, user_cache
 
     folder = user_cache()
     if folder is not None and of_user_alone(folder / "numba"):

@@ -14,7 +14,8 @@ from features.basics.errors import InputError
 from features.basics.numerals import MAX_WORDS, REMEDY
 from features.basics.progress import Progress, silent
 from features.basics.short_repr import short_repr
-from features.storage.files import digest, read_lines, read_words, typed, write_words
+from features.storage.damage import typed
+from features.storage.files import digest, read_lines, read_words, write_words
 from features.text.tokenizer import Tokenizer, batches
 from features.text.tokens import Tokens, TokensBuilder
 

@@ -14,7 +14,7 @@ from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
 from features.basics.threads import apply_to_each, even_ranges, side_by_side
 from features.storage.compact import Stored, check, gather, packed, read_at, stepped, unpacked
-from features.storage.files import Damaged, rising
+from features.storage.damage import Damaged, rising
 from features.text.tokens import BOS, EOS, MARKERS, Tokens, Vocabulary
 
 Ints = NDArray[np.int32]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, row_index, rows_of
-from features.storage.files import digest, rising, typed, within, words_in, write_words
+from features.storage.damage import rising, typed, within
+from features.storage.files import digest, words_in, write_words
 
 UNK, BOS, EOS = 0, 1, 2
 MARKERS = ("<unk>", "<s>", "</s>")

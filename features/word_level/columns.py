@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import offsets_of
 from features.basics.errors import InputError
-from features.storage.files import REBUILD
+from features.storage.damage import REBUILD
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import row_index
 from features.basics.distinct import find
-from features.core.extractor import Segments
-from features.storage.files import finite, number, typed
+from features.core.segments import Segments
+from features.storage.damage import finite, number, typed
 from features.text.annotation import LAYERS, Layer
 from features.text.annotation import NOTHING as NO_LEMMA
 from features.text.tokens import Tokens

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
-from features.core.bundle import Resource
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.resource import Resource
+from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, longest_run, lowest_mean, quantile
 from features.resources.aligner import Aligner
 from features.storage.files import digest

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import UNCOUNTED, row_index
 from features.basics.distinct import distinct
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.edits.ter import common_ids
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel

@@ -13,7 +13,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.rows import row_products
-from features.storage.files import typed
+from features.storage.damage import typed
 from features.word_level.columns import Floats
 from features.word_level.labels import Bad
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Extractor, FittedExtractor, Segments
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.segments import Segments
 from features.word_level.columns import Longs
 from features.word_level.labels import Flags
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray, rows_of
 from features.basics.rows import row_products
 from features.basics.threads import side_by_side
-from features.storage.files import finite, typed
+from features.storage.damage import finite, typed
 from features.word_level.columns import Longs, columns_in
 from features.word_level.network import (
     Matrix,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from features.basics.progress import Progress
 from features.basics.threads import side_by_side
 from features.comparisons.phrase_decoder import decode
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens

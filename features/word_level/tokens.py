@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import rows_of
 from features.basics.threads import even_ranges, side_by_side
 from features.comparisons.phrase_decoder import decode
-from features.core.bundle import Resource
 from features.core.configured import resources_in
-from features.core.extractor import Segments
+from features.core.resource import Resource
+from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon

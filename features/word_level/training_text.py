@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import row_index
-from features.core.extractor import Segments, translated
+from features.core.segments import Segments, translated
 from features.resources.aligner import Aligner
-from features.storage.files import Damaged, typed
+from features.storage.damage import Damaged, typed
 from features.word_level.columns import Columns, Floats, Longs
 from features.word_level.keys import (
     NOTHING,

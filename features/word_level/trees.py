@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from features.basics.errors import InputError
-from features.storage.files import REBUILD, Damaged
+from features.storage.damage import REBUILD, Damaged
 from features.word_level.columns import Floats
 from features.word_level.labels import Bad
 

@@ -13,10 +13,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import row_index, rows_of
 from features.basics.errors import unknown_name
 from features.basics.threads import cores
-from features.core.extractor import Extractor, Segments, check_texts
+from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
+from features.core.segments import Segments, check_texts
 from features.decoder_output.tokens import Marker
-from features.storage.files import Damaged, finite, typed
+from features.storage.damage import Damaged, finite, typed
 from features.text.tokens import segment_mean
 from features.word_level.columns import (
     Columns,

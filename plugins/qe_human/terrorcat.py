@@ -20,7 +20,8 @@ from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.edits.class_errors import CLASSES, Labels, class_errors
 from features.edits.edit_labels import WORD_CLASSES, word_groups
-from features.storage.files import Damaged, atomic_file, damage_reported
+from features.storage.damage import Damaged, damage_reported
+from features.storage.files import atomic_file
 from features.text.stems import base_forms
 from features.text.tokens import Tokens, ratio
 from qe.data.labels import RATES, from_post_edits

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.bundle import Resource
-from features.core.extractor import Column, Extractor, Feature, Segments, block, features_of
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.resource import Resource
+from features.core.segments import Segments
 from features.resources.language_model import LMScores
 from features.resources.lexicon import WordScores
 from features.text.annotation import Annotated

@@ -20,18 +20,10 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores, side_by_side
-from features.storage.cache import checksums, verify
-from features.storage.files import (
-    atomic_directory,
-    atomic_file,
-    check_output,
-    damage_reported,
-    digest,
-    locked_file,
-    locked_folder,
-    read_lines,
-    sha256,
-)
+from features.storage.checksums import checksums, verify
+from features.storage.damage import damage_reported
+from features.storage.files import atomic_directory, atomic_file, digest, read_lines, sha256
+from features.storage.outputs import check_output, locked_file, locked_folder
 from features.text.annotation import NOTHING, Layer
 from features.text.languages import language_code
 from features.text.tokenizer import Tokenizer, batches

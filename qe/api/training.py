@@ -9,7 +9,7 @@ import pandas as pd
 from features.basics.errors import InputError
 from features.basics.hints import checked
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import IN_MEMORY, Experiment, from_mapping, load, on_extended
 from qe.data.dataset import Dataset

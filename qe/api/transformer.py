@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from features.basics.errors import InputError, name_parameters
 from features.core.bundle import Bundle
-from features.core.extractor import FittedExtractor, Segments
+from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import frame_texts
 from qe.data.frames import AnyFrame, AnyTable, as_pandas, convert_like

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
-from features.storage.files import check_no_overlap, check_output, check_outside
+from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
 from qe.cli._log import JsonLog, Log, log_of
 from qe.cli.shared.commands import check_existence

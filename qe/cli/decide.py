@@ -321,7 +321,7 @@ def suggest(
       -o, --output FILE  Table of segments to annotate, most useful first.
       -n, --count N  How many segments.
     """
-    from features.storage.files import check_output, locked_file
+    from features.storage.outputs import check_output, locked_file
     from qe.data.writing import kind_of
     from qe.production.suggestion import suggest as run
     from qe.production.suggestion import write_suggestions

@@ -340,7 +340,7 @@ def distill(
     output:
       -o, --output DIR  Folder of the student's run and model.
     """
-    from features.storage.files import check_no_overlap
+    from features.storage.outputs import check_no_overlap
     from qe.api.models import model_folder
     from qe.cli._summary import outcome_parts
     from qe.models.model import Model

@@ -101,7 +101,7 @@ def build(
     """
     from features.core.bundle import MANIFEST, known_parts, unexpected_file, with_needs
     from features.core.feature_set import parts_needed
-    from features.storage.files import check_no_overlap
+    from features.storage.outputs import check_no_overlap
     from features.text.tokenizer import Tokenizer
     from qe.resources import corpora, settings
     from qe.resources.bundle_source import BundleSource, Inputs, build_possible
@@ -316,7 +316,7 @@ def list_cache(cache_dir: Path | None = None) -> Result:
 
         qe cache list
     """
-    from features.storage.cache import default_cache
+    from features.storage.cache_folder import default_cache
     from qe.resources.cached import cache_table, cached
 
     folder = cache_dir or default_cache()
@@ -348,7 +348,7 @@ def prune(
       --only KIND  Remove entries of this kind only, such as features. Repeatable.
       --dry-run  Only show what would be removed.
     """
-    from features.storage.cache import default_cache
+    from features.storage.cache_folder import default_cache
     from qe.resources.cached import KINDS, cached, old, remove
 
     kinds = [known_name("kind of cache", name, KINDS) for name in selection or KINDS]

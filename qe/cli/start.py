@@ -170,7 +170,8 @@ def report(
     output:
       -o, --output FILE  The page. (default: report.html in the run, or the name of the scores with .html)
     """
-    from features.storage.files import atomic_file, check_output
+    from features.storage.files import atomic_file
+    from features.storage.outputs import check_output
 
     is_run = target.is_dir()
     place = output or (target / "report.html" if is_run else target.with_suffix(".html"))

@@ -275,7 +275,7 @@ def _curves(
     experiment: "Experiment", file: Path, sizes: list[int], draws: int, plot: Path | None,
     samples: int | None, cache: Path, progress: Progress,
 ) -> "dict[str, LearningCurve]":  # fmt: skip
-    from features.storage.files import check_output
+    from features.storage.outputs import check_output
     from qe.display.charts import save
     from qe.training.ablation import learning_curves
 

@@ -9,7 +9,8 @@ from pydantic import ConfigDict
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Segments, TableColumns
+from features.core.extractor import TableColumns
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.config.schema import Section, validated
 from qe.data.frames import cells_of

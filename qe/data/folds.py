@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.data.dataset import Split
 
 Rows = NDArray[np.int64]

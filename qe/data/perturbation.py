@@ -12,7 +12,7 @@ import regex
 from numpy.typing import NDArray
 
 from features.basics.errors import known_name
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.languages import NEGATORS
 

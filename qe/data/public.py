@@ -20,7 +20,8 @@ import yaml
 
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
-from features.storage.files import Damaged, atomic_file, damage_reported, read_json, resolved, sha256
+from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.files import atomic_file, resolved, sha256
 
 BASE_URL = "https://raw.githubusercontent.com"
 ORIGIN = "origin.json"  # in the folder of a dataset: its name, address and terms, and what was recorded

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.storage.files import digest
 from qe.display.summary import Printable
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import PolynomialFeatures
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.folds import Fold
 

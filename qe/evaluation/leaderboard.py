@@ -15,7 +15,7 @@ from pydantic import BaseModel, FiniteFloat
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.storage.files import Damaged, damage_reported, read_json
+from features.storage.damage import Damaged, damage_reported, read_json
 from qe.data.dataset import LabelScale
 from qe.display import files
 from qe.display.numbers import count, interval, number, p_value

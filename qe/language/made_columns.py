@@ -6,7 +6,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.language.engine import DIRECTIONS, engine, translated
 from qe.language.taggers import SIDES, annotated, export_annotator, is_program, tagger
 

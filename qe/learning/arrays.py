@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 
-from features.storage.files import Damaged, typed, within
+from features.storage.damage import Damaged, typed, within
 
 # Thresholds at the leaves of a model tree are NaN, limits of unclipped columns infinite.
 _MAY_BE_UNDEFINED = frozenset({"threshold_", "low_", "high_"})

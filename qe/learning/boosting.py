@@ -13,7 +13,7 @@ from sklearn.model_selection import ShuffleSplit
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, NotNegative, Part, Positive, Share, Threads
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 
 # Reproducible on any number of cores: https://lightgbm.readthedocs.io/en/stable/Parameters.html#deterministic
 REPRODUCIBLE: dict[str, Any] = {

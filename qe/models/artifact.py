@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.hints import described, fits
-from features.storage.files import Damaged, damage_reported, read_json, typed
+from features.storage.damage import Damaged, damage_reported, read_json, typed
 
 REMEDY = "restore the folder from a copy, or train the model again"
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.storage.files import typed
+from features.storage.damage import typed
 
 _TILE = 32  # centres per block, so that their factors fit the processor's cache
 _FIRST_NODES = 3

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
 from qe.models.drift import Profile

@@ -11,8 +11,9 @@ from typing import Any
 from features.basics.errors import InputError
 from features.basics.plugins import DISTRIBUTION, kinds_in
 from features.basics.plugins import versions as installed
-from features.storage.cache import checksums, identity_of, is_sealed, regular_files, sealed, verify
-from features.storage.files import Damaged, atomic_file, damage_reported, read_json, sha256
+from features.storage.checksums import checksums, identity_of, is_sealed, regular_files, sealed, verify
+from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.files import atomic_file, sha256
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.models.artifact import REMEDY, decode

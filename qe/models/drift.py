@@ -12,8 +12,8 @@ from scipy.special import chdtri
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Segments
-from features.storage.files import Damaged, typed
+from features.core.segments import Segments
+from features.storage.damage import Damaged, typed
 from features.text.tokens import Tokens
 from qe.display.numbers import number, percent
 from qe.display.summary import Printable, Record

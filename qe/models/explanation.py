@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.core.extractor import VALUE
 from features.core.tree_columns import numbers, tree_names
-from features.storage.files import Damaged, damage_reported, typed
+from features.storage.damage import Damaged, damage_reported, typed
 from qe.display.numbers import general, in_words, signed
 from qe.display.summary import Printable
 from qe.models.artifact import REMEDY, Artifact

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core import feature_set
-from features.core.extractor import Feature, FittedExtractor, Segments, TableColumn
-from features.storage.cache import regular_files
+from features.core.extractor import Feature, FittedExtractor, TableColumn
+from features.core.segments import Segments
+from features.storage.checksums import regular_files
 from features.storage.files import link_or_copy, sha256
 from qe.models.description import NAME, read_unverified
 from qe.models.model import Model

@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
-from features.storage.files import Damaged, finite, rising, typed, within
+from features.storage.damage import Damaged, finite, rising, typed, within
 from qe.data.dataset import LabelScale
 from qe.display.summary import Printable
 from qe.evaluation.coverage import Coverage, coverage

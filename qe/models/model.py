@@ -15,10 +15,12 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.plugins import check_versions, versions_of
 from features.core.bundle import Bundle
-from features.core.extractor import Extractor, FittedExtractor, Segments
+from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
+from features.core.segments import Segments
 from features.core.tree_columns import numbers, tree_names, without_trees
-from features.storage.files import atomic_directory, damage_reported
+from features.storage.damage import damage_reported
+from features.storage.files import atomic_directory
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.display.summary import Printable, table_by

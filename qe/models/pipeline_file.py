@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
-from features.storage.files import Damaged, damage_reported
+from features.storage.damage import Damaged, damage_reported
 from features.syntax.trees import Trees, column
 from qe.learning.arrays import check_estimators, check_finite, estimators
 from qe.learning.learner import LEARNERS

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, Effect, names, perturbation_of, perturbed
 from qe.display.files import plain_fields

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError
-from features.storage.files import Damaged, atomic_file, damage_reported, read_json
+from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.files import atomic_file
 from qe.models import description
 from qe.models.artifact import REMEDY
 from qe.models.description import SIGNATURE

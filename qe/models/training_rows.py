@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.storage.files import finite, typed
+from features.storage.damage import finite, typed
 from qe.models.artifact import Artifact
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from qe.evaluation.word_level import best_threshold, check_threshold_metric
 from qe.models.artifact import Artifact
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.data.writing import write_rows
 from qe.display.summary import Printable

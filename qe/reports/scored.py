@@ -10,8 +10,9 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import VALUE, Segments
-from features.storage.files import read_json
+from features.core.extractor import VALUE
+from features.core.segments import Segments
+from features.storage.damage import read_json
 from qe.data.table_rows import read_rows
 from qe.display.charts import png
 from qe.display.files import figures, render

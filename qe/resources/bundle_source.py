@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core import bundle as bundles
-from features.core.bundle import Builders, Bundle, Resource, kind_of, known_parts, with_needs
-from features.core.extractor import Segments, translated
+from features.core.bundle import Builders, Bundle, known_parts, with_needs
 from features.core.out_of_fold import Parts
+from features.core.resource import Resource, kind_of
+from features.core.segments import Segments, translated
 from features.resources.word_vectors import WordVectors
-from features.storage.cache import cache_entry
-from features.storage.cache import default_cache as default_cache
+from features.storage.cache_folder import cache_entry
+from features.storage.cache_folder import default_cache as default_cache
 from features.storage.files import digest
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from features.storage.cache import check_tagged
+from features.storage.cache_folder import check_tagged
 from qe.display.numbers import number
 from qe.display.table import Column, Table
 

@@ -15,15 +15,14 @@ from features.core.bundle import (
     RESOURCES,
     Builders,
     Bundle,
-    Resource,
     builder_of,
-    kind_of,
     known_parts,
     plain_parts,
     unknown_part,
     with_needs,
 )
-from features.core.extractor import Segments
+from features.core.resource import Resource, kind_of
+from features.core.segments import Segments
 from features.resources.annotation import KEPT, Annotation, Holds
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon

@@ -12,15 +12,8 @@ from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described
 from features.basics.hints import parsed as parsed_value
-from features.core.bundle import (
-    Builders,
-    OnlyForParts,
-    Part,
-    builder_of,
-    declaration,
-    known_parts,
-    unknown_part,
-)
+from features.core.bundle import Builders, Part, builder_of, known_parts, unknown_part
+from features.core.resource import OnlyForParts, declaration
 from qe.config.experiment import ResourcesSection
 from qe.display.numbers import NumberText, count, number
 from qe.display.table import Column, Table

@@ -12,7 +12,8 @@ from features.basics.assignments import assignments
 from features.basics.errors import InputError, known_name
 from features.basics.numerals import real
 from features.basics.progress import Progress, silent
-from features.storage.files import atomic_file, check_output, line_form
+from features.storage.files import atomic_file, line_form
+from features.storage.outputs import check_output
 from qe.data.table_rows import (
     Input,
     Layout,

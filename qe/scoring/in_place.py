@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError, quoted
-from features.storage.cache import checksum
-from features.storage.files import atomic_file, check_output, check_outside, digest
+from features.storage.checksums import checksum
+from features.storage.files import atomic_file, digest
+from features.storage.outputs import check_output, check_outside
 from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files.segments import TranslationFile, translation_kind
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet, write_book

@@ -15,7 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.storage.files import is_input_file, read_lines
 from qe.data.delimited import Layout
 from qe.data.headers import header_of

@@ -19,8 +19,9 @@ from pydantic import TypeAdapter
 
 from features.basics.errors import InputError
 from features.basics.numerals import real
-from features.storage.cache import checksum
-from features.storage.files import atomic_file, damage_reported, read_json, sha256
+from features.storage.checksums import checksum
+from features.storage.damage import damage_reported, read_json
+from features.storage.files import atomic_file, sha256
 from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, open_input
 from qe.data.writing import kind_of
 from qe.display import output_schemas

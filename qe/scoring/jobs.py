@@ -19,17 +19,12 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import own_memory, processes
 from features.basics.workers import WorkerDied, WorkerPool
-from features.storage.cache import checksum, identity_of, recall
-from features.storage.cache import keep as remember
-from features.storage.files import (
-    atomic_file,
-    check_output,
-    check_outside,
-    damage_reported,
-    digest,
-    locked_file,
-    read_json,
-)
+from features.storage.cache_folder import keep as remember
+from features.storage.cache_folder import recall
+from features.storage.checksums import checksum, identity_of
+from features.storage.damage import damage_reported, read_json
+from features.storage.files import atomic_file, digest
+from features.storage.outputs import check_output, check_outside, locked_file
 from qe.data.frames import cells_of
 from qe.data.table_rows import Kind, Layout, Row, Types, chunks
 from qe.data.writing import encode, kind_of, table_writer

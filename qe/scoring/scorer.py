@@ -16,7 +16,8 @@ import pandas as pd
 from features.basics.errors import InputError
 from features.basics.numerals import finite_or_none
 from features.basics.plugins import version
-from features.core.extractor import Segments, TableColumns
+from features.core.extractor import TableColumns
+from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.files import digest
 from features.word_level.places import judges

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import Bundle, OnlyForParts, Resource
-from features.core.extractor import FittedExtractor, Segments
+from features.core.bundle import Bundle
+from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, checked, parts_needed
+from features.core.resource import OnlyForParts, Resource
+from features.core.segments import Segments
 from features.resources.annotation import Annotation
 from features.resources.ngrams import NgramCounts, NgramCountsBuilder
 from features.storage.compact import counted

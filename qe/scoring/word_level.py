@@ -8,7 +8,7 @@ import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, known_name
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.models.model import Model
 from qe.models.word_tags import DIGITS, METRICS, WordTags

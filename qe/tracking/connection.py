@@ -11,7 +11,7 @@ from mlflow.telemetry import client
 from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
 from features.basics.errors import InputError, without_passwords
-from features.storage.files import locked_file
+from features.storage.outputs import locked_file
 from features.storage.surroundings import restored
 from qe.tracking import address
 from qe.tracking.address import check_reachable, database_file, local_path

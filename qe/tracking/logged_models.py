@@ -22,7 +22,8 @@ from features.basics.errors import InputError
 from features.basics.plugins import DISTRIBUTION, version
 from features.core.extractor import TableColumns
 from features.storage import strict_yaml
-from features.storage.files import Damaged, damage_reported, link_or_copy
+from features.storage.damage import Damaged, damage_reported
+from features.storage.files import link_or_copy
 from qe.tracking.address import check_text
 from qe.tracking.connection import connected
 from qe.tracking.runs import Run, flatten

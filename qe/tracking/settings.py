@@ -7,7 +7,7 @@ from string import Formatter
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
-from features.storage.cache import user_data
+from features.storage.cache_folder import user_data
 from features.storage.files import resolved
 from qe.config.schema import Section, validated
 from qe.tracking.address import absolute, check_text, database_file

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress
-from features.core.extractor import Segments, Texts
 from features.core.feature_set import FeatureSet
+from features.core.segments import Segments, Texts
 from features.storage.files import digest
 from qe.config.experiment import DatasetSection, NegativesSection
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate

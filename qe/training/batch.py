@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.progress import Progress, silent
-from features.storage.files import locked_folder
+from features.storage.outputs import locked_folder
 from qe.display.numbers import number
 from qe.display.table import Column, Table
 from qe.evaluation import leaderboard

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.extractor import Extractor, FittedExtractor, Segments
+from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
 from features.core.out_of_fold import OutOfFold, ResourceLookup
+from features.core.segments import Segments
 from features.core.tree_columns import tree_table
-from features.storage.cache import ARRAYS, Arrays, Cache, Codec, checksums, verify
+from features.storage.cache import ARRAYS, Arrays, Cache, Codec
+from features.storage.checksums import checksums, verify
 from features.storage.files import digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split

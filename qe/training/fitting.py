@@ -8,7 +8,7 @@ import pandas as pd
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments, Texts
+from features.core.segments import Segments, Texts
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split
 from qe.data.folds import Fold

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Segments
-from features.storage.files import read_json
+from features.core.segments import Segments
+from features.storage.damage import read_json
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, concatenate
 from qe.data.format import make_format

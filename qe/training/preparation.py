@@ -17,9 +17,10 @@ from features.basics.plugins import is_foreign, load_own
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
-from features.core.extractor import Extractor, FittedExtractor, Segments
+from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, checked, completed, families
 from features.core.out_of_fold import OutOfFold, ResourceLookup
+from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
 from qe.data.folds import Fold, leaks

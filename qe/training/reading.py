@@ -15,8 +15,9 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import MOST_SEED
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments, TableColumns, Texts
+from features.core.extractor import TableColumns
 from features.core.feature_set import families, table_columns
+from features.core.segments import Segments, Texts
 from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment, WeightsSection
 from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS

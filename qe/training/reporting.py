@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.numerals import finite_or_none
 from features.basics.progress import Progress, silent
-from features.core.extractor import Segments
 from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset

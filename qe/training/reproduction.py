@@ -9,7 +9,7 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.storage.files import damage_reported, read_json
+from features.storage.damage import damage_reported, read_json
 from qe.config.experiment import IN_MEMORY, Experiment, of_settings
 from qe.display.numbers import general, number
 from qe.display.table import Column, Table

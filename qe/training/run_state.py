@@ -12,7 +12,9 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.storage.files import Damaged, atomic_file, check_no_overlap, damage_reported, read_json
+from features.storage.damage import Damaged, damage_reported, read_json
+from features.storage.files import atomic_file
+from features.storage.outputs import check_no_overlap
 
 STATE = "state.json"
 JOURNAL = "study.journal"

@@ -19,7 +19,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
-from features.storage.files import damage_reported, digest
+from features.storage.damage import damage_reported
+from features.storage.files import digest
 from qe.config.experiment import SearchSection
 from qe.config.stores import STUDY_TABLES, check_journal, check_server, check_study_storage
 from qe.training.plan import Space

@@ -12,7 +12,9 @@ import pandas as pd
 from features.basics.errors import InputError
 from features.basics.plugins import version
 from features.basics.progress import Progress, silent
-from features.storage.files import digest, locked_folder, read_json
+from features.storage.damage import read_json
+from features.storage.files import digest
+from features.storage.outputs import locked_folder
 from qe.data.dataset import Dataset
 from qe.display import output_schemas
 from qe.display.numbers import settings

@@ -9,11 +9,12 @@ import pandas as pd
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.extractor import FittedExtractor, Segments
+from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, checked, parts_needed
+from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.encoding.folder import is_path
-from features.storage.files import locked_folder
+from features.storage.outputs import locked_folder
 from qe.config.experiment import IN_MEMORY, Experiment, from_mapping
 from qe.data.dataset import LabelScale
 from qe.display.summary import Printable

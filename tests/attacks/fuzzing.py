@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 
 from features.basics.errors import InputError
-from features.storage.cache import regular_files
+from features.storage.checksums import regular_files
 from tests.attacks.mutations import mutated
 
 ROOT = Path(__file__).resolve().parents[2]

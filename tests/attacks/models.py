@@ -18,7 +18,7 @@ import pandas as pd
 from features import FittedExtractor, ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import Bundle, build, part_files
 from features.core.feature_set import FeatureSet, parts_needed
-from features.storage.cache import checksums, sealed
+from features.storage.checksums import checksums, sealed
 from qe.data import LabelScale, Split, make_folds
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.models import Model

@@ -15,7 +15,8 @@ from features import FittedExtractor, ParallelCorpus, Segments
 from features.core.bundle import Bundle, build
 from features.core.configured import Configured
 from features.core.feature_set import checked, configured, from_variant, make_extractor
-from features.storage.files import damage_reported, sha256
+from features.storage.damage import damage_reported
+from features.storage.files import sha256
 from qe.config.experiment import StrategySection
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.generation import generate

@@ -12,7 +12,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.bundle import Bundle
-from features.storage import cache
+from features.storage import checksums
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer
@@ -72,7 +72,7 @@ def scores(folder: Path) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 def test_every_file_of_a_model(how: str, model: Path, tmp_path: Path) -> None:
-    for name in cache.regular_files(model):
+    for name in checksums.regular_files(model):
         folder = copy_of(model, tmp_path / "model")
         DAMAGE[how](folder / name)
         refuses(r"damaged|has changed|is not a model|no prediction intervals", scores, folder)
@@ -112,7 +112,7 @@ def test_a_file_too_many(model: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 def test_every_file_of_a_bundle(how: str, workshop: Workshop, tmp_path: Path) -> None:
-    for name in cache.regular_files(workshop.bundle.path):
+    for name in checksums.regular_files(workshop.bundle.path):
         if name.startswith((".", "corpus/")) or ".arpa" in name:
             continue
         folder = copy_of(workshop.bundle.path, tmp_path / "bundle")
@@ -129,14 +129,14 @@ def test_a_large_file_is_read_once_and_remembered(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By size and times: after that a model starts without reading it; a change is seen all the same."""
-    monkeypatch.setattr(cache, "_LARGE", 1)
-    monkeypatch.setattr(cache, "_SETTLED", 0)
+    monkeypatch.setattr(checksums, "_LARGE", 1)
+    monkeypatch.setattr(checksums, "_SETTLED", 0)
     folder = copy_of(model, tmp_path / "model")
     read: list[Path] = []
-    real = cache.sha256
-    monkeypatch.setattr(cache, "sha256", lambda path: (read.append(path), real(path))[1])
+    real = checksums.sha256
+    monkeypatch.setattr(checksums, "sha256", lambda path: (read.append(path), real(path))[1])
     before = scores(folder)
-    assert len(read) >= len(cache.regular_files(folder)) - 1
+    assert len(read) >= len(checksums.regular_files(folder)) - 1
     read.clear()
     pd.testing.assert_frame_equal(scores(folder), before)
     assert read == []
@@ -149,7 +149,7 @@ def test_what_has_just_changed_is_not_remembered(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It might change again within the same tick of the clock."""
-    monkeypatch.setattr(cache, "_LARGE", 1)
+    monkeypatch.setattr(checksums, "_LARGE", 1)
     folder = copy_of(model, tmp_path / "model")
     scores(folder)
     assert not list((tmp_path / "cache").rglob("*-*"))
@@ -168,7 +168,7 @@ def test_a_bundle_without_checksums_is_refused(workshop: Workshop, tmp_path: Pat
     for part in content["parts"].values():
         part.pop(key, None)
     content.pop(key, None)
-    text = json.dumps(content if key == "checksum" else cache.sealed(content))
+    text = json.dumps(content if key == "checksum" else checksums.sealed(content))
     (folder / "manifest.json").write_text(text, "utf-8")
     refuses(f"is damaged .*'{key}'", Bundle(folder).part, "source_lm")
 
@@ -212,7 +212,7 @@ def test_a_read_only_cache_costs_time_and_nothing_else(model: Path, tmp_path: Pa
     (tmp_path / "file").write_text("")
     script = (
         "import sys, os; os.environ['QE_CACHE_DIR'] = sys.argv[2] + '/cache'\n"
-        "from features.storage import cache; cache._LARGE = 1; cache._SETTLED = 0\n"
+        "from features.storage import checksums; checksums._LARGE = 1; checksums._SETTLED = 0\n"
         "from pathlib import Path; from qe.models.model import Model\n"
         "print(Model.load(Path(sys.argv[1])).name)"
     )

@@ -10,7 +10,7 @@ import pytest
 
 import qe
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.nbest import hypotheses
 from features.syntax.trees import Trees
 from qe.data.formats.tables import read_table

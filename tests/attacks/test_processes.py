@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from features.storage.files import locked_file, locked_folder
+from features.storage.outputs import locked_file, locked_folder
 from qe.getting_started.demo.run import EXPERIMENT
 from tests.patience import PATIENCE
 

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
-from features.storage import cache
+from features.storage import cache_folder, checksums
 from features.storage.files import sha256
 from qe.api.models import model_folder
 from qe.cli import main
@@ -172,14 +172,14 @@ def altered(folder: Path) -> Path:
 def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
     signed: Path, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
-    monkeypatch.setattr(cache, "_LARGE", 1)
+    monkeypatch.setattr(checksums, "_LARGE", 1)
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     path = max(signed.rglob("*.npy"), key=lambda file: file.stat().st_size)
-    right = cache.checksum(path)
+    right = checksums.checksum(path)
     assert altered(signed) == path
-    device, inode, *stamp = cache.identity_of(path.stat())
-    cache.keep(f"{device}-{inode}", " ".join([*stamp, right]))
-    assert cache.checksum(path) == right  # the planted entry is one that is believed: without a signature
+    device, inode, *stamp = checksums.identity_of(path.stat())
+    cache_folder.keep(f"{device}-{inode}", " ".join([*stamp, right]))
+    assert checksums.checksum(path) == right  # the planted entry is one that is believed: without a signature
     description.read(signed)
     refuses(f"{path.name} has changed", verify, signed, tmp_path / "own.pub")
 
@@ -188,14 +188,14 @@ def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
 def test_entries_that_others_could_have_written_are_not_believed(
     place: str, signed: Path, tmp_path: Path, monkeypatch: Monkeypatch
 ) -> None:
-    monkeypatch.setattr(cache, "_LARGE", 1)
+    monkeypatch.setattr(checksums, "_LARGE", 1)
     monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
     path = altered(signed)
-    device, inode, *stamp = cache.identity_of(path.stat())
-    cache.keep(f"{device}-{inode}", " ".join([*stamp, "0" * 64]))
-    assert cache.checksum(path) == "0" * 64
+    device, inode, *stamp = checksums.identity_of(path.stat())
+    cache_folder.keep(f"{device}-{inode}", " ".join([*stamp, "0" * 64]))
+    assert checksums.checksum(path) == "0" * 64
     (tmp_path / "cache" / place).chmod(0o777)
-    assert cache.checksum(path) == sha256(path)
+    assert checksums.checksum(path) == sha256(path)
 
 
 def exchanged(folder: Path, other: Path) -> None:

@@ -30,7 +30,7 @@ import pytest
 import yaml
 
 from features.basics.errors import options_in
-from features.storage.files import locked_file, locked_folder
+from features.storage.outputs import locked_file, locked_folder
 from qe.cli import main
 from qe.cli._verbs import commands as all_commands
 from qe.cli._verbs import is_verb, verbs

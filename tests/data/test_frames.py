@@ -9,7 +9,7 @@ import pytest
 
 import qe
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.data.dataset import Split, concatenate
 from qe.data.frames import as_pandas, convert_like
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from tests.factories import ENGLISH, SPANISH
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from features.alignment import AlignmentFeatures
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from tests.factories import PLAIN, corpus, refuses, row
 

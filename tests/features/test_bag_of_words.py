@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
 from features.bag_of_words import BagOfWords, BagRegression, characters, words
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
 from tests.factories import Find

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.core.extractor import FittedExtractor, Segments, TableColumn
+from features.core.extractor import FittedExtractor, TableColumn
 from features.core.feature_set import FeatureSet, completed, families, make_extractor, table_columns
+from features.core.segments import Segments
 
 ENGINES = ("a", "a", " b", "b ", "c", "")
 

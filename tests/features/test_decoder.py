@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.decoder import Decoder
 from features.decoder_output.statistics import (
     ascending,

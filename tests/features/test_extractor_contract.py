@@ -18,7 +18,8 @@ from features import Segments, Tokenizer
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
-from features.core.extractor import VARYING, Extractor, FittedExtractor, leaving_out
+from features.core.columns import leaving_out
+from features.core.extractor import VARYING, Extractor, FittedExtractor
 from features.core.feature_set import (
     EXTRACTORS,
     FeatureSet,

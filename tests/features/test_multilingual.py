@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.multilingual import Multilingual
 from tests.factories import refuses
 from tests.features.encoding.made import Tiny, static_folder

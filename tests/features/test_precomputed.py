@@ -9,8 +9,8 @@ import pytest
 
 from features.baseline17 import COLUMNS
 from features.basics.errors import InputError
-from features.core.extractor import Segments
 from features.core.feature_set import FeatureSet, make_extractor
+from features.core.segments import Segments
 from features.precomputed import Precomputed
 from tests.factories import Find, refuses
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from features.storage.cache import CACHE_TAG, cache_entry, tag_cache
+from features.storage.cache_folder import CACHE_TAG, cache_entry, tag_cache
 from qe.resources.cached import KINDS, cached, old, remove
 from tests.factories import qe, refuses
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.models.model import Model
 from qe.models.training_rows import Learned
 from qe.training.ablation import ALONE, WITH, learning_curve_plot, learning_curves

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.surface import Surface
 from qe.config.experiment import NegativesSection
 from qe.data.dataset import LabelScale

@@ -14,7 +14,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Share
 from features.comparisons.comparison import TextComparison, smoothed_precision
-from features.core.extractor import Extractor, Feature, FittedExtractor, Segments
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens, ratio, segment_sum
 from qe_papers.families import SIDES, load_parts, save_parts

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Column, Corpus, Extractor, Feature, FittedExtractor, Segments
+from features.core.columns import Column
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, ratio

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Column, Segments
+from features.core.columns import Column
+from features.core.segments import Segments
 from features.syntax.phrase_units import ENTITY_NAMES, OTHER
 from features.text.annotation import Annotated
 from qe_papers.families import AnnotationFamily, BothSides, Measure, Sides, sides_of

@@ -14,7 +14,9 @@ from features.basics.array_types import FloatArray, Longs
 from features.comparisons.comparison import COLUMNS as COMPARED
 from features.comparisons.comparison import TextComparison
 from features.comparisons.phrase_decoder import decode
-from features.core.extractor import Column, Extractor, Feature, FittedExtractor, Segments, block, features_of
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, deviation, lowest_mean, quantile, worst_window
 from features.decoder_output.tokens import DecoderTokens, Marker, SubwordMeans
 from features.resources.aligner import Aligner

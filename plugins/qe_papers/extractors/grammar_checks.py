@@ -11,7 +11,8 @@ import regex
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.text.corpus import Side
 from qe_papers.syntax import Word, is_finite, tagged
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.comparisons.comparison import VARIANTS, ByDecoder, WithBackTranslation
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.edits.meteor import FUNCTION_WORDS, Words, meteor
 from features.edits.ngram_matches import (
     ORDER,

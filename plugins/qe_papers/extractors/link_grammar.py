@@ -8,7 +8,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.extractor import Column
+from features.core.columns import Column
 from features.text.annotation import Annotated
 from qe_papers.families import AnnotationFamily, Measure, Sides, columns_of
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Final
 
 from features.basics.errors import InputError
-from features.core.extractor import Column, Segments
+from features.core.columns import Column
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.morphemes import Morphemes

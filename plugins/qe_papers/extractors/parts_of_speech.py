@@ -8,7 +8,9 @@ from typing import ClassVar, Final
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.extractor import Column, Extractor, Feature, Segments
+from features.core.columns import Column
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.edits.edit_labels import CATEGORIES, EDITS, WORD_CLASSES, edit_counts, edit_labels
 from features.text.annotation import layer_tokens, layers, word_class_tokens
 from features.text.corpus import Side

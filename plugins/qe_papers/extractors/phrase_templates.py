@@ -17,9 +17,10 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import NotNegative, Positive
 from features.comparisons.comparison import VARIANTS, ByDecoder, WithBackTranslation
-from features.core.extractor import Extractor, Feature, FittedExtractor, Segments
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
 from features.resources.ngrams import NgramCounts
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from qe_papers.resources.phrase_words import PhraseWords
 from qe_papers.resources.source_splits import SourceSplits
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
-from features.core.extractor import Column, Corpus, Extractor, Feature, FittedExtractor, Segments
+from features.core.columns import Column
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
+from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import unknown_name
 from features.basics.hints import Count, Share
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.edits.edit_labels import edit_labels
 from features.text.stems import base_form_tokens, base_forms
 from features.text.tokens import ratio, segment_sum

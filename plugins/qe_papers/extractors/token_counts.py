@@ -10,7 +10,8 @@ import regex
 
 from features.basics.array_types import FloatArray
 from features.basics.distinct import distinct
-from features.core.extractor import Column, Segments
+from features.core.columns import Column
+from features.core.segments import Segments
 from features.surface import COUNTED, MARK_KINDS, OTHER_PATTERNS, counted, is_punctuation, is_quote
 from features.text.corpus import Side
 from features.text.tokens import Tokens, ratio, segment_sum

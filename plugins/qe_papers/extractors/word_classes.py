@@ -9,7 +9,8 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.core.extractor import Extractor, Feature, Segments
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
 from features.resources.word_lexicon import StopWords
 from features.text.annotation import Annotated
 from features.text.tokenizer import Tokenizer

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive
-from features.core.bundle import load_fields, save_fields
-from features.core.extractor import Extractor, Feature, FittedExtractor, Segments
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.resource import load_fields, save_fields
+from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.word_lexicon import WordLexicon
-from features.storage.files import finite, typed, within
+from features.storage.damage import finite, typed, within
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_sum
 from features.word_level.labels import post_edit_labels

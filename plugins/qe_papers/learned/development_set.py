@@ -14,11 +14,11 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Seed
 from features.basics.progress import Progress, silent
 from features.comparisons.phrase_decoder import decode
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.learned.translated_corpus import reduced
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.storage.files import Damaged, finite, typed
+from features.storage.damage import Damaged, finite, typed
 from features.text.corpus import ParallelCorpus, Rows, held_out_lines, split_pairs
 from features.text.tokens import UNK, Tokens, Vocabulary
 

@@ -12,12 +12,13 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource, load_arrays, save_arrays
 from features.core.extractor import Feature
+from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.annotation import Annotation
-from features.storage.files import read_words, typed, within, write_words
+from features.storage.damage import typed, within
+from features.storage.files import read_words, write_words
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.stems import stems

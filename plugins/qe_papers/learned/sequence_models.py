@@ -11,8 +11,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource, load_arrays, save_arrays
 from features.core.extractor import Feature
+from features.core.resource import Builder, Parts, Resource, load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.annotation import Annotation

@@ -14,8 +14,8 @@ from rapidfuzz.process import cdist
 from features.basics.array_types import Longs, rows_of
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
-from features.core.bundle import Builder, Parts, Resource
-from features.storage.files import rising, typed, within
+from features.core.resource import Builder, Parts, Resource
+from features.storage.damage import rising, typed, within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import encode
 from features.text.tokens import UNK, Tokens, Vocabulary

@@ -14,8 +14,8 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, NotNegative, mistakes
 from features.basics.progress import Progress, silent
 from features.basics.threads import even_ranges, side_by_side
-from features.core.bundle import Builder, Parts, Resource
-from features.storage.files import Damaged, typed, within
+from features.core.resource import Builder, Parts, Resource
+from features.storage.damage import Damaged, typed, within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import (
     Case,

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import Longs
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.phrase_table import PhraseTable
 from features.resources.phrases import keys_of
-from features.storage.files import rows, within
+from features.storage.damage import rows, within
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Vocabulary
 

@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Positive, Seed
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts
+from features.core.resource import Builder, Parts
 from features.resources.word_lexicon import StopWords
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Vocabulary

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, Longs
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.aligner import Aligner, Symmetrization
-from features.storage.files import typed
+from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import UNK, Tokens, Vocabulary

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.hints import Share
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.annotation import Annotation
-from features.storage.files import typed
+from features.storage.damage import typed
 from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import MARKERS, UNK, Tokens, Vocabulary, segment_mean

@@ -14,9 +14,9 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Positive, Seed
 from features.basics.progress import Progress, silent
 from features.basics.threads import apply_to_each, even_ranges, side_by_side
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.word_lexicon import segments_with
-from features.storage.files import Damaged, typed
+from features.storage.damage import Damaged, typed
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import UNK, Tokens, Vocabulary
 

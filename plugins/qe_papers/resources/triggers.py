@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray, Longs
 from features.basics.progress import Progress, silent
 from features.basics.threads import even_ranges, side_by_side
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.lexicon import pair_values
 from features.resources.word_lexicon import WordSets, inverted, segments_with
-from features.storage.files import finite, rows
+from features.storage.damage import finite, rows
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens, Vocabulary, ratio
 

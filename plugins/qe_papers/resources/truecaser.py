@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
-from features.storage.files import typed
+from features.core.resource import Builder, Parts, Resource
+from features.storage.damage import typed
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens
 

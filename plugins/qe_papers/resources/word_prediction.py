@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource
 from features.resources.word_lexicon import KeptWords, WordSets, plain
-from features.storage.files import Damaged, finite, typed
+from features.storage.damage import Damaged, finite, typed
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens, Vocabulary
 

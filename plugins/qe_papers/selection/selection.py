@@ -11,8 +11,8 @@ from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
-from features.core.extractor import Segments
 from features.core.feature_set import FeatureSet, parts_needed
+from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.folds import make_folds

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn
 from features.syntax.trees import Tag, Trees
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.storage.files import Damaged, finite, read_json, typed
+from features.storage.damage import Damaged, finite, read_json, typed
 
 REMEDY = "train the annotator again"
 Arrays = Mapping[str, NDArray[Any]]

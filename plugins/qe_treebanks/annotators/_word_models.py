@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from features.basics.progress import Progress, silent
-from features.storage.files import rising, rows, typed
+from features.storage.damage import rising, rows, typed
 from features.text.tokens import Tokens
 from qe_treebanks.annotators import _storage
 from qe_treebanks.annotators._storage import Arrays

@@ -11,7 +11,8 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.storage.files import rising, sha256, typed, within
+from features.storage.damage import rising, typed, within
+from features.storage.files import sha256
 from features.text.tokens import Tokens
 from qe.display.numbers import fixed
 from qe.display.summary import Printable

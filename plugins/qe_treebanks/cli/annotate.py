@@ -135,7 +135,7 @@ def project(
 
     from features.core.bundle import Bundle
     from features.resources.aligner import Aligner
-    from features.storage.files import check_output
+    from features.storage.outputs import check_output
     from qe.language.taggers import tagger
     from qe.resources.corpora import corpus_of
     from qe_treebanks.treebanks import project_entities

@@ -245,7 +245,7 @@ class Command:
         return emit(result, self.verb, values) if isinstance(result, Result) else 0
 
     def _check_paths(self, values: dict[str, Any], stack: ExitStack) -> None:
-        from features.storage.files import check_no_overlap, check_output, locked_folder
+        from features.storage.outputs import check_no_overlap, check_output, locked_folder
 
         paths = [one for one in self.options if one.kind is Path and one.title != OUTPUT]
         inputs = [
@@ -308,7 +308,7 @@ def _paths(value: Any) -> list[Path]:
 
 def check_absent(path: Path, verb: str, inputs: Sequence[Path]) -> None:
     """Raises InputError for an output that exists: a file, or a folder with an earlier output of the verb."""
-    from features.storage.files import MARK, check_no_overlap, owner_of
+    from features.storage.outputs import MARK, check_no_overlap, owner_of
 
     exists = path.resolve().is_file()  # raises for a loop of links
     if path.is_dir() and verb in (owner_of(path), owner_of(path.parent)):

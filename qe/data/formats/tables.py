@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.text.languages import MULTIPLE
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, LABEL_COLUMNS, ROW_WEIGHTS, Label, label_scale, labelled_rows

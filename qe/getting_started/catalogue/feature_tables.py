@@ -15,7 +15,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.tree_columns import tree_names
-from features.storage.files import check_no_overlap, check_output
+from features.storage.outputs import check_no_overlap, check_output
 from qe.config.experiment import Experiment, load
 from qe.data.writing import save_table
 from qe.getting_started.demo.generation import generate

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from features.basics.progress import Progress, silent
-from features.storage.files import atomic_file, locked_folder
+from features.storage.files import atomic_file
+from features.storage.outputs import locked_folder
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import score_file

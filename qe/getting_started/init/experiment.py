@@ -12,7 +12,8 @@ import yaml
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
-from features.storage.files import atomic_file, check_output, locked_file, read_lines
+from features.storage.files import atomic_file, read_lines
+from features.storage.outputs import check_output, locked_file
 from qe.config.experiment import Experiment, SplitSection, from_mapping
 from qe.data.dataset import Split
 from qe.display.numbers import count, span

@@ -11,7 +11,8 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, combined_error, unknown_name
 from features.basics.numerals import is_finite, real
-from features.core.extractor import Segments, TableColumn
+from features.core.extractor import TableColumn
+from features.core.segments import Segments
 from features.text.languages import language_code
 from qe.data.columns import COLUMNS
 from qe.data.dataset import Dataset, Split

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative
-from features.storage.files import Damaged, typed, within
+from features.storage.damage import Damaged, typed, within
 from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 from qe.display.numbers import general, percent
 from qe.learning.elimination import fit_by_elimination

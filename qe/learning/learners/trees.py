@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, Part, Seed, Threads
-from features.storage.files import Damaged, damage_reported, typed, within
+from features.storage.damage import Damaged, damage_reported, typed, within
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import LEARNERS, Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data

@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 
 from features.basics.array_types import FloatArray
 from features.basics.distinct import distinct, numbered
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
 from qe.models.language_profile import trigram_overlap

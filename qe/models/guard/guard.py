@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from features.storage.boosted_trees import check_trees
-from features.storage.files import Damaged, rising, typed
+from features.storage.damage import Damaged, rising, typed
 from features.word_level.trees import TreeWalks
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed

@@ -10,10 +10,10 @@ import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.core.bundle import load_fields, save_fields
-from features.core.extractor import Segments
+from features.core.resource import load_fields, save_fields
+from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
-from features.storage.files import rising, typed, within
+from features.storage.damage import rising, typed, within
 from features.text.tokenizer import normalise
 from features.text.tokens import Tokens, Vocabulary
 from qe.models.language_profile import BUCKETS, LanguageProfile

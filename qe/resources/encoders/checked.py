@@ -15,7 +15,7 @@ from features.basics.errors import InputError
 from features.basics.hints import parsed
 from features.encoding.encoded import TextEncoder
 from features.encoding.folder import EncoderFolder, EncoderSettings, encoder_names, encoders_home
-from features.storage.files import damage_reported, read_json
+from features.storage.damage import damage_reported, read_json
 from qe.display.numbers import number
 from qe.display.table import Column, Table
 

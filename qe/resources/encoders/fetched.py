@@ -15,7 +15,8 @@ from filelock import FileLock
 from features.basics.errors import InputError, unknown_name
 from features.encoding.folder import PLACES, POOLING, PROMPTS, WEIGHTS, EncoderFolder, encoders_home
 from features.encoding.tokenizing import package
-from features.storage.files import atomic_directory, atomic_file, read_json, sha256
+from features.storage.damage import read_json
+from features.storage.files import atomic_directory, atomic_file, sha256
 from qe.resources.encoders.checked import Origin, is_up_to_date, origin_of
 
 # Name -> the repository; those whose card asks for a prompt that its files do not name have it here.

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.tokenizing import REMEDY, package
-from features.storage.files import atomic_directory, check_no_overlap, damage_reported, digest
+from features.storage.damage import damage_reported
+from features.storage.files import atomic_directory, digest
+from features.storage.outputs import check_no_overlap
 from qe.resources.encoders.checked import (
     ENGLISH,
     GERMAN,

@@ -12,7 +12,7 @@ from filelock import FileLock
 from features.basics.errors import InputError
 from features.core import bundle as bundles
 from features.core.bundle import Bundle
-from features.storage.cache import sealed
+from features.storage.checksums import sealed
 from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
 from tests.factories import Done, qe, refuses

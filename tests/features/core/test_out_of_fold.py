@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.extractor import Segments
 from features.core.out_of_fold import NO_PART, Longs, OutOfFold, Parts, in_groups, part_of
+from features.core.segments import Segments
 
 SOURCES = tuple(f"sentence {k % 20}" for k in range(40))
 TARGETS = tuple(f"Satz {k}" for k in range(40))

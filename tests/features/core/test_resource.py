@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builder, Parts, Resource, declaration, resource_parameters
+from features.core.bundle import resource_parameters
+from features.core.resource import Builder, Parts, Resource, declaration
 from features.resources.ngrams import NgramCounts
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Vocabulary

@@ -15,9 +15,9 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.morphemes import Morphemes
 from features.resources.ngrams import NgramCounts
-from features.storage.cache import sealed
+from features.storage.checksums import sealed
 from features.storage.compact import coded, decoded, length, unpacked
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from features.word_level.columns import columns_in

@@ -10,7 +10,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import StandardScaler
 
 from features.encoding.projections import _PENALTIES, Projection, fit_pca, fit_pls, fit_ridge
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from tests.factories import refuses
 
 GENERATOR = np.random.default_rng(0)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
-from features.core.extractor import Segments
 from features.core.feature_set import make_extractor, parts_needed
+from features.core.segments import Segments
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel

@@ -26,7 +26,7 @@ from features.resources._context_network import (
 )
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor, _contexts
-from features.storage.cache import checksums
+from features.storage.checksums import checksums
 from features.text.links import Links
 from features.text.tokens import BOS, EOS, UNK, Tokens, Vocabulary
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from features import ParallelCorpus, Tokenizer
-from features.core.bundle import RESOURCES, Builder, Bundle, Resource, build, known_parts, with_needs
+from features.core.bundle import RESOURCES, Bundle, build, known_parts, with_needs
+from features.core.resource import Builder, Resource
 
 SOURCE = [
     "the red house is red",

@@ -23,7 +23,7 @@ from features.storage.compact import (
     stepped,
     unpacked,
 )
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 
 WHOLE = st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 300), max_size=200)
 Store = Callable[[Any], Stored]

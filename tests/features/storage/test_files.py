@@ -15,16 +15,13 @@ from features.storage.files import (
     MAX_LINE,
     atomic_directory,
     atomic_file,
-    check_no_overlap,
-    check_outside,
     check_writable,
-    locked_file,
-    locked_folder,
     read_lines,
     resolved,
     sha256,
     tidy,
 )
+from features.storage.outputs import check_no_overlap, check_outside, locked_file, locked_folder
 from features.storage.strict_yaml import read_mapping
 from tests.factories import refuses
 

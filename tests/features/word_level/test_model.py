@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.word_level import network
 from features.word_level.columns import same_width

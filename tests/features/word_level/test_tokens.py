@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from features import Bundle, ParallelCorpus, Segments, Tokenizer
 from features.core.bundle import build
 from features.core.feature_set import make_extractor, parts_needed
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from features.text.annotation import block_of
 from features.word_level import tokens as module
 from features.word_level.keys import annotation_keys, places, triple_keys

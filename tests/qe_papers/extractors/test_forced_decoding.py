@@ -20,7 +20,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.phrases import keys_of
 from features.resources.tuple_lm import TupleLM
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.forced_decoding import DecoderImitation, DecoderResidual, ForcedDecoding, force

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe.language.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
 from tests.factories import EN_ES, ENGLISH, SPANISH, refuses, row, segments

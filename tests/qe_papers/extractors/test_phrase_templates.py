@@ -13,7 +13,7 @@ from features import ParallelCorpus, Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from features.text.links import Links
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.phrase_templates import (

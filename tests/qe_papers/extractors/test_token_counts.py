@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
 from tests.factories import PLAIN, row
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from features.core.extractor import Segments
+from features.core.segments import Segments
 from qe_papers.extractors.trees import ConstituentTrees, DependencyTrees, ParseProbabilities, depths_of
 from tests.factories import EN_ES, refuses, row, segments
 from tests.features.parsed import block, translations

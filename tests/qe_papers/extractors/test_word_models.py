@@ -19,7 +19,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.word_lexicon import NUMBER, KeptWords, WordLexicon, plain
 from features.resources.word_lexicon import Training as LexiconTraining
-from features.storage.files import Damaged
+from features.storage.damage import Damaged
 from features.text.tokens import Tokens, Vocabulary
 from qe_papers.extractors.word_models import (
     CRITERIA,

@@ -8,13 +8,14 @@ import pytest
 
 from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
-from features.core.extractor import Segments
 from features.core.feature_set import make_extractor, parts_needed
+from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.phrase_table import PhraseTable
-from features.storage.files import Damaged, read_lines
+from features.storage.damage import Damaged
+from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus, held_out_lines
 from features.text.tokens import Tokens
 from qe_papers.extractors.word_models import SMOOTHINGS

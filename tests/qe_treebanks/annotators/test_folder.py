@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from features.storage.files import MARK, sha256
+from features.storage.files import sha256
+from features.storage.outputs import MARK
 from qe.language.taggers import for_corpora, tagger
 from qe_treebanks.annotator_folder import MANIFEST, AnnotatorFolder, train
 from tests.factories import refuses
