@@ -30,13 +30,16 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 _METRICS = "tests/statistics/metrics tests/statistics/test_bootstrap.py qe/statistics/metrics"
-_RESAMPLING = "tests/statistics/test_bootstrap.py tests/statistics/test_randomization.py"
+_INTERVALS = (
+    "tests/statistics/test_bootstrap.py tests/statistics/test_comparisons.py tests/statistics/test_many.py"
+)
+_RESAMPLING = f"{_INTERVALS} tests/statistics/test_randomization.py"
 # Name -> file -> the tests that ought to notice.
 TARGETS = {
     "statistics": {
         "qe/statistics/bayesian.py": "tests/statistics/test_bayesian.py",
-        "qe/statistics/family.py": "tests/statistics/test_many.py",
-        "qe/statistics/intervals.py": "tests/statistics/test_bootstrap.py",
+        "qe/statistics/family.py": "tests/statistics/test_family.py tests/statistics/test_many.py",
+        "qe/statistics/intervals.py": _INTERVALS,
         "qe/statistics/resampling.py": _RESAMPLING,
         "qe/statistics/ranks.py": "tests/statistics/test_ranks.py tests/statistics/test_equivalence.py",
     },

@@ -10,6 +10,7 @@ from qe.statistics.comparisons import Scored
 from qe.statistics.draws import bootstrap_counts, bootstrap_sums
 from qe.statistics.intervals import (
     bca_interval,
+    jackknife_deviations,
     jackknife_interval,
     jackknife_rescored,
     jackknife_scores,
@@ -147,9 +148,11 @@ def test_bca_of_a_ranked_metric_equals_scipy() -> None:
 
 def test_jackknife_interval_of_a_mean_is_students() -> None:
     values = np.random.default_rng(9).exponential(size=25)
-    ours = jackknife_interval(float(values.mean()), [jackknife_scores(scored(values), mean)])
+    left = jackknife_scores(scored(values), mean)
+    ours = jackknife_interval(float(values.mean()), [left])
     low, high = stats.ttest_1samp(values, 0).confidence_interval()
     assert ours == pytest.approx((low, high))
+    assert np.sum(jackknife_deviations(left) ** 2) == pytest.approx(stats.sem(values) ** 2)
 
 
 def test_jackknife_intervals_on_other_scales() -> None:
@@ -253,6 +256,8 @@ def test_three_rules_written_out() -> None:
     assert greater.p == (3 + 1) / 11  # d_b - 4 >= 4: 8, 9, 10
     less = bootstrap_test(differences, nothing, 4.0, tail="less")
     assert less.p == (8 + 1) / 11  # d_b - 4 <= 4: 1 .. 8
+    differ = bootstrap_test(differences, nothing, 4.0, units=3)
+    assert differ.min_p == 2 / 2**3 and centred.reach is None  # each of three changes sides or stays
 
 
 def test_centred_bootstrap_agrees_with_the_t_test() -> None:

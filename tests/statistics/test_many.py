@@ -189,7 +189,9 @@ def test_zous_interval_covers_normal_data_and_agrees_with_williams() -> None:
         inside.append(low <= 0 <= high)
         agreed.append((low <= 0 <= high) == (williams_test(r[0, 1], r[0, 2], r[1, 2], 40).p > 0.05))
     assert 0.935 <= np.mean(inside) <= 0.965 and np.mean(agreed) > 0.98
-    assert np.isnan(zou_interval(0.5, 0.4, 0.2, 3)).all()
+    assert (
+        np.isnan(zou_interval(0.5, 0.4, 0.2, 3)).all() and np.isfinite(zou_interval(0.5, 0.4, 0.2, 4)).all()
+    )
 
 
 def test_studentised_statistic_is_the_delta_method_over_influence_functions() -> None:
