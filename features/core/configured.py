@@ -32,6 +32,9 @@ class Configured:
     label: str
     config: Mapping[str, Any] = field(default_factory=dict)  # as an experiment has it
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # not what it looked up
+
     def errors(self) -> Iterator[InputError]:
         """All mistakes in the settings: unknown names, types, ranges, missing ones."""
         known = [entry.name for entry in self._fields]

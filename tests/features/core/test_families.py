@@ -1,6 +1,7 @@
 """Settings, phrases and columns of every family: told, never a traceback."""
 
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -30,6 +31,9 @@ VALUES: Final[tuple[Any, ...]] = (
 
 @pytest.mark.parametrize("name", EXTRACTORS.names)
 def test_of_an_extractor(name: str) -> None:
+    checked = configured({"kind": name})
+    list(checked.errors())
+    assert pickle.loads(pickle.dumps(checked)) == checked  # as other processes of a search get it
     parameters = [entry.name for entry in fields(EXTRACTORS.get(name)) if entry.init]
     for parameter in parameters:
         for value in VALUES:
