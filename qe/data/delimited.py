@@ -36,7 +36,7 @@ _SAMPLE = 1 << 18  # bytes that are looked at
 _STEP = 1 << 12
 _LOOK_AT = 2000  # rows of them
 _SHARE = 0.9  # of rows that a way of reading must suit
-# Of the letters of a text in cp1252: languages with other letters are in other code pages
+# At most this share of the letters of a text in cp1252 is foreign: other languages have other code pages.
 _MOST_FOREIGN = 0.3
 
 

@@ -34,7 +34,7 @@ def test_time_is_what_was_computed_in(spans: list[tuple[float, float | None]], s
 
 
 class Interrupted(BaseException):
-    """As a handler of signals raises it."""
+    """An exception that a handler of signals raises."""
 
 
 @pytest.fixture

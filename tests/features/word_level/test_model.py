@@ -232,7 +232,7 @@ def test_a_token_counts_as_much_as_it_is_bad() -> None:
 
 
 def test_certain_probabilities_are_tags() -> None:
-    """Of encodings to the last bit; LightGBM's two objectives agree where labels are 0 and 1."""
+    """Encodings are equal to the last bit; LightGBM's two objectives agree where labels are 0 and 1."""
     rng = np.random.default_rng(0)
     keys = {"word": rng.integers(0, 30, 1600).astype(np.uint64)}
     bad, segment = rng.random(1600) < 0.3, np.arange(1600) // 10

@@ -300,7 +300,7 @@ def test_one_game_of_trueskill() -> None:
 
 
 def test_trueskill_of_one_sided_tables_settles() -> None:
-    """Where plain sweeps swing for ever, shorter steps do not."""
+    """Plain sweeps swing for ever here, shorter steps do not."""
     for times in (1.0, 1e3, 1e5):
         scores = TrueSkill().scores(np.triu(np.full((5, 5), times), 1), np.zeros((5, 5)))
         assert (np.diff(scores) < 0).all() and scores.mean() == pytest.approx(25)

@@ -130,7 +130,7 @@ def best(source: Phrase, pairs: Pairs, lm: LanguageModel) -> tuple[list[str], fl
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["the", "red", "green", "house", "is", "Oslo"]), min_size=1, max_size=4))
 def test_the_decoder_finds_the_best_translation(source: list[str]) -> None:
-    """Of all segmentations, options and swaps of short texts, whose hypotheses all fit the beam."""
+    """All segmentations, options and swaps of short texts are tried: their hypotheses all fit the beam."""
     lm = model()
     decoded = decode(tokens(source), table(PAIRS), lm)
     words, score = best(tuple(word.lower() for word in source), PAIRS, lm)

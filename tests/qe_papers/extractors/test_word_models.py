@@ -40,7 +40,7 @@ def corpus(pairs: Pairs) -> ParallelCorpus:
 
 
 def information(left: str, right: str, pairs: Pairs, sides: tuple[int, int], minimum: int) -> float:
-    """Of one word of each side, counted segment by segment."""
+    """The information of a pair of words, one of each side, counted segment by segment."""
     texts = [tuple(set(text.lower().split()) for text in pair) for pair in pairs]
     p_left = sum(left in t[sides[0]] for t in texts) / len(texts)
     p_right = sum(right in t[sides[1]] for t in texts) / len(texts)

@@ -125,7 +125,7 @@ def test_conlleval_by_hand() -> None:
 
 
 def test_an_inner_tag_that_continues_nothing_begins_an_entity() -> None:
-    """As conlleval reads `O I-PER` and `B-LOC I-PER`."""
+    """conlleval reads `O I-PER` and `B-LOC I-PER` so."""
     assert entity_scores([(["I-PER", "B-LOC", "I-PER"], ["B-PER", "B-LOC", "B-PER"])])["f1"] == 1
     assert entity_scores([(["B-PER", "I-PER"], ["B-PER", "B-PER"])])["f1"] == 0
 
