@@ -42,6 +42,7 @@ Numbers = dict[str, float]
 Count = Annotated[int, Field(ge=0)]
 Counts = dict[str, Count]
 Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0)]
 Interval = tuple[float, float] | None
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -201,7 +202,7 @@ OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
         "kind": Literal["scoring job"], "model": Model, "packages": Versions,
         "inputs": Annotated[_list(Input), Field(min_length=1)],
         "output": _object("File", {"path": str, "sha256": Sha256}), "options": Object, "begun": datetime,
-        "ended": datetime, "seconds": float,
+        "ended": datetime, "seconds": Seconds,
     }),
     "report": ({
         "experiment": Object,
@@ -227,7 +228,7 @@ OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
         }) | None,
         "words": Object | None, "model": Object,
         "intervals": _object("Intervals", dict.fromkeys(("method", "n", "coverage"), Any)) | None,
-        "seconds": float,
+        "seconds": Seconds,
         "time": _list(_object("Time", {"part": str, "seconds": float, "cpu_seconds": float})),
         "registration": _object("Registration", dict.fromkeys(
             ("name", "version", "uri", "champion"), Any,
@@ -237,11 +238,16 @@ OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
 _LINE: Final = {"time": datetime, "verb": str}
 _EVENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "begin": {**_LINE, "model": Model, "output": str, "inputs": Texts},
-    "stage": {**_LINE, "stage": str, "done": Count, "total": int | None, "seconds": float},
+    "stage": {**_LINE, "stage": str, "done": Count, "total": int | None, "seconds": Seconds},
     "message": {**_LINE, "event": Literal["note", "warning", "failed"], "message": str},
     "end": {**_LINE, "output": str, "rows": Count, "scored": Count, "reused": Count, "repeated": Count,
-            "unchanged": bool, "reasons": Counts, "seconds": float},
+            "unchanged": bool, "reasons": Counts, "seconds": Seconds},
     "error": {**_LINE, "verb?": str, "message": str, "exit": Annotated[int, Field(ge=1)]},
+}  # fmt: skip
+# What the types of keys do not say.
+_FURTHER: Final[Mapping[str, Mapping[str, Any]]] = {
+    "annotate-evaluate": {"additionalProperties": {"type": ["number", "null", "boolean", "object"]}},
+    "evaluate-words": {"minProperties": 2}, "strategies": {"minProperties": 2},
 }  # fmt: skip
 _TITLES: Final = {
     "report": "Report of a training run (report.json)", "summary": "Summary of a scoring job (OUTPUT.json)",
@@ -280,4 +286,5 @@ def output_schema(name: str) -> dict[str, Any]:
         kind = _object(name, keys)
     schema = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Schema)
     title = _TITLES.get(name, f"What `qe {name.replace('-', ' ')}` prints with --json")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": title}
+    further = _FURTHER.get(name, {})
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": title, **further}

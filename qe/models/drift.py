@@ -4,9 +4,10 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+from annotated_types import Ge, Interval
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
@@ -21,6 +22,7 @@ from qe.models.artifact import REMEDY, Artifact
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
 CountArray = NDArray[np.int64]
+Share = Annotated[float, Interval(ge=0, le=1)]
 _BINS = 10  # bins for defined values; one more holds undefined values
 MAJOR_PSI = 0.25  # usual threshold of a major shift (Siddiqi 2006, credit scoring)
 OOV_JUMP, SIGN_JUMP = 0.10, 0.20  # increases of a share over training data that are reported
@@ -36,10 +38,10 @@ class FeatureShift:
     """Stability index of a feature (`chance`: 99th percentile of the largest), undefined shares."""
 
     name: str
-    psi: float
+    psi: Annotated[float, Ge(0)]
     chance: float
-    undefined: float
-    undefined_in_training: float
+    undefined: Share
+    undefined_in_training: Share
 
 
 @dataclass(frozen=True)
