@@ -69,16 +69,11 @@ class Pair:
 
     @cached_property
     def source_words(self) -> tuple[str, ...]:
-        return words_of(self.source)
+        return tuple(_WORD.findall(self.source))
 
     @cached_property
     def target_words(self) -> tuple[str, ...]:
-        return words_of(self.target)
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, in order; hyphens and apostrophes within words belong to them."""
-    return tuple(_WORD.findall(text))
+        return tuple(_WORD.findall(self.target))
 
 
 def is_similar(word: str, candidate: str, minimum: float = 70.0) -> bool:
@@ -212,17 +207,12 @@ class Language(Check):
                 return (f"the {side} is not in '{language}' ({percent(share, 0)} of its words are known)",)
             if language != opposite and in_target_language(text, lang=opposite) > share + self.margin:
                 return (f"the {side} is in '{opposite}'",)
-            if third := self._third(text, language):
+            probabilities = language_probabilities(text)
+            third = max(probabilities, key=probabilities.__getitem__)
+            own = probabilities.get(language)
+            if own is not None and third != language and probabilities[third] >= self.odds * own:
                 return (f"the {side} is in '{third}'",)
         return ()
-
-    def _third(self, text: str, language: str) -> str:
-        probabilities = language_probabilities(text)
-        found = max(probabilities, key=probabilities.__getitem__)
-        own = probabilities.get(language)
-        if own is None or found == language or probabilities[found] < self.odds * own:
-            return ""
-        return found
 
 
 def language_probabilities(text: str) -> dict[str, float]:

@@ -55,21 +55,17 @@ def filter_checks(
         name, _, setting = key.partition(".")
         known_name("check", name, selected, location="--set")
         types = {field.name: field.type for field in fields(CHECKS[name]) if field.name != "knowledge"}
-
         known_name(f"setting of {name}", setting, types, location="--set")
-        values[name][setting] = _number(key, text, int if types[setting] is int else float)
+        is_whole = types[setting] is int
+        try:
+            value = int(text) if is_whole else float(text)
+        except ValueError:
+            expected = "a whole number" if is_whole else "a number"
+            raise InputError(f"{key} is {expected}, but got '{text}'", location="--set") from None
+        if not 0 <= value < float("inf"):
+            raise InputError(f"{key} is a number from 0, but got {text}", location="--set")
+        values[name][setting] = value
     return Checks.make(knowledge, values)
-
-
-def _number(key: str, text: str, kind: type[int] | type[float]) -> float:
-    try:
-        value = kind(text)
-    except ValueError:
-        expected = "a whole number" if kind is int else "a number"
-        raise InputError(f"{key} is {expected}, but got '{text}'", location="--set") from None
-    if not 0 <= value < float("inf"):
-        raise InputError(f"{key} is a number from 0, but got {text}", location="--set")
-    return value
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:

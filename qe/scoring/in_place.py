@@ -39,7 +39,9 @@ def score_in_place(
     are locked, not to be translated or not translated. In XLSX, what openpyxl does not know is lost. A
     workbook of XLIFF or TMX is for reviewers: a row for each segment, with its id, texts and scores.
     """
-    _check_kinds(source, output)
+    is_review = translation_kind(output) == "xlsx" != translation_kind(source)
+    if not is_review:
+        _check_kinds(source, output)
     check_output(output, [source, model])
     check_outside(output, model)
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
@@ -55,7 +57,7 @@ def score_in_place(
     names = Names(columns or {}).for_table(scorer.needs, table.headers, table.columns, table.path)
     batch = scorer.score([names.view(row) for row in table.rows()], 0)
     with atomic_file(output) as temporary:
-        if _is_review(source, output):
+        if is_review:
             texts = dict.fromkeys((name for row in table.file.rows for name in row.texts), "")
             pairs = zip(table.file.rows, batch.rows, strict=True)
             write_book(temporary, [{**texts, **scores, **row.texts} for row, scores in pairs])
@@ -70,14 +72,10 @@ def score_in_place(
             notes = [None if row.reasons or row.reason else note(scores) for row, scores in rows]
             with writing(temporary, output) as stream:
                 stream.write(table.file.with_notes(notes))
-        if not _is_review(source, output):
+        if not is_review:
             scored_input = FileInput(temporary, replace(table.layout, kind=translation_kind(source)))
             _check_written(table.file, scored_input, source)
     return finished.with_result(ScoredFile.from_tally(batch.tally, scorer), job_summary)
-
-
-def _is_review(source: Path, output: Path) -> bool:
-    return translation_kind(output) == "xlsx" != translation_kind(source)
 
 
 def _check_written(file: TranslationFile | Sheet, scored_input: FileInput, source: Path) -> None:
@@ -106,8 +104,6 @@ def _difference(file: TranslationFile | Sheet, output: TranslationFile | Sheet) 
 
 def _check_kinds(source: Path, output: Path) -> None:
     kind, gzipped = translation_kind(source), source.suffix.lower() == ".gz"
-    if _is_review(source, output):
-        return
     if translation_kind(output) != kind or (output.suffix.lower() == ".gz") != gzipped:
         tables = (*KINDS, *(() if kind == "xlsx" else ("xlsx",)))
         raise InputError(

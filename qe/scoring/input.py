@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 
@@ -223,16 +223,6 @@ class Document:
     scored: int = 0
     total: float = 0.0
 
-    def add(self, score: float | None) -> None:
-        self.segments += 1
-        if score is not None:
-            self.scored += 1
-            self.total += score
-
-    def row(self, name: str) -> dict[str, Any]:
-        mean = self.total / self.scored if self.scored else None
-        return {"document": name, "score": mean, "segments": self.segments, "scored": self.scored}
-
 
 @dataclass(frozen=True)
 class DocumentIds:
@@ -285,9 +275,22 @@ def score_documents(documents: DocumentIds, scored: Path, score: str = "score") 
         if name is None or row is None:
             raise InputError("has not as many rows as the input", location=scored, remedy="score it again")
         value = row[0].get(score)
-        scores.setdefault(name, Document()).add(None if value in (None, "") else float(value))
+        document = scores.setdefault(name, Document())
+        document.segments += 1
+        if value not in (None, ""):
+            document.scored += 1
+            document.total += float(value)
     return scores
 
 
 def write_documents(path: Path, documents: Mapping[str, Document]) -> None:
-    write_rows(path, [document.row(name) for name, document in documents.items()], _TYPES)
+    rows = [
+        {
+            "document": name,
+            "score": each.total / each.scored if each.scored else None,
+            "segments": each.segments,
+            "scored": each.scored,
+        }
+        for name, each in documents.items()
+    ]
+    write_rows(path, rows, _TYPES)

@@ -22,7 +22,7 @@ from features.basics.numerals import real
 from features.storage.checksums import checksum
 from features.storage.damage import damage_reported, read_json
 from features.storage.files import atomic_file, sha256
-from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, open_input
+from qe.data.table_rows import Input, Layout, ParallelInput, Row, chunks, needed_texts, open_input
 from qe.data.writing import kind_of
 from qe.display import output_schemas
 from qe.display.numbers import percent
@@ -202,7 +202,16 @@ class JobSummary:
     display_path: Callable[[Path], str] = str
     parallel: bool = False
 
-    def content(self, result: ScoredFile) -> dict[str, Any]:
+    def write(self, result: ScoredFile) -> None:
+        """Write the summary, whole or not at all; an equal summary stays unchanged."""
+        if self.place is None:
+            return
+        if result.unchanged:
+            try:
+                summary_of(self.place, self.output, self.model.identity)
+                return
+            except InputError:
+                pass
         ended = datetime.now(UTC)
         content = {
             "kind": KIND,
@@ -216,21 +225,9 @@ class JobSummary:
             "ended": ended.isoformat(timespec="seconds"),
             "seconds": round((ended - self.start).total_seconds(), 3),
         }
-        return output_schemas.stamped("summary", content)
-
-    def write(self, result: ScoredFile) -> None:
-        """Write the summary, whole or not at all; an equal summary stays unchanged."""
-        if self.place is None:
-            return
-        if result.unchanged:
-            try:
-                summary_of(self.place, self.output, self.model.identity)
-                return
-            except InputError:
-                pass
-        content = json.dumps(self.content(result), indent=1, ensure_ascii=False)
+        text = json.dumps(output_schemas.stamped("summary", content), indent=1, ensure_ascii=False)
         with atomic_file(self.place) as temporary:
-            temporary.write_text(content + "\n", "utf-8")
+            temporary.write_text(text + "\n", "utf-8")
 
 
 def described_inputs(
@@ -293,7 +290,18 @@ def record_of(scored: Path) -> Mapping[str, Any] | None:
     place = default_place(scored)
     if place.is_file() and is_summary(place):
         return _checked(place, scored)
-    return _metadata(scored)
+    if scored.suffix.lower() not in (".parquet", ".pq"):
+        return None
+    try:
+        text = (pq.read_schema(scored).metadata or {}).get(METADATA)
+        content = None if text is None else json.loads(text)
+    except (pa.ArrowException, OSError, ValueError):
+        return None  # whoever reads its rows says so
+    if not isinstance(content, dict) or (content.get("kind"), content.get("schema")) != (KIND, SCHEMA):
+        return None
+    with damage_reported("the metadata", scored, _AGAIN):
+        _ = content["model"]["fingerprint"][:12], content["model"]["name"]
+    return content
 
 
 def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
@@ -331,24 +339,7 @@ def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
     return content
 
 
-def _metadata(scored: Path) -> Mapping[str, Any] | None:
-    if scored.suffix.lower() not in (".parquet", ".pq"):
-        return None
-    try:
-        text = (pq.read_schema(scored).metadata or {}).get(METADATA)
-        content = None if text is None else json.loads(text)
-    except (pa.ArrowException, OSError, ValueError):
-        return None  # whoever reads its rows says so
-    if not isinstance(content, dict) or (content.get("kind"), content.get("schema")) != (KIND, SCHEMA):
-        return None
-    with damage_reported("the metadata", scored, _AGAIN):
-        _ = content["model"]["fingerprint"][:12], content["model"]["name"]
-    return content
-
-
 _REMEDY = "give what `qe score` wrote: a table with its summary, or Parquet"
-
-_CHANGED = "its rows are no longer those of its summary"
 
 
 @dataclass(frozen=True)
@@ -394,16 +385,21 @@ class PreviousJob:
 
     def rows(self) -> Iterator[tuple[Mapping[str, str], Output]]:
         """(texts of the needed columns, output) of every row that has a score."""
-        table = self._texts()
-        names = self.names.for_table(self.scorer.needs, table.headers, table.columns, table.path)
+        table, needs = self._texts(), self.scorer.needs
+        names = self.names.for_table(needs, table.headers, table.columns, table.path)
         for text, row in zip_longest(table.rows(), open_input([self.path]).rows()):
             if text is None or row is None:
-                raise InputError(_CHANGED, location=self.path, remedy="score it again")
+                raise InputError(
+                    "its rows are no longer those of its summary",
+                    location=self.path,
+                    remedy="score it again",
+                )
             columns, reason = names.view(text)
             output = self._output(row)
-            texts, reason = ({}, reason) if reason else self.scorer.texts(columns)
             if output is not None and not reason:
-                yield texts, output
+                texts, reason = needed_texts(columns, needs.all, needs.table_columns)
+                if not reason:
+                    yield texts, output
 
     def _texts(self) -> Input:
         options = self.record["options"]

@@ -129,7 +129,7 @@ def score_file(
         with job.left_only_with_work():
             if previous and not difference:
                 progress("reading earlier scores (files)", 0, 1)
-                work.use(previous.store(job.earlier_scores))
+                previous.scorer.earlier_scores = previous.store(job.earlier_scores)
                 progress("reading earlier scores (files)", 1, 1)
             for size, is_new in _scored_chunks(work, models, rows, job, workers):
                 sizes.append(size)
@@ -166,12 +166,12 @@ class FinishedOutput:
         if overwrite or not self.path.is_file():  # /dev/null is no file
             return None
         record = json.loads(recall(self._key) or "{}")
-        if record.get("state") == self._state and record["fingerprint"] == self.fingerprint:
+        is_known = record.get("state") == [*identity_of(self.path.stat())]
+        if is_known and record["fingerprint"] == self.fingerprint:
             result = ScoredFile.from_json(record["summary"], resumed_chunks=0, unchanged=True)
             if job_summary is not None:
                 job_summary.write(result)
             return result
-        is_known = record.get("state") == self._state
         raise InputError(
             "holds scores of another model, input or options" if is_known else "is there already",
             location=self.path,
@@ -182,17 +182,14 @@ class FinishedOutput:
         """The result, which is remembered, and written as a summary."""
         if job_summary is not None:
             job_summary.write(result)
-        content = {"fingerprint": self.fingerprint, "state": self._state, "summary": result.to_json()}
+        state = [*identity_of(self.path.stat())]
+        content = {"fingerprint": self.fingerprint, "state": state, "summary": result.to_json()}
         remember(self._key, json.dumps(content))
         return result
 
     @property
     def _key(self) -> str:
         return digest("scored", str(self.path.resolve()))
-
-    @property
-    def _state(self) -> list[str]:
-        return [*identity_of(self.path.stat())]
 
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
@@ -231,10 +228,6 @@ class Work:
     kept_columns: KeptColumns | None
     safe: bool = False
 
-    def use(self, earlier_scores: EarlierScores) -> None:
-        assert isinstance(self.scorer, Scorer)
-        self.scorer.earlier_scores = earlier_scores
-
     @cached_property
     def types(self) -> Types:
         if self.kept_columns is not None:
@@ -251,12 +244,9 @@ class Work:
             rows = [self.kept_columns.merged(row, output) for (row, _), output in pairs]
         return rows, scored.tally
 
-    def encoded(self, rows: Sequence[Output]) -> bytes:
-        return encode(rows, self.types, self.kind, self.safe)
-
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
         rows, tally = self.scored(batch, [self.names.view(row) for row in batch], number * self.chunk)
-        return self.encoded(rows), tally
+        return encode(rows, self.types, self.kind, self.safe), tally
 
 
 _Piece = tuple[bytes, Tally]  # the content and the counts of a chunk
@@ -268,9 +258,10 @@ class _Worker:
     @classmethod
     def start(cls, models: Destination | Routes, database: Path | None, settings: tuple[Any, ...]) -> None:
         logging.getLogger("qe.models").setLevel(logging.ERROR)  # the job has warned
-        cls.work = Work(models.load(), *settings)
-        if database is not None:
-            cls.work.use(EarlierScores(database))
+        scorer = models.load()
+        if database is not None and isinstance(scorer, Scorer):
+            scorer.earlier_scores = EarlierScores(database)
+        cls.work = Work(scorer, *settings)
 
     @classmethod
     def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
@@ -369,7 +360,14 @@ class _Job:
         return self._description.is_file() and any(self.folder.glob("*.piece"))
 
     def open(self, fingerprint: str, settings: JobSettings) -> None:
-        self._check_folder()
+        problem = ""
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            problem = "is in the way: unfinished jobs are kept there"
+        elif self.folder.is_dir():
+            names = sorted(path.name for path in self.folder.iterdir() if not _JOB_FILE.fullmatch(path.name))
+            problem = f"holds {names[0]!r}, which no scoring job left there" if names else ""
+        if problem:
+            raise InputError(problem, location=self.folder, remedy="choose another --output")
         if self.is_unfinished and not settings.overwrite:
             if not settings.resume:
                 raise InputError(
@@ -391,16 +389,6 @@ class _Job:
                 raise InputError(f"cannot be written ({error.strerror})", location=self.folder) from None
             with atomic_file(self._description) as temporary:
                 temporary.write_text(json.dumps({"fingerprint": fingerprint}) + "\n", "utf-8")
-
-    def _check_folder(self) -> None:
-        problem = ""
-        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
-            problem = "is in the way: unfinished jobs are kept there"
-        elif self.folder.is_dir():
-            names = sorted(path.name for path in self.folder.iterdir() if not _JOB_FILE.fullmatch(path.name))
-            problem = f"holds {names[0]!r}, which no scoring job left there" if names else ""
-        if problem:
-            raise InputError(problem, location=self.folder, remedy="choose another --output")
 
     @contextmanager
     def left_only_with_work(self) -> Iterator[None]:

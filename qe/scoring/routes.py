@@ -36,9 +36,6 @@ class Route:
             for column, value in self.values.items()
         )
 
-    def covers(self, narrower: "Route") -> bool:
-        return self.values.items() <= narrower.values.items()
-
 
 def read_routes(path: Path) -> list[Route]:
     """The routes of a YAML file, in whose folder relative paths start; the first that fits counts."""
@@ -49,7 +46,8 @@ def read_routes(path: Path) -> list[Route]:
         _route(entry, f"{path}: route {number}", path.parent) for number, entry in enumerate(content, 1)
     ]
     for number, route in enumerate(routes):
-        before = next((one for one in routes[:number] if one.covers(route)), None)
+        wider = (one for one in routes[:number] if one.values.items() <= route.values.items())
+        before = next(wider, None)
         if before is not None:
             raise InputError(
                 f"no row takes route {number + 1} ({route.name}): route {routes.index(before) + 1} "
@@ -230,25 +228,23 @@ class Router:
         return Needs.joined(parts, f"the routes of {self.source.path}", columns_of(self.routes))
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
-        rows = [_with_id(row, number) for number, row in enumerate(rows, start + 1)]
+        named: list[Row] = []
+        for number, (columns, reason) in enumerate(rows, start + 1):
+            has_id = columns.get("id") is not None
+            named.append((columns if has_id else {**columns, "id": str(number)}, reason))
         no_route = f"no route for its {' and '.join(columns_of(self.routes))}"
         nothing = dict.fromkeys(self.output_columns)
         outputs: list[Output] = [
-            {**nothing, "id": str(columns["id"]), "reason": reason or no_route} for columns, reason in rows
+            {**nothing, "id": str(columns["id"]), "reason": reason or no_route} for columns, reason in named
         ]
         free, routed = list(range(len(rows))), {}
         for route, scorer in zip(self.routes, self.scorers, strict=True):
-            places = [i for i in free if route.takes(rows[i][0])]
+            places = [i for i in free if route.takes(named[i][0])]
             free = sorted({*free}.difference(places))
             if places:
-                scored = scorer.score([rows[i] for i in places])
+                scored = scorer.score([named[i] for i in places])
                 routed[route.name] = scored.tally
                 for i, output in zip(places, scored.rows, strict=True):
                     outputs[i] = output
         repeated = sum(tally.repeated for tally in routed.values())
         return Batch(outputs, Tally.from_rows(outputs, repeated, routed=routed))
-
-
-def _with_id(row: Row, number: int) -> Row:
-    columns, reason = row
-    return ({**columns, "id": str(number)} if columns.get("id") is None else columns), reason

@@ -85,9 +85,32 @@ class Names:
     def for_table(
         self, needs: Needs, headers: Sequence[str], declared: Sequence[str] | None, location: object
     ) -> "Names":
-        """The headers of a table, checked; `declared` are those of all its rows, or None if they differ."""
+        """The headers of a table; `declared` are those of all its rows, or None if they differ.
+
+        Raises InputError for names that no model column has, and for headers that the input lacks.
+        """
         names = self.completed(needs, headers, location)
-        names.check(needs, declared, location)
+        known = tuple(dict.fromkeys((*needs.all, "id")))
+        for name, header in names.headers.items():
+            known_name("column", name, known, location="--columns")
+            if not header:
+                raise InputError(f"'{name}' is given no header", location="--columns")
+        for name in () if declared is None else (*needs.columns, *names.headers):
+            header = names.header(name)
+            if declared is None or header in declared:
+                continue
+            noun = "header" if name in names.headers else "column"
+            others = [h for h in map(names.header, needs.columns) if h not in (header, *declared)]
+            problem = f"{needs.reader} needs the {noun} '{header}'"
+            problem += "".join(f", and '{other}'" for other in others)
+            has = f"the input has {', '.join(declared)}{did_you_mean(header, declared)}"
+            if name in needs.table_columns:
+                has += "; --missing-columns impute scores without it"
+            raise InputError(
+                problem if name in needs.columns else f"there is no column '{header}'",
+                location=location,
+                remedy=f"{has}; --columns {name}=HEADER names another",
+            )
         return names
 
     def completed(self, needs: Needs, headers: Sequence[str], location: object) -> "Names":
@@ -116,30 +139,6 @@ class Names:
         """A note on the columns that features read by name and the input lacks, or none."""
         lacking = [name for name in table_columns if self.header(name) not in headers]
         return (f"no column {', '.join(lacking)}: its values are imputed",) if lacking else ()
-
-    def check(self, needs: Needs, declared: Sequence[str] | None, location: object) -> None:
-        """Raises InputError for names that no model column has, and for headers that the input lacks."""
-        known = tuple(dict.fromkeys((*needs.all, "id")))
-        for name, header in self.headers.items():
-            known_name("column", name, known, location="--columns")
-            if not header:
-                raise InputError(f"'{name}' is given no header", location="--columns")
-        for name in () if declared is None else (*needs.columns, *self.headers):
-            header = self.header(name)
-            if declared is None or header in declared:
-                continue
-            noun = "header" if name in self.headers else "column"
-            others = [h for h in map(self.header, needs.columns) if h not in (header, *declared)]
-            problem = f"{needs.reader} needs the {noun} '{header}'"
-            problem += "".join(f", and '{other}'" for other in others)
-            has = f"the input has {', '.join(declared)}{did_you_mean(header, declared)}"
-            if name in needs.table_columns:
-                has += "; --missing-columns impute scores without it"
-            raise InputError(
-                problem if name in needs.columns else f"there is no column '{header}'",
-                location=location,
-                remedy=f"{has}; --columns {name}=HEADER names another",
-            )
 
     def view(self, row: Row) -> Row:
         """The row by the model's names; its other columns stay."""
@@ -189,8 +188,16 @@ class KeptColumns:
     ) -> Self:
         new = [name for name in added if name != "id" or id_header not in types]
         headers = added_headers(new, types, suffix, location)
-        for name in types:
-            _check_writable(name, types[name], kind, location)
+        remedy = "write Parquet (from Parquet) or JSONL (from JSONL), or leave out --keep"
+        if kind == "jsonl":
+            remedy = "write Parquet, or leave out --keep"
+        for name, type_ in types.items():
+            if kind != "jsonl" and _encodable(name) != name:
+                problem = f"has a column {name!a}, which is no Unicode text"
+                raise InputError(problem, location=location, remedy=remedy)
+            if kind != "parquet" and "binary" in str(type_):
+                problem = f"the column '{name}' holds bytes ({type_})"
+                raise InputError(problem, location=location, remedy=remedy)
         return cls(types, headers, kind)
 
     @property
@@ -198,30 +205,15 @@ class KeptColumns:
         return {**self.types, **types_of(self.added)}
 
     def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-        stays = {name: self._converted(name, value) for name, value in row.items()}
-        nothing = {} if self.kind == "jsonl" else dict.fromkeys(self.types)
-        new = {header: output[name] for name, header in self.added.items() if header not in stays}
-        return {**nothing, **stays, **new}
-
-    def _converted(self, name: str, value: Any) -> Any:
         if self.kind == "jsonl":
-            return _json_value(value)
-        if self.kind == "parquet" and self.types[name] != pa.string():
-            return value
-        return _as_text(value)
-
-
-def _check_writable(name: str, type_: pa.DataType, kind: Kind, location: Path) -> None:
-    if kind == "jsonl":
-        remedy = "write Parquet, or leave out --keep"
-    else:
-        remedy = "write Parquet (from Parquet) or JSONL (from JSONL), or leave out --keep"
-        if _encodable(name) != name:
-            raise InputError(
-                f"has a column {name!a}, which is no Unicode text", location=location, remedy=remedy
-            )
-    if kind != "parquet" and "binary" in str(type_):
-        raise InputError(f"the column '{name}' holds bytes ({type_})", location=location, remedy=remedy)
+            stays = {name: _json_value(value) for name, value in row.items()}
+        else:
+            stays = dict.fromkeys(self.types)
+            for name, value in row.items():
+                is_typed = self.kind == "parquet" and self.types[name] != pa.string()
+                stays[name] = value if is_typed else _as_text(value)
+        new = {header: output[name] for name, header in self.added.items() if header not in row}
+        return {**stays, **new}
 
 
 def _as_text(value: Any) -> str | None:

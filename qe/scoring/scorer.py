@@ -212,28 +212,26 @@ class Scorer(Printable):
     ) -> Self:
         """The model of the folder `path` (or `model`, loaded already), with the fingerprint `identity`."""
         with one_model(path, identity if model is None else model.identity):
-            return cls._loaded(path, options, model)
-
-    @classmethod
-    def _loaded(cls, path: Path, options: Options, model: Model | None) -> Self:
-        intervals = None if options.interval is None else Intervals.load(path)
-        if intervals is not None and options.interval is not None:
-            intervals.check_level(options.interval)
-        model = model or Model.load(path)
-        if intervals is not None:
-            intervals.check(len(model.feature_set.names), path)
-        explainer = Explainer.load(model, path) if options.explain else None
-        profile = Profile.load(path) if options.drift and Profile.exists(path) else None
-        if profile is not None:
-            profile.check(model.feature_set.names, path)
-        words = WordLevel.from_model(model, WordTags.find(path), options.tag_by) if options.tokens else None
-        flags = Flags.from_model(model) if options.flags else None
-        if options.outside and model.guard is None:
-            raise InputError(
-                f"the model '{model.name}' has no guard, which marks what is unlike the training data",
-                remedy="train it with `guard: true`",
-            )
-        return cls(model, options, intervals, explainer, profile, words, flags)
+            intervals = None if options.interval is None else Intervals.load(path)
+            if intervals is not None and options.interval is not None:
+                intervals.check_level(options.interval)
+            model = model or Model.load(path)
+            if intervals is not None:
+                intervals.check(len(model.feature_set.names), path)
+            explainer = Explainer.load(model, path) if options.explain else None
+            profile = Profile.load(path) if options.drift and Profile.exists(path) else None
+            if profile is not None:
+                profile.check(model.feature_set.names, path)
+            words = None
+            if options.tokens:
+                words = WordLevel.from_model(model, WordTags.find(path), options.tag_by)
+            flags = Flags.from_model(model) if options.flags else None
+            if options.outside and model.guard is None:
+                raise InputError(
+                    f"the model '{model.name}' has no guard, which marks what is unlike the training data",
+                    remedy="train it with `guard: true`",
+                )
+            return cls(model, options, intervals, explainer, profile, words, flags)
 
     @property
     def identity(self) -> str:
@@ -281,7 +279,11 @@ class Scorer(Printable):
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         """One output row per row, with a reason if it has no score; rows are numbered from `start` + 1."""
-        texts = [({}, reason) if reason else self.texts(columns) for columns, reason in rows]
+        needs = self.needs
+        texts = [
+            ({}, reason) if reason else needed_texts(columns, needs.all, needs.table_columns)
+            for columns, reason in rows
+        ]
         keys = [None if reason else key_of(row) for row, reason in texts]
         new = {key: row for key, (row, _) in zip(keys, texts, strict=True) if key is not None}
         results = {key: self._cache[key] for key in new if key in self._cache}
@@ -309,10 +311,6 @@ class Scorer(Printable):
         new_scores = sum(output["score"] is not None for output, _ in computed.values())
         tally = Tally.from_rows(outputs, len(profiled) - new_scores, reused=reused, counts=counts)
         return Batch(outputs, tally)
-
-    def texts(self, columns: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-        """What a row's score depends on, and why the row has no score, or an empty string."""
-        return needed_texts(columns, self.needs.all, self.table_columns)
 
     def _computed(self, rows: Mapping[bytes, Mapping[str, str]]) -> dict[bytes, _Result]:
         if not rows:

@@ -25,7 +25,7 @@ from features.basics.plugins import install
 from features.basics.threads import cores
 from features.storage.files import atomic_directory, digest
 from qe.data.table_rows import Row, Types, check_header, json_rows, row_of
-from qe.data.writing import arrow_table, header, kind_of
+from qe.data.writing import arrow_table, encode, header, kind_of
 from qe.models.description import one_model
 from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import Work
@@ -394,7 +394,7 @@ def _scored(
         tally = tally + counts
         if work.kind == "parquet":
             yield from arrow_table(rows, work.types).to_batches()
-        elif text := start + work.encoded(rows):
+        elif text := start + encode(rows, work.types, work.kind, work.safe):
             yield pa.RecordBatch.from_pydict({"value": [text.removesuffix(b"\n").decode()]})
         start = b""
     context = TaskContext.get()

@@ -13,7 +13,6 @@ from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.models.model import Model
 from qe.models.word_tags import DIGITS, METRICS, WordTags
 
-_DIGITS = 6
 PROBABILITIES: Mapping[Kind, str] = {"word": "bad", "gap": "gaps", "source": "source_bad"}
 TAGS: Mapping[Kind, str] = {"word": "tags", "gap": "gap_tags", "source": "source_tags"}
 
@@ -66,7 +65,10 @@ class WordLevel:
         """
         places = self.places(segments)
         bad = {kind: each.rows() for kind, each in places.items()}
-        tags = {kind: [self._tags(kind, row) for row in bad[kind]] for kind in self.tagged}
+        tags: dict[Kind, list[BoolArray]] = {}
+        if self.learned is not None:
+            thresholds = {kind: self.learned.places[kind].threshold(self.metric) for kind in self.tagged}
+            tags = {kind: [row >= minimum for row in bad[kind]] for kind, minimum in thresholds.items()}
         target, source = segments.target_tokens, segments.source_tokens
         tokens = [target.words(i) for i in range(len(target))]
         values: dict[str, list[list[Any]]] = {
@@ -78,8 +80,13 @@ class WordLevel:
                 for kind, rows in tags.items()
             },
         }
-        if "word" in tags:
-            values["spans"] = self._spans(tokens, bad, tags)
+        if self.learned is not None and "word" in tags:
+            gaps = tags.get("gap") or [np.zeros(len(row), np.bool_) for row in bad["gap"]]
+            columns = zip(tokens, bad["word"], bad["gap"], tags["word"], gaps, strict=True)
+            values["spans"] = [
+                described(words, (bad_words, bad_gaps), (word_tags, gap_tags), self.learned.insertions)
+                for words, bad_words, bad_gaps, word_tags, gap_tags in columns
+            ]
         return {name: values[name] for name in self.names}
 
     def places(self, segments: Segments) -> dict[Kind, Places]:
@@ -88,28 +95,15 @@ class WordLevel:
         predicted = {
             family: family.places(segments) for family in {self.families[kind]: None for kind in kinds}
         }
-        return {kind: self._calibrated(kind, predicted[self.families[kind]][kind]) for kind in kinds}
-
-    def _calibrated(self, kind: Kind, places: Places) -> Places:
-        if self.learned is None or kind not in self.learned.places:
-            rounded = np.round(places.bad.astype(np.float64), DIGITS)
-            return Places(np.asarray(rounded, np.float64), places.offsets)
-        return Places(self.learned.places[kind].probability(places.bad), places.offsets)
-
-    def _tags(self, kind: Kind, bad: FloatArray) -> BoolArray:
-        assert self.learned is not None
-        return np.asarray(bad >= self.learned.places[kind].threshold(self.metric))
-
-    def _spans(
-        self, tokens: list[list[str]], bad: dict[Kind, list[FloatArray]], tags: dict[Kind, list[BoolArray]]
-    ) -> list[list[Any]]:
-        assert self.learned is not None
-        gaps = tags.get("gap") or [np.zeros(len(row), np.bool_) for row in bad["gap"]]
-        columns = zip(tokens, bad["word"], bad["gap"], tags["word"], gaps, strict=True)
-        return [
-            described(words, (bad_words, bad_gaps), (word_tags, gap_tags), self.learned.insertions)
-            for words, bad_words, bad_gaps, word_tags, gap_tags in columns
-        ]
+        places = {}
+        for kind in kinds:
+            uncalibrated = predicted[self.families[kind]][kind]
+            if self.learned is None or kind not in self.learned.places:
+                bad = np.asarray(np.round(uncalibrated.bad.astype(np.float64), DIGITS), np.float64)
+            else:
+                bad = self.learned.places[kind].probability(uncalibrated.bad)
+            places[kind] = Places(bad, uncalibrated.offsets)
+        return places
 
 
 def bad_spans(words: BoolArray, gaps: BoolArray) -> list[tuple[int, int]]:
@@ -146,8 +140,8 @@ def described(
                 "start": start,
                 "end": end,
                 "text": " ".join(tokens[start:end]),
-                "mass": round(bad_words + bad_gaps, _DIGITS),
-                "edits": round(bad_words + insertions * bad_gaps, _DIGITS),
+                "mass": round(bad_words + bad_gaps, DIGITS),
+                "edits": round(bad_words + insertions * bad_gaps, DIGITS),
             }
         )
     return spans

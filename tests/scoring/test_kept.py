@@ -127,7 +127,8 @@ def test_a_column_of_the_name_of_an_added_one_is_refused_before_any_work(
 )
 def test_names_that_nothing_has_are_refused(headers: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Names(headers).check(Needs(("source", "target"), "the model"), ["src", "mt", "target"], "in.tsv")
+        given = ["src", "mt", "target"]
+        Names(headers).for_table(Needs(("source", "target"), "the model"), given, given, "in.tsv")
 
 
 def test_an_id_that_cannot_be_written_is_a_reason_under_any_header() -> None:

@@ -179,7 +179,7 @@ def test_columns_have_other_headers_and_decimal_commas(model: Path, tmp_path: Pa
     found = [json.loads(line)["score"] for line in output.read_text("utf-8").splitlines()]
     assert found == scores(model, expected, tmp_path / "plain.jsonl")
     with pytest.raises(InputError, match="unknown column 'commet'"):
-        Names({"commet": "x"}).check(Needs(("source",), "the model"), ["x"], "in.tsv")
+        Names({"commet": "x"}).for_table(Needs(("source",), "the model"), ["x"], ["x"], "in.tsv")
 
 
 def test_a_request_may_leave_out_optional_columns_alone(model: Path) -> None:
