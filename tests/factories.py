@@ -89,7 +89,7 @@ def annotated_bundle(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
     """Resources of a corpus of these texts, with their annotations of both sides."""
-    from qe.resources.corpora import Annotations, from_column
+    from qe.resources.part_inputs import Annotations, from_column
 
     columns = {"source": texts.annotation_source or (), "target": texts.annotation_target or ()}
     annotations = Annotations.alike({side: from_column(column) for side, column in columns.items()})

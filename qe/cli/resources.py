@@ -103,9 +103,10 @@ def build(
     from features.core.feature_set import parts_needed
     from features.storage.outputs import check_no_overlap
     from features.text.tokenizer import Tokenizer
-    from qe.resources import corpora, settings
+    from qe.resources import part_inputs, settings
     from qe.resources.bundle_source import BundleSource, Inputs, build_possible
-    from qe.resources.corpora import Alignments, CorpusFiles, Monolingual, annotated_sides, annotations_for
+    from qe.resources.corpora import Alignments, CorpusFiles, Monolingual
+    from qe.resources.part_inputs import annotated_sides, annotations_for
     from qe.resources.settings import bundle_table
 
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
@@ -114,7 +115,7 @@ def build(
     parts = selection or parts_needed([{"kind": "baseline17"}])
     if all_:
         parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
-    part_files = corpora.parsed(read or [])
+    part_files = part_inputs.parsed(read or [])
     texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
     paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
     check_no_overlap(output, paths)
@@ -125,7 +126,7 @@ def build(
     inputs = Inputs(
         Alignments(alignments),
         Monolingual.from_files(source_monolingual, target_monolingual),
-        corpora.PartFiles(part_files),
+        part_inputs.PartFiles(part_files),
         settings.parsed(overrides or []),
     )
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)

@@ -26,18 +26,14 @@ from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection
 from qe.resources.corpora import (
     Alignments,
-    Annotations,
     Corpus,
     CorpusFiles,
     Monolingual,
     OwnText,
-    PartFiles,
     Tokenizers,
     TranslatedSegments,
-    annotated_sides,
-    annotations_for,
-    from_column,
 )
+from qe.resources.part_inputs import Annotations, PartFiles, annotated_sides, annotations_for, from_column
 from qe.resources.settings import PartSettings, check_section, checked
 
 

@@ -218,7 +218,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
-    from qe.resources.corpora import Alignments, PartFiles
+    from qe.resources.corpora import Alignments
+    from qe.resources.part_inputs import PartFiles
     from qe.resources.settings import checked
 
     builders = dict(Alignments(section.alignments).builders())
@@ -460,7 +461,7 @@ def without_missing(plan: Plan) -> Plan:
     absent = [program for program in _programs(plan.experiment) if program.absent]
     if not absent:
         return plan
-    from qe.resources.corpora import annotated_sides
+    from qe.resources.part_inputs import annotated_sides
 
     places = {program.place for program in absent}
     experiment = plan.experiment.model_copy(

@@ -25,7 +25,8 @@ from qe.data.format import FORMATS
 from qe.data.table_rows import FileInput, Layout
 from qe.data.translation_files.xlsx import Sheet
 from qe.language.conllu import read_conllu
-from qe.resources.corpora import Alignments, from_file
+from qe.resources.corpora import Alignments
+from qe.resources.part_inputs import from_file
 from qe_human.effort.sets import read_conllu as read_annotated
 from qe_human.judgements.reading import chosen_pairs, read_judgements
 from qe_human.ranking_method import RANKINGS

@@ -9,7 +9,8 @@ from features import Bundle, Segments, Tokenizer
 from features.basics.progress import silent
 from qe.config.experiment import ResourcesSection
 from qe.resources.bundle_source import BundleSource, Inputs, resources_for
-from qe.resources.corpora import CorpusFiles, annotations_for
+from qe.resources.corpora import CorpusFiles
+from qe.resources.part_inputs import annotations_for
 
 PAIR = Tokenizer("en"), Tokenizer("es")
 TASK = Segments.from_columns({"source": ["a"], "target": ["b"]}, *PAIR)

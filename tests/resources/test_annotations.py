@@ -16,14 +16,8 @@ from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from qe.config.experiment import ResourcesSection
 from qe.resources.bundle_source import Inputs, resources_for
-from qe.resources.corpora import (
-    Alignments,
-    Annotations,
-    CorpusAnnotation,
-    annotated_sides,
-    from_column,
-    from_file,
-)
+from qe.resources.corpora import Alignments
+from qe.resources.part_inputs import Annotations, CorpusAnnotation, annotated_sides, from_column, from_file
 from tests.factories import ENGLISH, SPANISH, ran, segments
 from tests.resources.building import build_bundle, build_command, write_lines
 

@@ -17,7 +17,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
-from qe.resources.corpora import PartFiles, parsed
+from qe.resources.part_inputs import PartFiles, parsed
 from tests.factories import qe, ran, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 

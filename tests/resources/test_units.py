@@ -16,7 +16,8 @@ from features.resources.ngrams import NgramCounts, NgramCountsBuilder
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
-from qe.resources.corpora import Annotations, Monolingual, PartFiles, from_column
+from qe.resources.corpora import Monolingual
+from qe.resources.part_inputs import Annotations, PartFiles, from_column
 from qe.resources.settings import checked, settings_of
 from tests.factories import refuses
 

@@ -19,7 +19,7 @@ from features.text.stems import annotated_lemmas
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.language.taggers import Tagger, annotated
-from qe.resources.corpora import read_blocks
+from qe.resources.part_inputs import read_blocks
 
 _FORM = 1  # column of CoNLL-U
 

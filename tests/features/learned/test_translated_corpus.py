@@ -20,7 +20,7 @@ from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus, held_out_in_turn
 from features.text.tokens import Tokens
-from qe.resources.corpora import Annotations, from_column
+from qe.resources.part_inputs import Annotations, from_column
 from qe_papers.learned.edge_counts import EdgeCounts, counted, projections
 from qe_papers.learned.sequence_models import SEQUENCES, SequenceModels, aligned_tags, sequences
 from qe_papers.syntax import parsed

@@ -13,7 +13,7 @@ from features.resources.word_vectors import WordVectors
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe.resources.bundle_source import Inputs
-from qe.resources.corpora import PartFiles
+from qe.resources.part_inputs import PartFiles
 from qe_papers.resources.word_prediction import WordPrediction
 from tests.factories import refuses
 from tests.resources.building import build_bundle, write_lines
