@@ -65,23 +65,20 @@ class Inputs:
                 wanted.setdefault(name, {}).update(settings)
         return wanted
 
-    def checked_settings(self, builders: Builders) -> dict[str, dict[str, Any]]:
-        return checked(self.settings, builders)
-
     def key(self, builders: Builders) -> dict[str, Any]:
         """Cache key of the extra inputs; empty for the corpus alone."""
         everything = {
             "alignments": self.alignments.fingerprint,
             "monolingual": sorted(self.monolingual.fingerprints.items()),
             "read": sorted(self.files.fingerprints.items()),
-            "settings": sorted((k, sorted(v.items())) for k, v in self.checked_settings(builders).items()),
+            "settings": sorted((k, sorted(v.items())) for k, v in checked(self.settings, builders).items()),
         }
         return {name: value for name, value in everything.items() if value}
 
     def check_used(self, parts: Sequence[str], builders: Builders) -> None:
         self.alignments.check_used(parts)
         needed = with_needs(parts, builders)
-        for name in (*self.files.files, *self.checked_settings(builders)):
+        for name in (*self.files.files, *checked(self.settings, builders)):
             if name not in needed:
                 raise InputError(
                     f"the part '{name}' is not among those to be built, but has settings or a file",
@@ -116,20 +113,16 @@ class BundleSource:
 
     def build(self, directory: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
         """The bundle in `directory`; parts that are there as wanted are kept."""
-
-        def read() -> ParallelCorpus:
-            return self.corpus.read(self.tokenizers, progress)
-
         builders = self._builders()
         return bundles.build(
-            read,
+            partial(self.corpus.read, self.tokenizers, progress),
             directory,
             parts,
             provenance=self.provenance,
             progress=progress,
             builders=builders,
             wanted=self.inputs.wanted(self.annotations),
-            settings=self.inputs.checked_settings(builders),
+            settings=checked(self.inputs.settings, builders),
         )
 
     def cached(self, cache: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
@@ -285,8 +278,21 @@ def own_texts(
     progress: Progress = silent,
 ) -> OwnTexts:
     """The bundles with the parts that the features need, built on first use and cached."""
-    _check_plain(needed)
-    texts = _texts(section, segments, labels)
+    annotated = [name for name in needed if annotated_sides([name])]
+    if annotated:
+        raise InputError(
+            f"{', '.join(annotated)}: made of an annotated corpus, which the segments' own texts are not",
+            location="resources.texts",
+            remedy="leave out the features that need it, or `texts`",
+        )
+    for name in section.texts:
+        if name not in labels:
+            raise InputError(
+                f"the training data has no '{name}'",
+                location="resources.texts",
+                remedy=f"it has {', '.join(labels) or 'no labels'}",
+            )
+    texts = [translated(segments, name, tuple(labels[name])) for name in section.texts]
     vectors = [name for name in with_needs(needed) if known_parts()[name].kind == _VECTORS]
     readers: Builders = {}
     shared = ""
@@ -321,24 +327,3 @@ def _part(
     bundle: Bundle, name: str, corpus: ParallelCorpus, *, progress: Progress = silent, **settings: object
 ) -> Resource:
     return bundle.part(name)
-
-
-def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, Any]) -> list[Segments]:
-    for name in section.texts:
-        if name not in labels:
-            raise InputError(
-                f"the training data has no '{name}'",
-                location="resources.texts",
-                remedy=f"it has {', '.join(labels) or 'no labels'}",
-            )
-    return [translated(segments, name, tuple(labels[name])) for name in section.texts]
-
-
-def _check_plain(needed: Sequence[str]) -> None:
-    if annotated_sides(needed):
-        annotated = [name for name in needed if annotated_sides([name])]
-        raise InputError(
-            f"{', '.join(annotated)}: made of an annotated corpus, which the segments' own texts are not",
-            location="resources.texts",
-            remedy="leave out the features that need it, or `texts`",
-        )

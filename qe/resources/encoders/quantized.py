@@ -67,7 +67,8 @@ class _Graph:
         self.inputs: set[str] = set()
 
     def quantized(self, node: Any) -> Iterator[Any]:
-        if node.op_type == "MatMul" and self._is_matrix(node.input[1]):
+        tensor = self._given.get(node.input[1]) if node.op_type == "MatMul" else None
+        if tensor is not None and tensor.data_type == self._onnx.TensorProto.FLOAT and len(tensor.dims) == 2:
             yield from self._product(node)
             return
         if node.op_type == "Gelu":
@@ -82,16 +83,15 @@ class _Graph:
         for name, value in _CONSTANTS.items():
             self._keep(name, np.asarray(value))
 
-    def _is_matrix(self, name: str) -> bool:
-        tensor = self._given.get(name)
-        return (
-            tensor is not None and tensor.data_type == self._onnx.TensorProto.FLOAT and len(tensor.dims) == 2
-        )
-
     def _product(self, node: Any) -> Iterator[Any]:
         (rows, matrix), (result,) = node.input, node.output
         if matrix not in self.matrices:
-            self._quantize_matrix(matrix)
+            values = self._onnx.numpy_helper.to_array(self._given[matrix])
+            scale = np.maximum(np.abs(values).max(axis=0) / _LEVELS, _LEAST).astype(np.float32)
+            self._keep(f"{matrix}.eight", np.rint(values / scale).astype(np.int8))
+            self._keep(f"{matrix}.scale", scale)
+            self._keep(f"{matrix}.zero", np.zeros(len(scale), np.int8))
+            self.matrices.add(matrix)
         if rows not in self.inputs:
             yield from self._quantize_rows(rows)
         operands = (
@@ -104,14 +104,6 @@ class _Graph:
         )
         yield self._node("MatMulIntegerToFloat", operands, f"{result}.eight.product", domain=_RUNTIME)
         yield self._node("Mul", (f"{result}.eight.product", f"{rows}.eight.scale"), result)
-
-    def _quantize_matrix(self, name: str) -> None:
-        matrix = self._onnx.numpy_helper.to_array(self._given[name])
-        scale = np.maximum(np.abs(matrix).max(axis=0) / _LEVELS, _LEAST).astype(np.float32)
-        self._keep(f"{name}.eight", np.rint(matrix / scale).astype(np.int8))
-        self._keep(f"{name}.scale", scale)
-        self._keep(f"{name}.zero", np.zeros(len(scale), np.int8))
-        self.matrices.add(name)
 
     def _quantize_rows(self, name: str) -> Iterator[Any]:
         high, low, far, scale = (f"{name}.eight.{part}" for part in ("high", "low", "far", "scale"))
@@ -140,7 +132,6 @@ class _Graph:
 
 
 _WEIGHTS = "model.onnx"
-_REPEATS = 8
 
 
 @dataclass(frozen=True)
@@ -200,11 +191,10 @@ def _compared(
     texts, prompt = [*ENGLISH, *GERMAN], original.prompt
     encoders = [place.load(EncoderSettings()) for place in (original, quantized)]
     first, second = (vectors(encoder, texts, prompt) for encoder in encoders)
-    speeds = [pairs_a_second(encoder, texts * _REPEATS, prompt) for encoder in encoders]
-    sizes = [_size(place) for place in (original, quantized)]
+    speeds = [pairs_a_second(encoder, prompt) for encoder in encoders]
+    sizes = [
+        sum((place.path / name).stat().st_size for name in place.files() if not name.endswith(".json"))
+        for place in (original, quantized)
+    ]
     cosine = float(np.einsum("nd,nd->n", first, second).min())
     return cosine, (speeds[0], speeds[1]), (sizes[0], sizes[1])
-
-
-def _size(place: EncoderFolder) -> int:
-    return sum((place.path / name).stat().st_size for name in place.files() if not name.endswith(".json"))
