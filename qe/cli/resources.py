@@ -106,7 +106,6 @@ def build(
     from qe.resources import part_inputs, settings
     from qe.resources.bundle_source import BundleSource, Inputs, build_possible
     from qe.resources.corpora import Alignments, CorpusFiles, Monolingual
-    from qe.resources.part_inputs import annotated_sides, annotations_for
     from qe.resources.settings import bundle_table
 
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
@@ -114,7 +113,7 @@ def build(
     annotations = {side: name for side, name in sides.items() if name is not None}
     parts = selection or parts_needed([{"kind": "baseline17"}])
     if all_:
-        parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
+        parts = [name for name in known_parts() if set(part_inputs.annotated_sides([name])) <= set(annotations)]
     part_files = part_inputs.parsed(read or [])
     texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
     paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
@@ -135,7 +134,7 @@ def build(
     builders: Builders = {}
 
     def build(parts: Sequence[str], progress: Progress) -> "Bundle":
-        tagged = annotations_for(parts, annotations, tokenizers)
+        tagged = part_inputs.annotations_for(parts, annotations, tokenizers)
         source = BundleSource(corpus, tokenizers, tagged, inputs, builders)
         source.check_used(parts)
         return source.build(output, parts, progress)

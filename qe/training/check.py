@@ -218,14 +218,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
-    from qe.resources.corpora import Alignments
-    from qe.resources.part_inputs import PartFiles
+    from qe.resources import corpora, part_inputs
     from qe.resources.settings import checked
 
-    builders = dict(Alignments(section.alignments).builders())
+    builders = dict(corpora.Alignments(section.alignments).builders())
 
     def add_reader(part: str, path: Path) -> None:
-        builders.update(PartFiles({part: path}).readers)
+        builders.update(part_inputs.PartFiles({part: path}).readers)
 
     for part, path in section.read.items():
         yield from _checked(f"{place}.read.{part}", partial(add_reader, part, path))
