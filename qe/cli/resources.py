@@ -113,7 +113,7 @@ def build(
     annotations = {side: name for side, name in sides.items() if name is not None}
     parts = selection or parts_needed([{"kind": "baseline17"}])
     if all_:
-        parts = [name for name in known_parts() if set(part_inputs.annotated_sides([name])) <= set(annotations)]
+        parts = [name for name in known_parts() if annotations.keys() >= {*part_inputs.annotated_sides([name])}]
     part_files = part_inputs.parsed(read or [])
     texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
     paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
