@@ -106,14 +106,14 @@ def build(
     from qe.resources import part_inputs, settings
     from qe.resources.bundle_source import BundleSource, Inputs, build_possible
     from qe.resources.corpora import Alignments, CorpusFiles, Monolingual
-    from qe.resources.settings import bundle_table
+    from qe.resources.part_inputs import annotated_sides, annotations_for
 
     kind: Any = known_name("tokenizer", tokenizer, ("moses", "moses-2012", "whitespace"))
     sides = {"source": source_annotation, "target": target_annotation}
     annotations = {side: name for side, name in sides.items() if name is not None}
     parts = selection or parts_needed([{"kind": "baseline17"}])
     if all_:
-        parts = [name for name in known_parts() if annotations.keys() >= {*part_inputs.annotated_sides([name])}]
+        parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
     part_files = part_inputs.parsed(read or [])
     texts = (source, target, alignments, source_monolingual, target_monolingual, *part_files.values())
     paths = [*(path for path in texts if path is not None), *map(Path, annotations.values())]
@@ -134,7 +134,7 @@ def build(
     builders: Builders = {}
 
     def build(parts: Sequence[str], progress: Progress) -> "Bundle":
-        tagged = part_inputs.annotations_for(parts, annotations, tokenizers)
+        tagged = annotations_for(parts, annotations, tokenizers)
         source = BundleSource(corpus, tokenizers, tagged, inputs, builders)
         source.check_used(parts)
         return source.build(output, parts, progress)
@@ -150,7 +150,7 @@ def build(
         print(f"qe resources: skipped: {name} ({reason.problem})", file=sys.stderr)
     if before == manifest.read_bytes():
         tell_made("resources build", output)
-    table = bundle_table(str(output), bundle.manifest)
+    table = settings.bundle_table(str(output), bundle.manifest)
     return Result("resources-build", bundle.manifest, [table], brief=True)
 
 
