@@ -3,7 +3,7 @@
 import re
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,19 @@ _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 def help_text(commands: "Mapping[str, Command]", name: str, default: str) -> str:
     """The help of a command; that of the default one lists the others."""
+    command = commands[name]
     others = {other: one for other, one in commands.items() if other != name == default}
-    usage = usage_words(commands[name], bool(others))
-    return _page(commands[name].text, usage, {**panels_of(commands[name]), **_purposes(others)})
+    arguments = [one for one in command.options if not one.names]
+    shown = [_value(one) if one.required or one.metavar else f"[{_value(one)}]" for one in arguments]
+    usage = ["qe", *command.path.split(), "[OPTIONS]", *shown, *(["COMMAND"] if others else [])]
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for option in command.options:
+        names = ", ".join(sorted(option.names, key=len)) + "".join(f"/{name}" for name in option.opposites)
+        row = f"{names} {_value(option)}".strip(), _described(option)
+        panels.setdefault(option.title, []).append(row)
+    panels.setdefault(_LAST if _LAST in panels else "options", []).append(("-h, --help", _HELP))
+    panels = {title: panels[title] for title in sorted(panels, key=_LAST.__eq__)}  # output is the last
+    return _page(command.text, usage, {**panels, **_purposes(others)})
 
 
 def group_help(commands: "Mapping[str, Command]", verb: str, purpose: str) -> str:
@@ -49,9 +59,14 @@ def line_width() -> int:
 def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[str]:
     names = [len(name) for rows in panels.values() for name, _ in rows]
     column = min(max(names, default=0), _NAMES)
+    indent = " " * (column + 4)
     lines = []
     for title, rows in panels.items():
-        lines += ["", f"{title}:", *(line for name, text in rows for line in _row(name, text, column, width))]
+        lines += ["", f"{title}:"]
+        for name, text in rows:
+            wrapped = textwrap.wrap(text, width - len(indent), break_on_hyphens=False)
+            beside = wrapped.pop(0) if wrapped and len(name) <= column else ""
+            lines += [f"  {name:<{column}}  {beside}".rstrip(), *(indent + line for line in wrapped)]
     return lines
 
 
@@ -68,42 +83,17 @@ def described(text: str, width: int) -> list[str]:
     lines: list[str] = []
     for paragraph in text.strip("\n").split("\n\n"):
         words = " ".join(paragraph.split())
-        if paragraph.startswith("    "):
-            lines += pasted(words, width)
-        else:
+        if not paragraph.startswith("    "):
             lines += [*([""] if lines else []), *textwrap.wrap(words, width, break_on_hyphens=False)]
+            continue
+        whole = re.sub(r"(?<= )(--?[a-z][a-z-]*) (?!-)", "\\1\xa0", words)  # no break between name and value
+        wrapped = textwrap.wrap(
+            whole, width - 2, initial_indent="  ", subsequent_indent="      ",
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        shown = [line.replace("\xa0", " ") for line in wrapped]
+        lines += [*(f"{line} \\" for line in shown[:-1]), *shown[-1:]]
     return lines
-
-
-def pasted(command: str, width: int) -> list[str]:
-    """A command, cut before its options, or else between its words, where it is too long."""
-    whole = re.sub(r"(?<= )(--?[a-z][a-z-]*) (?!-)", "\\1\xa0", command)  # no break between name and value
-    lines = textwrap.wrap(
-        whole, width - 2, initial_indent="  ", subsequent_indent="      ",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-    shown = [line.replace("\xa0", " ") for line in lines]
-    return [f"{line} \\" for line in shown[:-1]] + shown[-1:]
-
-
-def usage_words(command: "Command", has_commands: bool = False) -> list[str]:
-    arguments = [one for one in command.options if not one.names]
-    shown = [_value(one) if one.required or one.metavar else f"[{_value(one)}]" for one in arguments]
-    return ["qe", *command.path.split(), "[OPTIONS]", *shown, *["COMMAND"] * has_commands]
-
-
-def panels_of(command: "Command") -> dict[str, list[tuple[str, str]]]:
-    """Title -> names and help of its options, in the order of their first options; output is the last."""
-    panels: dict[str, list[tuple[str, str]]] = {}
-    for option in command.options:
-        panels.setdefault(option.title, []).append((_names(option), _described(option)))
-    panels.setdefault(_LAST if _LAST in panels else "options", []).append(("-h, --help", _HELP))
-    return {title: panels[title] for title in sorted(panels, key=_LAST.__eq__)}
-
-
-def _names(option: "Option") -> str:
-    names = ", ".join(sorted(option.names, key=len)) + "".join(f"/{name}" for name in option.opposites)
-    return f"{names} {_value(option)}".strip()
 
 
 def _value(option: "Option") -> str:
@@ -136,11 +126,3 @@ def _files(package: str) -> tuple[str, ...]:
     from features.basics.catalogue import Catalogue
 
     return Catalogue(package, object, "").names
-
-
-def _row(name: str, text: str, column: int, width: int) -> Iterator[str]:
-    indent = " " * (column + 4)
-    lines = textwrap.wrap(text, width - len(indent), break_on_hyphens=False)
-    beside = lines.pop(0) if lines and len(name) <= column else ""
-    yield f"  {name:<{column}}  {beside}".rstrip()
-    yield from (indent + line for line in lines)

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TextIO
@@ -32,9 +33,9 @@ def event(name: str, stream: TextIO | None = None, **values: Any) -> None:
     print(visible(json.dumps(content, ensure_ascii=False), json=True), file=stream or sys.stderr, flush=True)
 
 
+@dataclass(frozen=True)
 class TextLog:
-    def __init__(self, verb: str) -> None:
-        self.verb = verb
+    verb: str
 
     def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
         """A note or a warning; `quiet` leaves it out."""
@@ -50,11 +51,11 @@ class TextLog:
         return progress_bar(quiet)
 
 
+@dataclass(frozen=True)
 class JsonLog:
     """A log with a JSON object a line: begin, stage, note, warning, failed, end, error."""
 
-    def __init__(self, verb: str) -> None:
-        self.verb = verb
+    verb: str
 
     def tell(self, kind: str, text: str, *, quiet: bool = False) -> None:
         self.event(kind, message=text)

@@ -11,7 +11,7 @@ from features.basics.errors import InputError, visible
 from qe.cli._help import line_width, listed
 from qe.cli._log import event, is_json
 from qe.cli._process import Stopped, process_environment, standard_streams, stopped_by_signals, store_named
-from qe.cli._verbs import application, groups, is_verb, loaded_options, purpose
+from qe.cli._verbs import application, commands, groups, is_verb, module_of, purpose
 
 _format_warning = warnings.formatwarning  # Python's own
 
@@ -63,7 +63,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _continuation(verb: str, arguments: list[str]) -> str:
-    if "--resume" not in loaded_options(verb) or "-" in arguments:
+    if "-" in arguments or not is_verb(verb) or module_of(verb) not in sys.modules:
+        return ""
+    options = {name for one in commands(verb).values() for option in one.options for name in option.names}
+    if "--resume" not in options:
         return ""
     words = [word for word in arguments if word not in ("--resume", "--overwrite")]
     return f"; to continue: {shlex.join(['qe', *words, '--resume'])}"

@@ -211,17 +211,14 @@ def process_environment() -> Iterator[None]:
         yield
 
 
-def use_threads(number: int | None) -> None:
-    """Sets the number of --threads, also for processes that are started, inside `process_environment`."""
-    if number is not None:
-        os.environ[THREADS] = os.environ[_LIBRARIES] = str(number)
-
-
-def use_plots(kinds: Sequence[str] | None) -> None:
-    for kind in kinds or ():
+def set_environment(threads: int | None, plots: Sequence[str] | None) -> None:
+    """Set --threads and --plots, also for processes that are started, inside `process_environment`."""
+    if threads is not None:
+        os.environ[THREADS] = os.environ[_LIBRARIES] = str(threads)
+    for kind in plots or ():
         known_name("format of plots", kind, PLOT_FORMATS)
-    if kinds:
-        os.environ[PLOTS] = ",".join(kinds)
+    if plots:
+        os.environ[PLOTS] = ",".join(plots)
 
 
 @contextmanager

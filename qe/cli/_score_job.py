@@ -66,7 +66,12 @@ class ScoreJob:
         self.on_spark = options.is_spark
         self._open_paths()
         self.routes = chosen_routes(options.model, options.models)
-        self.models = [self._scoring_model(route.model) for route in self.routes]
+        self.models = []
+        for route in self.routes:
+            folder, identity = model_folder(route.model, options.require_signature)
+            version = registered(route.model, folder)
+            model = ScoringModel(route.model, folder, identity, version, options.require_signature)
+            self.models.append(model)
         self._check_kinds()
         if options.triage is not None and not self.on_spark:
             check_output(self.destination, [options.triage])
@@ -76,8 +81,16 @@ class ScoreJob:
         self.layout = options.layout(languages=options.languages, locked=options.locked)
         if self.on_spark:
             self._run_on_spark()
-        else:
-            self._run_here()
+            return
+        self._check_files()
+        ids = self._document_ids()
+        job = self._job()
+        self.log.event("begin", model=job.model.to_json(), inputs=options.input_, output=options.output)
+        result = self._score(job)
+        self._report(result, ids, job)
+        seconds = (datetime.now(UTC) - self.begun).total_seconds()
+        self.log.event("end", output=options.output, **result.counts, seconds=seconds)
+        self._end(result.rows, result.scored, result.warnings)
 
     # Options and files
 
@@ -120,11 +133,6 @@ class ScoreJob:
         self.reads_translation_files = any(translation_kind(path) is not None for path in self.inputs)
         self.in_place = self.reads_translation_files and translation_kind(self.destination) is not None
         self.sources = [] if self.reads_translation_files or self.on_spark else files_of(self.inputs)
-
-    def _scoring_model(self, name: str) -> ScoringModel:
-        signature = self.options.require_signature
-        folder, identity = model_folder(name, signature)
-        return ScoringModel(name, folder, identity, registered(name, folder), signature)
 
     def _check_kinds(self) -> None:
         remedy = "leave it out for XLIFF, TMX and XLSX"
@@ -195,18 +203,6 @@ class ScoreJob:
         self._end(result.rows, result.scored, warnings)
 
     # On this machine
-
-    def _run_here(self) -> None:
-        self._check_files()
-        ids = self._document_ids()
-        job = self._job()
-        output = self.options.output
-        self.log.event("begin", model=job.model.to_json(), inputs=self.options.input_, output=output)
-        result = self._score(job)
-        self._report(result, ids, job)
-        seconds = (datetime.now(UTC) - self.begun).total_seconds()
-        self.log.event("end", output=output, **result.counts, seconds=seconds)
-        self._end(result.rows, result.scored, result.warnings)
 
     def _check_files(self) -> None:
         options = self.options

@@ -71,14 +71,12 @@ def _purposes(path: Path) -> dict[str, str]:
 def _plugin_verbs() -> dict[str, str]:
     """Verb -> module, from the files of entry points: importlib.metadata would take a third of the help."""
     files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    entries = [entry for file in files for entry in _entries(file.read_text("utf-8", "replace"), "mtqe.verb")]
+    entries: list[tuple[str, str]] = []
+    for file in files:
+        text = "\n" + file.read_text("utf-8", "replace")
+        section = text.partition("\n[mtqe.verb]\n")[2].partition("\n[")[0]
+        entries += re.findall(r"^\s*([^=#\s]+)\s*=\s*([\w.]+)", section, re.MULTILINE)
     return {name: module for name, module in sorted(entries) if find_spec(module.partition(".")[0])}
-
-
-def _entries(text: str, group: str) -> list[tuple[str, str]]:
-    r"""Name and module of each entry point of a group."""
-    section = f"\n{text}".partition(f"\n[{group}]\n")[2].partition("\n[")[0]
-    return re.findall(r"^\s*([^=#\s]+)\s*=\s*([\w.]+)", section, re.MULTILINE)
 
 
 def module_of(verb: str) -> str:
@@ -99,10 +97,3 @@ def application(verb: str) -> "Application":
 def commands(verb: str) -> dict[str, "Command"]:
     """The commands of a verb by their whole names; a default command has the verb's."""
     return {one.path: one for one in application(verb).commands(verb).values()}
-
-
-def loaded_options(verb: str) -> set[str]:
-    """The options of a verb whose module is loaded."""
-    if not is_verb(verb) or module_of(verb) not in sys.modules:
-        return set()
-    return {name for command in commands(verb).values() for one in command.options for name in one.names}

@@ -157,13 +157,3 @@ def _tags(
         remedy = "give --threshold, --tune and --tune-gold, or --folds"
         raise InputError(problem, location=file.path, remedy=remedy)
     return file.tags
-
-
-def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
-    from qe.display.charts import save
-    from qe.evaluation.plots import reliability_plot
-
-    parts = {part: report.reliability for part, report in reports.items() if report.reliability}
-    if not parts:
-        raise InputError("no system gives probabilities", location="--reliability", remedy="leave it out")
-    save(reliability_plot(parts), path)

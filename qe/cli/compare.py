@@ -3,7 +3,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -36,20 +36,16 @@ class BucketOptions:
     bands: Annotated[int | None, Interval(ge=2)] = None
     corpus: Path | None = None
 
-    @property
-    def _kinds(self) -> list[tuple[str, str]]:
-        return [(kind, files) for kind, _, files in (text.partition("=") for text in self.bucket or ())]
-
     def read(self, text: Text | None, predictions: "Sequence[FloatArray]" = ()) -> "list[Buckets]":
         """The buckets; `length` and `rare` are of `text`, `quality` of the mean of `predictions`."""
         from qe.data.buckets import RARE
 
-        kinds = [kind for kind, _ in self._kinds]
-        if not kinds and self.bands is not None:
+        parts = [option.partition("=") for option in self.bucket or ()]
+        if not parts and self.bands is not None:
             raise InputError("--bands is for buckets", remedy="add --bucket")
-        if self.corpus is not None and RARE not in kinds:
+        if self.corpus is not None and RARE not in [kind for kind, _, _ in parts]:
             raise InputError("--corpus defines rare words", remedy="add --bucket rare")
-        return [self._read(kind, files, text, predictions) for kind, files in self._kinds]
+        return [self._read(kind, files, text, predictions) for kind, _, files in parts]
 
     def _read(
         self, kind: str, files: str, text: Text | None, predictions: "Sequence[FloatArray]"
@@ -322,11 +318,6 @@ def _dependency_f(
     return DependencyF(parser, annotator, tokens, code, default_cache())
 
 
-def _check_known(names: Iterable[str], allowed: Iterable[str], message: str) -> None:
-    if unknown := sorted(set(names) - set(allowed)):
-        raise InputError(f"{message}: {', '.join(unknown)}")
-
-
 def _systems(
     runs: "list[tuple[str, tuple[Texts, ...]]]", dev: list[str], metrics: list[str], scored: "ScoredRuns"
 ) -> "list[System]":
@@ -345,9 +336,11 @@ def _systems(
         System(name, texts, outputs.get(name, ()), scores.get(name, {}), scored.files[name])
         for name, texts in runs
     ]
-    _check_known(outputs.keys() | scores.keys(), scored.files, "--dev names no system")
-    dev_metrics = [metric for by_metric in scores.values() for metric in by_metric]
-    _check_known(dev_metrics, metrics, "--dev names no metric of --metrics")
+    if unknown := sorted((outputs.keys() | scores.keys()) - scored.files.keys()):
+        raise InputError(f"--dev names no system: {', '.join(unknown)}")
+    dev_metrics = {metric for by_metric in scores.values() for metric in by_metric}
+    if unknown := sorted(dev_metrics - {*metrics}):
+        raise InputError(f"--dev names no metric of --metrics: {', '.join(unknown)}")
     return systems
 
 

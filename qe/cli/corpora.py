@@ -8,7 +8,7 @@ import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress
@@ -18,7 +18,7 @@ from qe.cli.shared.printing import Result, Verbatim
 from qe.display.numbers import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from qe.data.check import DataReport
     from qe.display.table import Table
@@ -166,6 +166,8 @@ def labels(
     from features.text.languages import language_code
     from features.text.stems import has_base_forms
     from qe.data.check import edit_rates_table
+    from qe.data.labels import from_post_edits
+    from qe.data.reading import Reading, equal_lengths
     from qe.data.writing import check_output, save_table
 
     if output is not None:
@@ -178,23 +180,16 @@ def labels(
         raise InputError(problem, remedy="give --target, --post-edit and --target-language, or --judges")
     files = {"source": source, "target": target, "post_edit": post_edit}
     language = language_code(target_language)
-    edits = _from_post_edits(files, language, progress)
+    reading = Reading(Path())
+    columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
+    equal_lengths(columns)
+    edits = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
     corpus = edits.corpus()
     if output is not None:
         save_table(edits.table([str(i) for i in range(1, corpus["segments"] + 1)]), output)
     note = f"no base forms for the language '{language}': classes of errors but reordering are undefined"
     notes = [] if has_base_forms(language) else [note]
     return Result("labels", {"corpus": corpus}, [edit_rates_table(corpus), *notes, *location])
-
-
-def _from_post_edits(files: "Mapping[str, Path | None]", language: str, progress: Progress) -> "Any":
-    from qe.data.labels import from_post_edits
-    from qe.data.reading import Reading, equal_lengths
-
-    reading = Reading(Path())
-    columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
-    equal_lengths(columns)
-    return from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
 
 
 def _from_judges(path: Path, max_difference: float, output: Path | None, location: list[str]) -> Result:

@@ -289,12 +289,18 @@ def words(
       --reliability FILE  Plot of the calibration of probabilities (PNG, SVG or PDF).
       -o, --output FILE  Also write the JSON report to this file.
     """
-    from qe.cli._words import check_options, draw_reliability, evaluate_tag_files
+    from qe.cli._words import check_options, evaluate_tag_files
     from qe.evaluation.tables import word_notes, word_tables
 
     check_options(options)
     reports = evaluate_tag_files(gold, predictions, options, progress)
     if reliability is not None:
-        draw_reliability(reliability, reports)
+        from qe.display.charts import save
+        from qe.evaluation.plots import reliability_plot
+
+        bins = {part: report.reliability for part, report in reports.items() if report.reliability}
+        if not bins:
+            raise InputError("no system gives probabilities", location="--reliability", remedy="leave it out")
+        save(reliability_plot(bins), reliability)
     parts = [*word_tables(reports), *word_notes(reports)]
     return Result("evaluate-words", reports, parts, file=output)

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Interval
 
@@ -23,7 +23,7 @@ from qe.cli.shared.printing import Result
 from qe.display.numbers import count, span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 
 def demo(progress: Progress, output: Path = Path("output/demo"), seed: Seed = 1) -> None:
@@ -113,20 +113,17 @@ def init(
         overwrite=overwrite,
     )  # fmt: skip
     content = made.to_json()
-    return Result("init", content, _lines(made.path, content), brief=True)
-
-
-def _lines(path: Path, content: "Mapping[str, Any]") -> list[str]:
     columns = ", ".join(f"{role} = {header}" for role, header in content["columns"].items())
     direction = "higher is better" if content["label"]["higher_is_better"] else "lower is better"
     low, high = content["labels"].values()
-    return [
-        f"{path}: {content['segments']:,} segments; columns: {columns}",
+    lines = [
+        f"{made.path}: {content['segments']:,} segments; columns: {columns}",
         f"label {content['label']['name']}, {span(low, high, 6)} here, {direction}",
         *(f"note: {note}" for note in content["notes"]),
-        f"next: look at `label` in {path}, then qe train {path}",
+        f"next: look at `label` in {made.path}, then qe train {made.path}",
         *(f"a step up: {step}" for step in content["steps"]),
     ]
+    return Result("init", content, lines, brief=True)
 
 
 def report(

@@ -15,14 +15,10 @@ from qe.cli.shared.options import ExperimentOptions, Positive, Resamples, Worker
 from qe.cli.shared.printing import Result, Verbatim, show_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from qe.config.experiment import Experiment
-    from qe.production.promotion import Decision, Labelled
-    from qe.training.ablation import LearningCurve
     from qe.training.check import Setting
     from qe.training.plan import Plan
-    from qe.training.train import Outcome
 
 
 def train(
@@ -81,6 +77,7 @@ def train(
       --per-fold  Also print the figures of each fold, their mean and standard deviation.
     """
     from qe.training.check import plans_of
+    from qe.training.check import without_missing as installed_part
 
     if print_ and not check:
         raise InputError("--print goes with --check")
@@ -98,11 +95,18 @@ def train(
         runs = plans_of(experiments[0], sweep, data_root=root, overrides=overrides, max_runs=max_runs)
     plans = [plan for _, plan in runs] or _checked(experiments, root, overrides)
     if without_missing:
-        plans = _without_missing(plans)
+        plans = [installed_part(plan) for plan in plans]
+        for plan in plans:
+            for sentence in plan.omitted:
+                print(f"{plan.experiment.name}: {sentence}", file=sys.stderr)
     if check:
-        return _resolved(plans) if print_ else _plan_parts(plans)
+        return _check_result(plans, print_)
     if worker:
-        return _add_trials(plans, settings.cache, progress)
+        from qe.training.train import contribute
+
+        counts = {e.experiment.name: contribute(e, cache=settings.cache, progress=progress) for e in plans}
+        lines = [f"{name}: the study has {trials} trials" for name, trials in counts.items()]
+        return Result("", counts, lines, forms={"json": lambda: "\n".join([*lines, ""])})
     options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
     options["progress"] = progress
     sweep_settings = [setting for setting, _ in runs]
@@ -119,7 +123,15 @@ def _train(
     from qe.training.train import train as run
 
     loaded = [plan.experiment for plan in plans]
-    labelled = {e.name: _promotion_data(e) for e in loaded} if promote else {}
+    labelled = {}
+    if promote:
+        from qe.production.promotion import Candidacy, of_experiment, promote_trained
+
+        for experiment in loaded:
+            if not experiment.tracking.registers:
+                problem = "--promote needs a model that is registered"
+                raise InputError(problem, location="tracking.register")
+            labelled[experiment.name] = of_experiment(experiment)
     folder = output or Path("output") / (loaded[0].name if len(loaded) == 1 else "batch")
     parts: list[Any] = []
     if len(plans) == 1:
@@ -131,8 +143,15 @@ def _train(
         parts += [board.summary() for board in boards]
         if sweep and (spread := spread_table(list(zip(sweep, outcomes, strict=True)))) is not None:
             parts.append(spread)
-    for decision in _promote(loaded, outcomes, labelled) if promote else []:
-        parts += map(Verbatim, decision_lines(decision))
+    if promote:
+        pairs = zip(loaded, outcomes, strict=True)
+        decisions = promote_trained([Candidacy(o, e.evaluation.metric, labelled[e.name]) for e, o in pairs])
+        for decision in decisions:
+            for outcome in outcomes:
+                entry = outcome.report["registration"] or {}
+                if (entry.get("name"), entry.get("version")) == (decision.name, decision.challenger):
+                    outcome.report["promotion"] = decision.to_json()
+            parts += map(Verbatim, decision_lines(decision))
     reports = [outcome.report for outcome in outcomes]
     if len(reports) == 1:
         return Result("report", reports[0], parts)
@@ -157,33 +176,13 @@ def _checked(paths: "Sequence[Path]", data_root: Path | None, overrides: "Sequen
     return plans
 
 
-def _add_trials(plans: "Sequence[Plan]", cache: Path, progress: Progress) -> Result:
-    from qe.training.train import contribute
+def _check_result(plans: "Sequence[Plan]", as_yaml: bool) -> Result:
+    if as_yaml:
+        from features.storage.strict_yaml import to_yaml
 
-    counts = {plan.experiment.name: contribute(plan, cache=cache, progress=progress) for plan in plans}
-    lines = [f"{name}: the study has {trials} trials" for name, trials in counts.items()]
-    return Result("", counts, lines, forms={"json": lambda: "\n".join([*lines, ""])})
-
-
-def _resolved(plans: "Sequence[Plan]") -> Result:
-    from features.storage.strict_yaml import to_yaml
-
-    files = [plan.experiment.file_content() for plan in plans]
-    text = "---\n".join(map(to_yaml, files)).removesuffix("\n")
-    return Result("train-print", {"experiments": files}, [Verbatim(text)])
-
-
-def _without_missing(plans: "Sequence[Plan]") -> "list[Plan]":
-    from qe.training.check import without_missing
-
-    remaining = [without_missing(plan) for plan in plans]
-    for plan in remaining:
-        for sentence in plan.omitted:
-            print(f"{plan.experiment.name}: {sentence}", file=sys.stderr)
-    return remaining
-
-
-def _plan_parts(plans: "Sequence[Plan]") -> Result:
+        files = [plan.experiment.file_content() for plan in plans]
+        text = "---\n".join(map(to_yaml, files)).removesuffix("\n")
+        return Result("train-print", {"experiments": files}, [Verbatim(text)])
     from qe.training.check import needed
 
     needs = [(plan, needed(plan)) for plan in plans]
@@ -191,29 +190,6 @@ def _plan_parts(plans: "Sequence[Plan]") -> Result:
     blocks = ([str(plan), *(f"  needs     {each}" for each in all_of)] for plan, all_of in needs)
     lines = [Verbatim("\n".join(block)) for block in blocks]
     return Result("train-check", {"experiments": content}, lines)
-
-
-def _promotion_data(experiment: "Experiment") -> "Labelled":
-    from qe.production.promotion import of_experiment
-
-    if not experiment.tracking.registers:
-        raise InputError("--promote needs a model that is registered", location="tracking.register")
-    return of_experiment(experiment)
-
-
-def _promote(
-    experiments: "Sequence[Experiment]", outcomes: "Sequence[Outcome]", data: "Mapping[str, Labelled]"
-) -> "list[Decision]":
-    from qe.production.promotion import Candidacy, promote_trained
-
-    pairs = zip(experiments, outcomes, strict=True)
-    decisions = promote_trained([Candidacy(o, e.evaluation.metric, data[e.name]) for e, o in pairs])
-    for decision in decisions:
-        for outcome in outcomes:
-            entry = outcome.report["registration"] or {}
-            if (entry.get("name"), entry.get("version")) == (decision.name, decision.challenger):
-                outcome.report["promotion"] = decision.to_json()
-    return decisions
 
 
 def ablate(
@@ -249,7 +225,7 @@ def ablate(
     output:
       --plot FILE  With --sizes: a plot of the curve (PNG, SVG or PDF).
     """
-    from qe.training.ablation import ALONE, WITH, ablation_tables, curve_table, to_json
+    from qe.training.ablation import ALONE, WITH, ablation_tables, curve_table, learning_curves, to_json
     from qe.training.ablation import ablate as run
 
     loaded = settings.load(experiment)
@@ -263,33 +239,24 @@ def ablate(
             progress=progress,
         )  # fmt: skip
         return Result("ablate", to_json(ablation), ablation_tables(ablation))
-    curves = _curves(loaded, experiment, sizes, draws, plot, samples, settings.cache, progress)
-    alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
-    content = curves[WITH if alone else ALONE].to_json() | alone
-    titles = {name: f", {name}" if alone else "" for name in curves}
-    tables = [curve_table(curves[name], title) for name, title in titles.items()]
-    return Result("ablate-sizes", content, tables)
-
-
-def _curves(
-    experiment: "Experiment", file: Path, sizes: list[int], draws: int, plot: Path | None,
-    samples: int | None, cache: Path, progress: Progress,
-) -> "dict[str, LearningCurve]":  # fmt: skip
     from features.storage.outputs import check_output
     from qe.display.charts import save
-    from qe.training.ablation import learning_curves
 
     if plot is not None:
-        check_output(plot, [file, *experiment.inputs()])
+        check_output(plot, [experiment, *loaded.inputs()])
     curves = learning_curves(
-        experiment, sizes, cache=cache, draws=draws, samples=samples, seed=experiment.evaluation.seed,
+        loaded, sizes, cache=settings.cache, draws=draws, samples=samples, seed=loaded.evaluation.seed,
         progress=progress,
     )  # fmt: skip
     if plot is not None:
         from qe.training.ablation import learning_curve_plot
 
-        save(learning_curve_plot(curves, experiment.evaluation.metric), plot)
-    return dict(curves)
+        save(learning_curve_plot(curves, loaded.evaluation.metric), plot)
+    alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
+    content = curves[WITH if alone else ALONE].to_json() | alone
+    titles = {name: f", {name}" if alone else "" for name in curves}
+    tables = [curve_table(curves[name], title) for name, title in titles.items()]
+    return Result("ablate-sizes", content, tables)
 
 
 def reproduce(

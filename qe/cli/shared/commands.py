@@ -16,7 +16,7 @@ import argparse
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -26,7 +26,7 @@ from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from features.basics.errors import NO_MODEL, InputError, did_you_mean, keep_known_options
 from features.basics.numerals import integer, real
-from qe.cli._process import use_plots, use_threads
+from qe.cli._process import set_environment
 from qe.cli.shared.options import CommonOptions
 from qe.cli.shared.printing import Result, chosen_form, emit
 
@@ -208,7 +208,13 @@ class Command:
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
         """The values of all parameters; raises InputError for words that are none of them."""
         names = [name for option in self.options for name in (*option.names, *option.opposites)]
-        words = [_current_name(word, names, self.path) for word in arguments]
+        words = []
+        for argument in arguments:
+            name, equals, value = argument.partition("=")
+            new = _OLD_NAMES.get(name)
+            if new in names:
+                print(f"qe {self.path}: {name} is now {new}; the old name will be removed", file=sys.stderr)
+            words.append(f"{new}{equals}{value}" if new in names else argument)
         for word in words:
             name = word.partition("=")[0]
             if name not in names and re.match("--.", name):
@@ -223,8 +229,7 @@ class Command:
         """Parse, check paths, call the function, print its result; the exit code."""
         values = self.parse(arguments)
         form = chosen_form(values)
-        use_threads(values.get("threads"))
-        use_plots(values.get("plots"))
+        set_environment(values.get("threads"), values.get("plots"))
         output, given = values.get("output"), dict(values)
         for name, kind in self.groups.items():
             given[name] = kind(**{one.name: values[one.name] for one in fields(kind)})
@@ -253,8 +258,12 @@ class Command:
         ]
         if "model" in values:
             check_existence(inputs)
-        named = [one.parameter for one in self.options if _NAMED.search(one.metavar)]
-        others = [one for key in named for text in values[key] or () for one in _named_paths(text)]
+        others = []
+        for key in (one.parameter for one in self.options if _NAMED.search(one.metavar)):
+            for text in values[key] or ():  # such as NAME=FILE,FILE; a Path is counted already
+                _, equals, files = str(text).partition("=")
+                is_named = equals and not Path(text).exists()
+                others += [Path(file) for file in (files if is_named else str(text)).split(",")]
         part = values.get(_GROWING.get(self.path, ""), "")
         for option in self.outputs:
             for one in _paths(values[option.parameter]):
@@ -276,15 +285,6 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(message, remedy=remedy)
 
 
-def _current_name(argument: str, names: Collection[str], command: str) -> str:
-    name, equals, value = argument.partition("=")
-    new = _OLD_NAMES.get(name)
-    if new is None or new not in names:
-        return argument
-    print(f"qe {command}: {name} is now {new}; the old name will be removed", file=sys.stderr)
-    return f"{new}{equals}{value}"
-
-
 def check_existence(paths: Iterable[Path]) -> None:
     """Raises InputError for a path that does not exist, with the nearest name; `-` and patterns are fine."""
     for path in paths:
@@ -292,12 +292,6 @@ def check_existence(paths: Iterable[Path]) -> None:
             names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
             remedy = f"check the path{did_you_mean(path.name, names)}"
             raise InputError("no such file", location=path, remedy=remedy)
-
-
-def _named_paths(text: Any) -> list[Path]:
-    """The files of an option such as `NAME=FILE,FILE`; a Path is counted already."""
-    _, equals, files = str(text).partition("=")
-    return [Path(file) for file in (files if equals and not Path(text).exists() else str(text)).split(",")]
 
 
 def _paths(value: Any) -> list[Path]:

@@ -62,7 +62,17 @@ def emit(result: Result, verb: str, options: Mapping[str, Any]) -> int:
     """Track and print a result as options say; its exit code."""
     form = chosen_form(options)
     if options.get("track") and result.write is not None:
-        _track(result, result.write, verb)
+        from tempfile import TemporaryDirectory
+
+        from qe.tracking import runs
+
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            result.write(folder)
+            run = runs.log_report(
+                verb, params=result.recipe, metrics=result.figures(), folder=folder, under=result.under
+            )
+        print(f"MLflow run {run}", file=sys.stderr)
     if form == "json" or result.file is not None:
         from features.storage.files import atomic_file
         from qe.display import output_schemas
@@ -91,20 +101,6 @@ def show_parts(parts: Iterable[Any]) -> None:
             print(part)
         else:
             say(part) if isinstance(part, str) else show(part)
-
-
-def _track(result: Result, write: Callable[[Path], object], verb: str) -> None:
-    from tempfile import TemporaryDirectory
-
-    from qe.tracking import runs
-
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        write(folder)
-        run = runs.log_report(
-            verb, params=result.recipe, metrics=result.figures(), folder=folder, under=result.under
-        )
-    print(f"MLflow run {run}", file=sys.stderr)
 
 
 def tell_made(command: str, output: object) -> None:

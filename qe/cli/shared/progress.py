@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TextIO, cast
 
@@ -70,10 +70,10 @@ class _LateBars(Progress):
         yield self.make_tasks_table([task for task in self.tasks if (task.elapsed or 0.0) > QUIET])
 
 
+@dataclass
 class _Bars:
-    def __init__(self, bars: Progress) -> None:
-        self.bars = bars
-        self.tasks: dict[str, Any] = {}
+    bars: Progress
+    tasks: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, stage: str, count: int, total: int | None) -> None:
         key = _key(stage)
