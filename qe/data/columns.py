@@ -36,25 +36,24 @@ def labelled_rows(
     reading: Reading, columns: Mapping[str, Column], label: str, classes: Sequence[str] | None = None
 ) -> Mapping[str, Column]:
     """The columns without rows that lack the label; unchanged if half the rows or more lack it."""
-    lacking = _lacking(label, columns[label], classes) if label in columns else []
-    if not lacking or 2 * len(lacking) >= len(columns[label]):
+    labels = columns.get(label)
+    if labels is None:
         return columns
-    labels = columns[label]
+    if label == "post_edit":
+        lacks = [not text.strip() for text in labels.texts]
+    elif classes is not None:
+        lacks = [text not in ("0", "1") for text in numbers_of(labels.texts, classes)]
+    else:
+        texts = with_points(labels.texts, labels.decimal)
+        lacks = [number_problem(text, None, None) is not None for text in texts]
+    lacking = np.flatnonzero(lacks).tolist()
+    if not lacking or 2 * len(lacking) >= len(labels):
+        return columns
     lines = ", ".join(f"{labels.unit}{labels.lines[row]}" for row in lacking[:_SHOWN])
     more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
     reading.note(labels.path, len(lacking), f"{{n}} rows without a label are left out (lines {lines}{more})")
-    kept = sorted({*range(len(labels))} - {*lacking})
+    kept = [row for row, lacks_label in enumerate(lacks) if not lacks_label]
     return {name: column.take(kept) for name, column in columns.items()}
-
-
-def _lacking(name: str, column: Column, classes: Sequence[str] | None) -> list[int]:
-    if name == "post_edit":
-        return [row for row, text in enumerate(column.texts) if not text.strip()]
-    if classes is not None:
-        numbers = numbers_of(column.texts, classes)
-        return [row for row, text in enumerate(numbers) if text not in ("0", "1")]
-    texts = with_points(column.texts, column.decimal)
-    return [row for row, text in enumerate(texts) if number_problem(text, None, None) is not None]
 
 
 HTER = LabelScale("hter", 0.0, None, higher_is_better=False)

@@ -1,7 +1,7 @@
 """Folds of the training rows, and segments that are in both training and evaluation data."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -126,30 +126,27 @@ def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -
     """Warnings on pairs in both training and evaluation data, one sentence each."""
     own = keys(training)["pair"]
     counts = {name: _shared(keys(split)["pair"], own) for name, split in judged.items()}
-    of_splits = (
+    warnings = [
         f"{count:,} of the {len(judged[name]):,} pairs of '{name}' are training rows, too (equal source and "
         "target, up to case, punctuation and blanks): its figures are partly of what was learned"
         for name, count in counts.items()
         if count
-    )
-    return (*of_splits, *_of_folds(own, folds))
+    ]
+    repetitions = Counter(own)
+    repeated = np.array([repetitions[pair] > 1 for pair in own], bool)
+    leaked: set[int] = set()
+    for train, held_out in folds:
+        learned = {own[row] for row in train[repeated[train]].tolist()}
+        leaked |= {row for row in held_out[repeated[held_out]].tolist() if own[row] in learned}
+    if leaked:
+        warnings.append(
+            f"{len(leaked):,} of the {len(own):,} training rows have an equal pair in another fold: what "
+            "cross-validation finds is partly of what was learned; leave repetitions out, or keep them in "
+            "one fold (split: {by: document}, or block)"
+        )
+    return tuple(warnings)
 
 
 def _shared(keys: Sequence[Any], earlier_keys: Sequence[Any]) -> int:
     known = set(earlier_keys)
     return sum(key in known for key in keys)
-
-
-def _of_folds(pairs: Sequence[Any], folds: Sequence[Fold]) -> Iterator[str]:
-    counts = Counter(pairs)
-    twice = np.array([counts[pair] > 1 for pair in pairs], bool)
-    leaked: set[int] = set()
-    for train, held_out in folds:
-        learned = {pairs[row] for row in train[twice[train]].tolist()}
-        leaked |= {row for row in held_out[twice[held_out]].tolist() if pairs[row] in learned}
-    if leaked:
-        yield (
-            f"{len(leaked):,} of the {len(pairs):,} training rows have an equal pair in another fold: what "
-            "cross-validation finds is partly of what was learned; leave repetitions out, or keep them in "
-            "one fold (split: {by: document}, or block)"
-        )

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
@@ -147,7 +147,13 @@ def page(names: Iterable[str] = FORMATS.names) -> str:
 
 def _section(name: str, kind: type[Format]) -> str:
     hints = get_type_hints(kind, include_extras=True)
-    rows = [_row(entry, hints[entry.name]) for entry in fields(kind) if entry.init]  # type: ignore[arg-type]
+    rows = []
+    for entry in (entry for entry in fields(kind) if entry.init):  # type: ignore[arg-type]
+        value = entry.default if entry.default_factory is MISSING else entry.default_factory()
+        written = "" if value is MISSING else yaml.safe_dump([value], default_flow_style=True).strip()[1:-1]
+        default = "required" if value is MISSING else "none" if value in ({}, ()) else f"`{written}`"
+        what = described(hints[entry.name]).replace("|", "\\|")
+        rows.append(f"| `{entry.name}` | {what} | {default} |")
     table = "\n".join(["| key | value | default |", "| --- | --- | --- |", *rows])
     paragraphs = [f"### `{name}`", _code(inspect.getdoc(kind) or "", "text"), table]
     if name in examples():
@@ -155,14 +161,6 @@ def _section(name: str, kind: type[Format]) -> str:
         files = [f"`{name}`:\n\n{_code(text, 'text')}" for name, text in example.files.items()]
         paragraphs += ["An example:", _code(example.section, "yaml"), *files]
     return "\n\n".join(paragraphs)
-
-
-def _row(entry: "Field[Any]", hint: Any) -> str:
-    value = entry.default if entry.default_factory is MISSING else entry.default_factory()
-    written = "" if value is MISSING else yaml.safe_dump([value], default_flow_style=True).strip()[1:-1]
-    default = "required" if value is MISSING else "none" if value in ({}, ()) else f"`{written}`"
-    what = described(hint).replace("|", "\\|")
-    return f"| `{entry.name}` | {what} | {default} |"
 
 
 def _code(text: str, language: str) -> str:

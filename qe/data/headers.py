@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -55,8 +55,8 @@ def named_header(name: str, headers: Collection[str]) -> str:
 
 
 PAIR = ("lp", "pair", "language_pair", "language_pairs", "lang_pair", "langpair", "langs", "languages")
-SIDES = (
-    *("src_lang", "source_lang", "source_language", "src_language", "srclang", "sourcelang", "lang_src"),
+_SOURCE = ("src_lang", "source_lang", "source_language", "src_language", "srclang", "sourcelang", "lang_src")
+_TARGET = (
     *("tgt_lang", "trg_lang", "target_lang", "target_language", "tgt_language", "tgtlang", "trglang"),
     *("targetlang", "lang_tgt", "lang_trg"),
 )
@@ -66,7 +66,7 @@ Rows = Sequence[int]
 
 def says_languages(header: str) -> bool:
     """Whether a column of this name may hold the languages of rows."""
-    return key_of(header) in (*PAIR, *SIDES)
+    return key_of(header) in (*PAIR, *_SOURCE, *_TARGET)
 
 
 def rows_of_pair(
@@ -83,7 +83,12 @@ def rows_of_pair(
     named = _pairs(cells)
     if named is None:
         return None, ""
-    fits = _checker(languages)
+
+    @cache
+    def fits(texts: tuple[str, ...]) -> bool:
+        splits = [texts] if len(texts) == 2 else _splits("".join(texts))
+        return any(all(map(speaks, map(tag_of, sides), languages)) for sides in splits)
+
     rows = [row for row, texts in enumerate(named) if fits(texts)]
     others = Counter("-".join(texts) or "none" for row, texts in enumerate(named) if not fits(texts))
     shown = ", ".join(f"{pair} {count:,}" for pair, count in others.most_common(_SHOWN))
@@ -97,34 +102,18 @@ def rows_of_pair(
     return rows, note
 
 
-def _checker(languages: tuple[str, str]) -> Callable[[tuple[str, ...]], bool]:
-    @cache
-    def fits(texts: tuple[str, ...]) -> bool:
-        splits = [texts] if len(texts) == 2 else _splits("".join(texts))
-        return any(all(map(speaks, map(tag_of, sides), languages)) for sides in splits)
-
-    return fits
-
-
 def _pairs(cells: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]] | None:
     keys = {key_of(name): [text.strip() for text in texts] for name, texts in cells.items()}
     for name in PAIR:
         splits = (sides for text in {*keys.get(name, ())} for sides in _splits(text))
         if any(is_language_tag(tag_of(a)) and is_language_tag(tag_of(b)) for a, b in splits):
             return [(text,) for text in keys[name]]
-    source = next((keys[name] for name in SIDES if name in keys and _is_source(name)), None)
-    target = next((keys[name] for name in SIDES if name in keys and not _is_source(name)), None)
-    if (
-        source is None
-        or target is None
-        or not any(is_language_tag(tag_of(text)) for text in {*source, *target})
-    ):
+    source = next((keys[name] for name in _SOURCE if name in keys), None)
+    target = next((keys[name] for name in _TARGET if name in keys), None)
+    if source is None or target is None:
         return None
-    return list(zip(source, target, strict=True))
-
-
-def _is_source(name: str) -> bool:
-    return "src" in name or "source" in name
+    tagged = any(is_language_tag(tag_of(text)) for text in {*source, *target})
+    return list(zip(source, target, strict=True)) if tagged else None
 
 
 def _splits(text: str) -> Iterator[tuple[str, str]]:

@@ -62,21 +62,17 @@ def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | 
     pairs = (counts.T @ weighted).toarray()
     together = np.asarray(pairs - np.diag(np.bincount(codes, weights)))
     often = together.sum(axis=1)
-    distances = _distances(scores, often, level)
-    by_chance = often @ distances @ often / (often.sum() - 1)
-    return float(1 - (together * distances).sum() / by_chance)
-
-
-def _distances(scores: FloatArray, often: FloatArray, level: Level) -> FloatArray:
-    if level == "nominal":
-        return 1.0 - np.eye(len(scores))
     if level == "ordinal":  # a score lies in the middle of its ranks
         scores = np.cumsum(often) - often / 2
     differences = scores[:, None] - scores[None, :]
-    if level == "ratio":
+    if level == "nominal":
+        differences = 1.0 - np.eye(len(scores))
+    elif level == "ratio":
         sums = scores[:, None] + scores[None, :]
         differences = np.divide(differences, sums, out=np.zeros_like(sums), where=sums != 0)
-    return np.asarray(differences**2)
+    distances = differences**2
+    by_chance = often @ distances @ often / (often.sum() - 1)
+    return float(1 - (together * distances).sum() / by_chance)
 
 
 MAX_DIFFERENCE = 1.0

@@ -65,9 +65,16 @@ def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], st
     `#duplicate`), and earlier answers of an annotator to the same item: the latest counts. `pair` is needed
     if there are several. Raises InputError, with file and line, for lines of another form.
     """
-    every = list(_rows(path))
-    counts = Counter(_exclusion(row) for row in every)
-    rows = [row for row in every if not _exclusion(row)]
+    counts: Counter[str] = Counter()
+    rows = []
+    for row in _rows(path):
+        number = int(row.item) if row.item.isascii() and row.item.isdigit() else 0
+        if number >= _TUTORIAL_ITEMS or any(map(_TUTORIAL.search, (row.system, row.document))):
+            counts["judgements of tutorials"] += 1
+        elif _FILLER.search(row.document):
+            counts["judgements of documents that fill a batch"] += 1
+        else:
+            rows.append(row)
     known = list(dict.fromkeys(row.pair for row in rows))
     if not known:
         raise InputError("there are no judgements of translations (type TGT)", location=path)
@@ -79,16 +86,9 @@ def judgements(path: Path, pair: str | None = None) -> tuple[list[Judgement], st
         if key not in latest or row.finished >= latest[key].finished:
             latest[key] = row
     counts["earlier answers of the same annotator"] = len(chosen) - len(latest)
-    excluded = [f"{count} {kind}" for kind, count in counts.items() if kind and count]
+    excluded = [f"{count} {kind}" for kind, count in counts.items() if count]
     note = f"{', '.join(excluded)} are left out" if excluded else ""
     return sorted(latest.values(), key=lambda row: row.line), note
-
-
-def _exclusion(row: Judgement) -> str:
-    number = int(row.item) if row.item.isascii() and row.item.isdigit() else 0
-    if number >= _TUTORIAL_ITEMS or any(map(_TUTORIAL.search, (row.system, row.document))):
-        return "judgements of tutorials"
-    return "judgements of documents that fill a batch" if _FILLER.search(row.document) else ""
 
 
 def _rows(path: Path) -> Iterator[Judgement]:
@@ -277,15 +277,11 @@ def read_table_of_scores(
     _check_keys(cells, systems, segments, repeats)
     tables = []
     for name, column in cells.items():
-        chosen = name in columns if columns is not None else _is_metric(name, column)
-        if chosen and name not in keys:
+        scores = [text for text in column.texts if text.strip().lower() not in _MISSING]
+        is_metric = key_of(name) not in _IDENTIFIERS and scores and all(map(is_real, scores))
+        if name not in keys and (is_metric if columns is None else name in columns):
             tables.append(_table(name, column, systems, segments, run is not None and judge is None))
     return tables
-
-
-def _is_metric(name: str, column: Column) -> bool:
-    existing = [text for text in column.texts if text.strip().lower() not in _MISSING]
-    return key_of(name) not in _IDENTIFIERS and bool(existing) and all(map(is_real, existing))
 
 
 def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[str, Column]:

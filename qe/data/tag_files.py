@@ -138,7 +138,9 @@ def _column(row: tuple[dict[str, Any], str], layout: str) -> list[_Cell]:
     content, location = row
     name, tag_name = _COLUMNS[layout]
     bad, tags = content.get(name), content.get(tag_name)
-    if not isinstance(bad, list) or not all(_is_probability(value) for value in bad):
+    if not isinstance(bad, list) or not all(
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 for value in bad
+    ):
         raise InputError(
             f"no probabilities `{name}`", location=location, remedy="give what `qe score --tokens` writes"
         )
@@ -147,10 +149,6 @@ def _column(row: tuple[dict[str, Any], str], layout: str) -> list[_Cell]:
     if not isinstance(tags, list) or len(tags) != len(bad) or not all(tag in TAGS for tag in tags):
         raise InputError(f"`{tag_name}` must be OK or BAD for each of `{name}`", location=location)
     return list(zip(map(float, bad), tags, strict=True))
-
-
-def _is_probability(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _value(word: str, path: Path, line: int) -> float:

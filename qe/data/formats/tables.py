@@ -175,7 +175,13 @@ class Table(Format):
             cells = [table[name] for name in names]
             column = cells[0] if ours not in _SEVERAL else _joined(cells)
             mapped[ours] = reading.stripped(column)
-        mapped |= self._further_columns(reading, file, table, mapped)
+        for name in reading.table_columns.keys() - mapped.keys():
+            header = named_header(self.table_columns.get(name, name), table)
+            if header:
+                mapped[name] = reading.stripped(table[header])
+            elif not reading.table_columns[name].optional:
+                remedy = "; map it under `table_columns`, or list it as `optional`"
+                raise no_column(name, table, f"{file}:1", ", which features read", remedy)
         needed = "post_edit" if self.label == "hter" else "scores"
         if "scores" not in mapped and needed not in mapped and not blind:
             raise InputError(
@@ -185,20 +191,6 @@ class Table(Format):
                 f"the table has {', '.join(table)}",
             )
         return mapped
-
-    def _further_columns(
-        self, reading: Reading, file: Path, table: Mapping[str, Column], mapped: Mapping[str, Column]
-    ) -> dict[str, Column]:
-        """The columns that features read by name."""
-        named: dict[str, Column] = {}
-        for name in reading.table_columns.keys() - mapped.keys():
-            header = named_header(self.table_columns.get(name, name), table)
-            if header:
-                named[name] = reading.stripped(table[header])
-            elif not reading.table_columns[name].optional:
-                remedy = "; map it under `table_columns`, or list it as `optional`"
-                raise no_column(name, table, f"{file}:1", ", which features read", remedy)
-        return named
 
 
 def _joined(columns: Sequence[Column]) -> Column:

@@ -209,7 +209,13 @@ class LabelStudio(Format):
     def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         remedy = "export as JSON or JSON-MIN"
         entries = _objects(reading.json(file), "must be a list of tasks", file, remedy)
-        tasks = self._of_pair(reading, _tasks(entries, file), file)
+        tasks = _tasks(entries, file)
+        cells = {key: [_text(task.data.get(key)) for task in tasks.values()] for key in _data_keys(tasks)}
+        rows, note = rows_of_pair(cells, (self.source_language, self.target_language), file)
+        reading.note(file, len(note), note)
+        if rows is not None:
+            ids = list(tasks)
+            tasks = {ids[row]: tasks[ids[row]] for row in rows}
         edits = self.label == "hter"
         control = self._control(tasks, file)
         places = [task.place for task in tasks.values()]
@@ -222,16 +228,8 @@ class LabelStudio(Format):
         columns[ours] = Column(label, file, places, "task ")
         return self.split(reading, name, labelled_rows(reading, columns, ours, self.scale.classes))
 
-    def _of_pair(self, reading: Reading, tasks: Mapping[str, _Task], file: Path) -> Mapping[str, _Task]:
-        keys = dict.fromkeys(key for task in tasks.values() for key in task.data)
-        texts = {key: [_text(task.data.get(key)) for task in tasks.values()] for key in keys}
-        rows, note = rows_of_pair(texts, (self.source_language, self.target_language), file)
-        reading.note(file, len(note), note)
-        names = list(tasks)
-        return tasks if rows is None else {names[row]: tasks[names[row]] for row in rows}
-
     def _keys(self, tasks: Mapping[str, _Task], file: Path) -> dict[str, str]:
-        keys = list(dict.fromkeys(key for task in tasks.values() for key in task.data))
+        keys = _data_keys(tasks)
         named = dict(self.columns)
         for side in ("source", "target"):
             if side not in named:
@@ -267,6 +265,10 @@ class LabelStudio(Format):
                 remedy=f"set `control` to one of {', '.join(known) or 'those of the project'}",
             )
         return fitting[0]
+
+
+def _data_keys(tasks: Mapping[str, _Task]) -> list[str]:
+    return list(dict.fromkeys(key for task in tasks.values() for key in task.data))
 
 
 def _objects(content: Any, problem: str, location: object, remedy: str = "") -> list[Mapping[str, Any]]:
@@ -318,14 +320,11 @@ def _label(task: _Task, control: str, scale: LabelScale, edits: bool) -> str:
     if edits:
         return str(values[-1])
     if scale.classes is not None:
-        return _majority([str(v[0]) if isinstance(v, list) and v else str(v) for v in values], scale.classes)
+        names = [str(value[0]) if isinstance(value, list) and value else str(value) for value in values]
+        votes = numbers_of(names, scale.classes)
+        if not set(votes) <= {"0", "1"}:
+            return names[0]
+        majority = 2 * votes.count("1") - len(votes)
+        return "" if not majority else scale.classes[majority > 0]
     numbers = [value for value in values if isinstance(value, int | float)]
     return repr(float(np.mean(numbers))) if len(numbers) == len(values) else str(values[0])
-
-
-def _majority(names: Sequence[str], classes: Sequence[str]) -> str:
-    numbers = numbers_of(names, classes)
-    if not set(numbers) <= {"0", "1"}:
-        return names[0]
-    second = 2 * numbers.count("1") - len(numbers)
-    return "" if not second else classes[second > 0]

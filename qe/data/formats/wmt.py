@@ -1,8 +1,8 @@
 """Data of the WMT shared tasks, but MLQE-PE."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -119,12 +119,19 @@ class WmtQe(Format):
     def read_split(self, reading: Reading, name: str, folder: Path) -> Split:
         columns: dict[str, Column] = {}
         for ours, ends in _ENDS.items():
-            file = _single_file(folder, name, ends)
-            if file is not None:
-                columns[ours] = reading.lines(file)
-        tags = columns.get("word_tags")
-        if tags is not None and _of_words_alone(tags, columns["target"]):
-            reading.note(columns.pop("word_tags").path, 1, "tags of words without gaps (left out)")
+            places = [folder / f"{name}.{end}{gz}" for end in ends for gz in ("", ".gz")]
+            files = [place for place in places if place.is_file()]
+            if len(files) > 1:
+                problem = f"{files[1].name} is there too"
+                raise InputError(problem, location=files[0], remedy="move one of them away")
+            if files:
+                columns[ours] = reading.lines(files[0])
+        tags, text = columns.get("word_tags"), columns["target"]
+        if tags is not None and len(tags) == len(text):
+            pairs = zip(tags.texts, text.texts, strict=True)
+            if all(len(line.split()) == len(words.split()) for line, words in pairs):
+                del columns["word_tags"]
+                reading.note(tags.path, 1, "tags of words without gaps (left out)")
         check_tags(reading, columns)
         return self.split(reading, name, columns)
 
@@ -160,20 +167,6 @@ def _base(name: str) -> str:
     return re.sub(r"[-_.]?blind$", "", name, flags=re.IGNORECASE)
 
 
-def _single_file(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:
-    names = [f"{split}.{end}{gz}" for end in ends for gz in ("", ".gz")]
-    files = [folder / name for name in names if (folder / name).is_file()]
-    if len(files) > 1:
-        raise InputError(f"{files[1].name} is there too", location=files[0], remedy="move one of them away")
-    return files[0] if files else None
-
-
-def _of_words_alone(tags: Column, text: Column) -> bool:
-    pairs = zip(tags.texts, text.texts, strict=False)
-    return len(tags) == len(text) and all(len(line.split()) == len(words.split()) for line, words in pairs)
-
-
-_CLASSES = LabelScale("catastrophic_error", 0.0, 1.0, higher_is_better=False, classes=("NOT", "ERR"))
 _SPLITS = {"train": ("train",), "dev": ("dev",), "test": ("test", "test_blind")}  # the first that is there
 _LABELLED, _BLIND = ("id", "source", "target", "votes", "scores"), ("id", "source", "target")
 
@@ -209,7 +202,7 @@ class CatastrophicErrors(Format):
         if not (source and dash and target):
             raise InputError(f"'{self.pair}' is no pair", location="dataset.pair", remedy="such as en-de")
 
-    scale = _CLASSES
+    scale = LabelScale("catastrophic_error", 0.0, 1.0, higher_is_better=False, classes=("NOT", "ERR"))
 
     def name(self, path: Path) -> str:
         return f"mlqe-pe/catastrophic-errors/{self.pair}"
@@ -231,27 +224,25 @@ class CatastrophicErrors(Format):
         return files
 
     def read_split(self, reading: Reading, name: str, file: Path) -> Split:
-        rows = _rows(reading.lines(file), (_BLIND, _LABELLED) if name == "test" else (_LABELLED,))
-        columns = {column: reading.stripped(texts) for column, texts in rows.items() if column != "votes"}
+        lines = reading.lines(file)
+        cells = [text.split("\t") for text in lines.texts]
+        ways = (_BLIND, _LABELLED) if name == "test" else (_LABELLED,)
+        names = next((way for way in ways if len(way) == len(cells[0])), ways[0])
+        for row, fields in enumerate(cells):
+            if len(fields) != len(names):
+                raise InputError(
+                    f"expected {', '.join(names)}, found {len(fields)} fields",
+                    location=lines.location(row),
+                    remedy="separate fields by one tab",
+                )
+        columns = {
+            column: reading.stripped(replace(lines, texts=[fields[place] for fields in cells]))
+            for place, column in enumerate(names)
+            if column != "votes"
+        }
         return self.split(reading, name, columns)
 
 
-def _rows(lines: Column, ways: Sequence[Sequence[str]]) -> dict[str, Column]:
-    cells = [text.split("\t") for text in lines.texts]
-    names = next((way for way in ways if len(way) == len(cells[0])), ways[0])
-    for row, fields in enumerate(cells):
-        if len(fields) != len(names):
-            raise InputError(
-                f"expected {', '.join(names)}, found {len(fields)} fields",
-                location=lines.location(row),
-                remedy="separate fields by one tab",
-            )
-    return {
-        name: Column([fields[i] for fields in cells], lines.path, lines.lines) for i, name in enumerate(names)
-    }
-
-
-_MQM = LabelScale("mqm", -25.0, 0.0, higher_is_better=True)
 _MQM_WEIGHTS: Mapping[str, float] = {
     "major": 5.0,
     "minor": 1.0,
@@ -306,7 +297,7 @@ class Mqm(Format):
     weights: Mapping[str, float] = field(default_factory=dict)
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
-    scale = _MQM
+    scale = LabelScale("mqm", -25.0, 0.0, higher_is_better=True)
 
     def read_split(self, reading: Reading, name: str, file: Path) -> Split:
         found = self._segments(reading, file)
@@ -317,7 +308,7 @@ class Mqm(Format):
             "doc_id": [segment.document for segment in rows],
             "source": [segment.source for segment in rows],
             "target": [segment.target for segment in rows],
-            "scores": [repr(max(_MQM.low or 0.0, -mean)) for mean in means],
+            "scores": [repr(max(self.scale.low or 0.0, -mean)) for mean in means],
         }
         tags = [_tags(segment, self.tokenizers[1]) for segment in rows]
         if None not in tags and any(segment.marked for segment in rows):

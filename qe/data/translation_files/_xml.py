@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -91,10 +90,6 @@ class Edit:
     start: int
     end: int
     text: str
-
-
-def removal(element: Element) -> Edit:
-    return Edit(element.start, element.end, "")
 
 
 @dataclass(frozen=True)
@@ -270,14 +265,6 @@ class Place:
     frame: tuple[str, str] = ("", "")
 
 
-def edits_of(notes: Sequence[tuple[Place, str]]) -> list[Edit]:
-    """Notes as edits; adjacent notes of one place share a frame."""
-    return [
-        Edit(place.start, place.end, "".join([place.frame[0], *(text for _, text in group), place.frame[1]]))
-        for place, group in groupby(notes, key=lambda note: note[0])
-    ]
-
-
 def decoded(raw: bytes | bytearray, path: Path) -> tuple[str, str]:
     """The text of an XML file with its byte order mark, and the codec that gives the same bytes."""
     seen = next((codec for start, codec in _STARTS if raw.startswith(start)), None)
@@ -348,35 +335,28 @@ _BREAK_CODE = re.compile(
 
 def plain(element: Element, codes: Mapping[str, str] | None = None) -> str:
     """The text of an element on one line, without deleted parts; tags for breaks separate words."""
-    reader = _Text(codes or {})
-    reader.add(element)
-    return _LINE_ENDS.sub(" ", "".join(reader.pieces)).strip(_BLANKS)
+    pieces: list[str] = []
+    deleted: set[str] = set()  # ids of deletions that have begun and not ended
 
-
-@dataclass
-class _Text:
-    codes: Mapping[str, str]
-    pieces: list[str] = field(default_factory=list)
-    deleted: set[str] = field(default_factory=set)  # ids of deletions that have begun and not ended
-
-    def add(self, element: Element) -> None:
-        for child in element.children:
+    def add(parent: Element) -> None:
+        for child in parent.children:
             if isinstance(child, str):
-                if not self.deleted:
-                    self.pieces.append(child)
-            elif child.namespace == element.namespace:
-                self._add_element(child)
+                if not deleted:
+                    pieces.append(child)
+            elif child.namespace != parent.namespace:
+                continue
+            elif child.name == "sm" and _is_deletion(child):
+                deleted.add(child.attributes.get("id", ""))
+            elif child.name == "em":
+                deleted.discard(child.attributes.get("startRef", ""))
+            elif child.name in _AROUND_TEXT:
+                if not _is_deletion(child):
+                    add(child)
+            elif not deleted and _is_break(child, codes or {}):
+                pieces.append("\n")
 
-    def _add_element(self, element: Element) -> None:
-        if element.name == "sm" and _is_deletion(element):
-            self.deleted.add(element.attributes.get("id", ""))
-        elif element.name == "em":
-            self.deleted.discard(element.attributes.get("startRef", ""))
-        elif element.name in _AROUND_TEXT:
-            if not _is_deletion(element):
-                self.add(element)
-        elif not self.deleted and _is_break(element, self.codes):
-            self.pieces.append("\n")
+    add(element)
+    return _LINE_ENDS.sub(" ", "".join(pieces)).strip(_BLANKS)
 
 
 def _is_deletion(element: Element) -> bool:

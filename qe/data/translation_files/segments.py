@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
 from features.basics.errors import InputError, quoted
 from features.text.languages import is_language_tag, speaks
-from qe.data.translation_files._xml import Document, Edit, Element, Place, edits_of
+from qe.data.translation_files._xml import Document, Edit, Element, Place
 
 KINDS = {
     ".xlf": "xliff",
@@ -181,7 +182,12 @@ class TranslationFile:
             for segment, text in zip(self.segments, notes, strict=True)
             if text is not None and segment.place is not None
         ]
-        return self.document.edited([*self.removals, *edits_of(placed)])
+        edits = []  # adjacent notes of one place share a frame
+        for place, group in groupby(placed, key=lambda note: note[0]):
+            before, after = place.frame
+            text = "".join([before, *(text for _, text in group), after])
+            edits.append(Edit(place.start, place.end, text))
+        return self.document.edited([*self.removals, *edits])
 
 
 def notes_in(
@@ -199,10 +205,7 @@ def notes_in(
             continue
         author = element.attributes.get(attribute, "")
         name = f"{element.name}:{author}" if author else element.name
-        columns.setdefault(name, []).append(_value(text.removeprefix(f"{segment}: ")))
+        text = text.removeprefix(f"{segment}: ")
+        word, _, number = text.partition(";")[0].partition(" ")
+        columns.setdefault(name, []).append(number.strip() if word.rstrip(":") == "score" else text)
     return {name: "\n".join(texts) for name, texts in columns.items()}
-
-
-def _value(text: str) -> str:
-    name, _, rest = text.partition(";")[0].partition(" ")
-    return rest.strip() if name.rstrip(":") == "score" else text

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from features.basics.errors import InputError
-from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, plain, removal
+from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, note_element, plain
 from qe.data.translation_files.segments import MARK, Languages, Segment, TranslationFile, notes_in, outside_of
 
 _TYPE = f"x-{MARK}"
@@ -59,7 +59,8 @@ class _Reader(Walk):
         others = (variant for variant in variants if variant is not source)
         targets = [variant for variant in others if self.languages.fit(_tag(variant), "target")]
         props = (prop for variant in variants for prop in variant.members("prop"))
-        self.edits += [removal(prop) for prop in props if prop.attributes.get("type") == _TYPE]
+        scored = [prop for prop in props if prop.attributes.get("type") == _TYPE]
+        self.edits += [Edit(prop.start, prop.end, "") for prop in scored]
         if not targets:
             self.segments.append(_segment(name, unit, source, None))
         for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):

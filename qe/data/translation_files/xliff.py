@@ -17,7 +17,6 @@ from qe.data.translation_files._xml import (
     marked_segments,
     note_element,
     plain,
-    removal,
 )
 from qe.data.translation_files.segments import (
     MARK,
@@ -86,7 +85,8 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State
         note = partial(note_element, unit.prefix, "note", ("from", MARK), label)
         own_state = state.within(definitions[mid]) if mid in definitions else state
         segments.append(Segment(f"{name}/{mid}" if mid else name, *sides, notes, place, note, own_state))
-    return segments, [removal(note) for note in unit.members("note") if note.attributes.get("from") == MARK]
+    scored = [note for note in unit.members("note") if note.attributes.get("from") == MARK]
+    return segments, [Edit(note.start, note.end, "") for note in scored]
 
 
 def _properties(holder: Element) -> dict[str, str]:
@@ -145,7 +145,7 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str], state: State
         columns = {**notes_in(notes, "category", label, parts), **_properties(unit), **_properties(part)}
         own_state = state.within(part)
         segments.append(Segment(f"{name}/{number}", source, target, columns, place, note, own_state))
-    return segments, list(map(removal, scored))
+    return segments, [Edit(note.start, note.end, "") for note in scored]
 
 
 def _numbered(parts: Sequence[Element]) -> dict[str, Element]:

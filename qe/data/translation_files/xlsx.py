@@ -92,36 +92,27 @@ class Sheet:
         return names
 
     @cached_property
-    def _editable(self) -> Any:
-        return _book(self.path, rich_text=True)
-
-    @cached_property
     def _sheet(self) -> Any:
-        return _sheet(self._editable, self.name, self.path)
+        return _sheet(_book(self.path, rich_text=True), self.name, self.path)
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
         """The rows below the header that have a value under it."""
         formulas = _by_row(self._sheet, "f")
         numbers = {*self._cells, *formulas, *(row for row, _ in self._merged)}
-        rows = (
-            self._row(number, formulas.get(number, {}))
-            for number in sorted(numbers)
-            if number > self.header_row
-        )
+        rows = []
+        for number in sorted(number for number in numbers if number > self.header_row):
+            texts, reasons = {}, {}
+            for column, name in enumerate(self.header, start=1):
+                row, first = self._merged.get((number, column), (number, column))
+                value = self._cells.get(row, {}).get(first)
+                if value is None and column in formulas.get(number, {}):
+                    reasons[name] = f"{name} {NO_VALUE}"
+                elif first in self._errors.get(row, {}):
+                    reasons[name] = f"{name} is the error {value}"
+                texts[name] = _text(value)
+            rows.append(FileRow(texts, reasons, number))
         return [row for row in rows if row]
-
-    def _row(self, number: int, formulas: Mapping[int, Any]) -> FileRow:
-        texts, reasons = {}, {}
-        for column, name in enumerate(self.header, start=1):
-            row, first = self._merged.get((number, column), (number, column))
-            value = self._cells.get(row, {}).get(first)
-            if value is None and column in formulas:
-                reasons[name] = f"{name} {NO_VALUE}"
-            elif first in self._errors.get(row, {}):
-                reasons[name] = f"{name} is the error {value}"
-            texts[name] = _text(value)
-        return FileRow(texts, reasons, number)
 
     def add(self, columns: Mapping[str, str], rows: Mapping[int, Mapping[str, Any]]) -> None:
         """Puts columns (name in a row -> header) behind the others, with the values of rows by number."""
@@ -132,13 +123,15 @@ class Sheet:
                     location=self.path,
                     remedy="--suffix names ours otherwise",
                 )
-        first = self._width() + 1
+        used = (max(columns_of_row) for columns_of_row in _by_row(self._sheet).values())
+        merged = (area.max_col for area in self._sheet.merged_cells.ranges)
+        first = 1 + max([len(self.header), *used, *merged])
         if first + len(columns) - 1 > MAX_COLUMNS:
             raise InputError("has no room for more columns", location=self.path)
         for place, (name, header) in enumerate(columns.items(), start=first):
-            self._write(self.header_row, place, header)
+            _write(self._sheet, self.header_row, place, header)
             for number, row in rows.items():
-                self._write(number, place, row[name])
+                _write(self._sheet, number, place, row[name])
         self._widen_range(first + len(columns) - 1)
 
     def _widen_range(self, last: int) -> None:
@@ -171,22 +164,15 @@ class Sheet:
                     remedy="--suffix names ours otherwise",
                 )
             if cell.data_type != "s":
-                self._write(self.header_row, place, name)
+                _write(self._sheet, self.header_row, place, name)
             number = 1 + max((column.id for column in table.tableColumns), default=0)
             table.tableColumns = [*table.tableColumns, TableColumn(id=number, name=name)]
 
-    def _width(self) -> int:
-        used = (max(columns) for columns in _by_row(self._sheet).values())
-        merged = (area.max_col for area in self._sheet.merged_cells.ranges)
-        return int(max([len(self.header), *used, *merged]))
-
-    def _write(self, row: int, column: int, value: Any) -> None:
-        _fill(self._sheet.cell(row, column), value)
-
     def save(self, path: Path) -> None:
+        book = self._sheet.parent
         try:
-            _keep_digits(self._editable)
-            self._editable.save(path)
+            _keep_digits(book)
+            book.save(path)
         except _DAMAGE as error:
             raise InputError(
                 f"openpyxl cannot write it again ({_reason(error)})",
@@ -195,7 +181,8 @@ class Sheet:
             ) from None
 
 
-def _fill(cell: Any, value: Any) -> None:
+def _write(sheet: Any, row: int, column: int, value: Any) -> None:
+    cell = sheet.cell(row, column)
     cell.value = escaped(value) if isinstance(value, str) else value
     if isinstance(value, str):
         cell.data_type = "s"  # text that begins with = is no formula
@@ -217,7 +204,7 @@ def write_book(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         [list(rows[0] if rows else ()), *(row.values() for row in rows)], start=1
     ):
         for column, value in enumerate(values, start=1):
-            _fill(book.active.cell(number, column), value)
+            _write(book.active, number, column, value)
     book.active.freeze_panes, book.active.auto_filter.ref = "A2", book.active.dimensions
     _keep_digits(book)
     book.save(path)
