@@ -26,7 +26,7 @@ from features.basics.plugins import is_foreign
 from features.basics.short_repr import in_short
 from features.storage.files import base_of, resolved
 from features.storage.strict_yaml import read_mapping
-from qe.config.extending import extended, file_names
+from qe.config.extending import as_list, extended, file_names
 from qe.config.overrides import override, run_name
 from qe.config.schema import Section, drafted, readable_configs
 from qe.display.summary import Printable, entries
@@ -44,10 +44,6 @@ NOTHING: Mapping[str, Any] = {
     "learner": [],
 }
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
-
-
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
 
 
 def _auto_or_positive(value: Any) -> Any:
@@ -87,12 +83,12 @@ class TreebankSection(Section):
     treebank: Path | None = None
     projected: Literal["source", "target"] | None = None
     pairs: int = Field(100_000, ge=1)
-    tasks: Annotated[list[str], BeforeValidator(_as_list)] = Field(min_length=1)
+    tasks: Annotated[list[str], BeforeValidator(as_list)] = Field(min_length=1)
     settings: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = Field(default_factory=dict)
-    programs: Annotated[list[str], BeforeValidator(_as_list)] = Field(default_factory=list)
+    programs: Annotated[list[str], BeforeValidator(as_list)] = Field(default_factory=list)
 
 
-Treebanks = Annotated[list[TreebankSection], BeforeValidator(_as_list), Field(min_length=1)]
+Treebanks = Annotated[list[TreebankSection], BeforeValidator(as_list), Field(min_length=1)]
 Annotator = Annotated[
     Annotated[str, Tag("[name]")] | Annotated[Treebanks, Tag("[treebanks]")],
     Discriminator(lambda value: "[treebanks]" if isinstance(value, list | dict) else "[name]"),
@@ -129,7 +125,7 @@ class ResourcesSection(Section):
     read: dict[str, Path] = Field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     optional: bool = False
-    texts: Annotated[list[Literal["post_edit", "reference"]], BeforeValidator(_as_list)] = Field(
+    texts: Annotated[list[Literal["post_edit", "reference"]], BeforeValidator(as_list)] = Field(
         default_factory=list
     )
     parts: int = Field(5, ge=2)
@@ -184,7 +180,7 @@ class DatasetSection(BaseModel):
     format: str
     path: Path
     rows: int | None = Field(None, ge=1)
-    train: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_list)] = ("train",)
+    train: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(as_list)] = ("train",)
     weight: float = Field(1.0, gt=0, allow_inf_nan=False)
     scaling: Literal["standard", "ranks", "none"] = "standard"
     align: bool = False
@@ -227,7 +223,7 @@ def _check_first(sections: tuple[DatasetSection, ...]) -> tuple[DatasetSection, 
 class SplitSection(Section):
     """Which splits are trained on, and the folds of cross-validation."""
 
-    train: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("train",)
+    train: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("train",)
     test: str | None = None
     folds: Folds = 5
     seed: Seed = 0
@@ -307,7 +303,7 @@ class SearchSection(Section):
     trials: int | None = Field(None, ge=1)
     time: Duration | None = None
     without_gain: int | None = Field(None, ge=1)
-    objective: Annotated[tuple[MetricName, ...], BeforeValidator(_as_list)] = ("mae",)
+    objective: Annotated[tuple[MetricName, ...], BeforeValidator(as_list)] = ("mae",)
     seed: Seed = 0
     storage: Address | None = Field(None, repr=False)
     warm_start: tuple[Path, ...] = ()
@@ -475,7 +471,7 @@ class Experiment(Section, Printable):
     datasets: Annotated[
         tuple[DatasetSection, ...],
         Field(min_length=1),
-        BeforeValidator(_as_list),
+        BeforeValidator(as_list),
         AfterValidator(_check_first),
     ] = Field(alias="dataset")
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
@@ -493,10 +489,10 @@ class Experiment(Section, Printable):
     clip: float = Field(0.0, ge=0, lt=0.5)
     weight_power: float = Field(1.0, gt=0)
     auxiliary_labels: dict[Literal["hter", "da"], AuxiliaryWeight] = Field(default_factory=dict, max_length=1)
-    selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (
+    selection: Annotated[tuple[StrategySection, ...], BeforeValidator(as_list)] = (
         StrategySection(kind="none"),
     )
-    learner: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)]
+    learner: Annotated[tuple[StrategySection, ...], BeforeValidator(as_list)]
     search: SearchSection = Field(default_factory=lambda: SearchSection.model_validate({}))
     evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
     intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
@@ -596,15 +592,13 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
     """The experiment of a report's `settings` (all keys, with defaults)."""
     usual = Experiment.model_validate(NOTHING).settings()
-    return from_mapping(
-        {key: _stated(value, usual.get(key)) for key, value in settings.items()}, Path(), overrides=overrides
-    )
-
-
-def _stated(value: Any, usual: Any) -> Any:
-    if not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
-        return value
-    return {key: inner for key, inner in value.items() if key not in usual or usual[key] != inner}
+    stated = dict(settings)
+    for name, section in settings.items():
+        defaults = usual.get(name)
+        if isinstance(section, Mapping) and isinstance(defaults, Mapping):
+            changed = (key for key in section if key not in defaults or defaults[key] != section[key])
+            stated[name] = {key: section[key] for key in changed}
+    return from_mapping(stated, Path(), overrides=overrides)
 
 
 def draft(
@@ -648,15 +642,6 @@ def from_mapping(
 def _drafted(
     content: Mapping[str, Any], root: Path, overrides: Sequence[str], files: Sequence[Path]
 ) -> tuple[Experiment, list[str]]:
-    keys, mistakes = _completed(content, root, overrides)
-    experiment, more = drafted(Experiment, keys, NOTHING)
-    experiment._changed, experiment._extended = tuple(overrides), tuple(files)
-    return experiment, [*mistakes, *more]
-
-
-def _completed(
-    content: Mapping[str, Any], root: Path, overrides: Sequence[str]
-) -> tuple[dict[str, Any], list[str]]:
     keys: dict[str, Any] = deepcopy(dict(content))
     mistakes = list[str]()
     for text in overrides:
@@ -667,7 +652,9 @@ def _completed(
     if "features" in keys and not (listed == [] and keys.get("trees")):
         keys["features"], wrong = readable_configs(listed)
         mistakes += wrong
-    return _located(keys, root), mistakes
+    experiment, more = drafted(Experiment, _located(keys, root), NOTHING)
+    experiment._changed, experiment._extended = tuple(overrides), tuple(files)
+    return experiment, [*mistakes, *more]
 
 
 def _paths_within(value: Any, key: str = "") -> Iterator[Path]:
@@ -734,7 +721,7 @@ def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
 
 
 def _fill_in(content: dict[str, Any]) -> None:
-    datasets = _as_list(content.get("dataset"))
+    datasets = as_list(content.get("dataset"))
     if isinstance(content.get("resources"), dict):
         content["resources"] = _filled(content["resources"], datasets[0] if datasets else None)
     for dataset in datasets:

@@ -1,6 +1,6 @@
 """`extends: FILE`: an experiment that says only what it has otherwise than another."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,14 +19,23 @@ _CHOICES: Final = ("kind", "format")  # what says which other keys a mapping tak
 def extended(content: Mapping[str, Any], location: Path, located: Located) -> tuple[Keys, list[Path]]:
     """The keys of an experiment on top of those it extends, and the extended files, nearest first."""
     chain = [(location if location.is_dir() else base_of(location), dict(content))]
-    files = list[Path]()
-    for path in _bases(chain, location):
+    seen, files = [resolved(location)], list[Path]()
+    while KEY in chain[-1][1]:
+        folder, keys = chain[-1]
+        path = _base(folder, keys[KEY], location)
+        if resolved(path) in seen:
+            circle = " extends ".join(file.name for file in (*seen[seen.index(resolved(path)) :], path))
+            raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
+        seen.append(resolved(path))
         chain.append((path.parent, read_mapping(path, "experiment file")))
         files.append(path)
     folder, keys = chain.pop()
     for above, changes in reversed(chain):
         changes.pop(KEY)
-        keys = _with_changes(located(keys, folder), changes, location)
+        base = located(keys, folder)
+        keys = _merged(base, changes)
+        if "features" in changes:
+            keys["features"] = _features(base.get("features", []), changes["features"], location)
         folder = above
     return keys, files
 
@@ -34,18 +43,6 @@ def extended(content: Mapping[str, Any], location: Path, located: Located) -> tu
 def file_names(path: Path, files: Sequence[Path]) -> str:
     """A file as messages name it, with those it extends: `small.yaml (extends large.yaml)`."""
     return f"{path} (extends {', '.join(file.name for file in files)})" if files else str(path)
-
-
-def _bases(chain: list[tuple[Path, Keys]], location: Path) -> Iterator[Path]:
-    seen = [resolved(location)]
-    while KEY in chain[-1][1]:
-        folder, content = chain[-1]
-        path = _base(folder, content[KEY], location)
-        if resolved(path) in seen:
-            circle = " extends ".join(file.name for file in (*seen[seen.index(resolved(path)) :], path))
-            raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
-        seen.append(resolved(path))
-        yield path
 
 
 def _base(folder: Path, name: object, location: Path) -> Path:
@@ -58,13 +55,6 @@ def _base(folder: Path, name: object, location: Path) -> Path:
     if not path.is_file():
         raise InputError(f"{KEY}: no such experiment file: {path}", location=location)
     return path
-
-
-def _with_changes(base: Keys, changes: Keys, location: Path) -> Keys:
-    features = {
-        key: _features(base.get(key, []), changes[key], location) for key in changes if key == "features"
-    }
-    return _merged(base, changes) | features
 
 
 def merged(base: Any, changes: Any) -> Any:
@@ -94,13 +84,9 @@ def _features(base: Any, changes: Any, location: Path) -> Any:
     for key in changes:
         if key not in _CHANGES:
             raise unknown_name("key", key, _CHANGES, f"{location}: features")
-    removed, added = (_as_list(changes.get(key, [])) for key in _CHANGES)
-    listed = _as_list(base)
-    _check_removed(removed, [_name(entry) for entry in listed], location)
-    return [entry for entry in listed if _name(entry) not in map(_name, removed)] + added
-
-
-def _check_removed(removed: list[Any], names: list[str], location: Path) -> None:
+    removed, added = (as_list(changes.get(key, [])) for key in _CHANGES)
+    listed = as_list(base)
+    names = [_name(entry) for entry in listed]
     for entry in removed:
         if not (isinstance(entry, str) or (isinstance(entry, dict) and entry.keys() == {"set"})):
             raise InputError(
@@ -113,6 +99,7 @@ def _check_removed(removed: list[Any], names: list[str], location: Path) -> None
                 location=location,
                 remedy=f"they have: {', '.join(names)}{did_you_mean(name, names)}",
             )
+    return [entry for entry in listed if _name(entry) not in map(_name, removed)] + added
 
 
 def _name(entry: Any) -> str:
@@ -121,5 +108,5 @@ def _name(entry: Any) -> str:
     return str(entry.get("kind") if isinstance(entry, dict) else entry)
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]

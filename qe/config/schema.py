@@ -1,6 +1,6 @@
 """Schema: settings files checked strictly, with errors that name the key and the known ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,19 +101,15 @@ def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) ->
 def _described(error: "ErrorDetails", model: type[BaseModel], location: Location) -> str:
     key = ".".join(map(str, location)) or "the file"
     if error["type"] == "extra_forbidden":
-        known = _known_keys(model, error["loc"])
+        here = model
+        for part in error["loc"][:-1]:
+            entry = next((e for n, e in here.model_fields.items() if part in (n, e.alias)), None)
+            if entry is not None:
+                here = _model_in(entry.annotation) or here
+        known = [entry.alias or name for name, entry in here.model_fields.items()]
         return f"unknown key '{key}'; known: {', '.join(known)}{did_you_mean(str(location[-1]), known)}"
     seen = "" if error["type"] == "missing" else f", but got {quoted(error['input'])}"
     return f"{key}: {error['msg']}{seen}"
-
-
-def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
-    here = model
-    for part in location[:-1]:
-        entry = next((e for n, e in here.model_fields.items() if part in (n, e.alias)), None)
-        if entry is not None:
-            here = _model_in(entry.annotation) or here
-    return [entry.alias or name for name, entry in here.model_fields.items()]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
