@@ -50,13 +50,13 @@ def general(value: float | None, digits: int = 4) -> NumberText:
     return _formatted_number(value, "z,.0f" if abs(value) < 1e15 else f"z.{digits}g")
 
 
-def signed_general(value: float, digits: int = 4) -> str:
+def signed_general(value: float) -> str:
     """A coefficient or another term of a sum: its sign, then its first digits.
 
     >>> signed_general(-0.000123456), signed_general(2.5)
     ('-0.0001235', '+2.5')
     """
-    return ("" if value < 0 else "+") + general(value, digits)
+    return ("" if value < 0 else "+") + general(value)
 
 
 def count(value: float | None) -> NumberText:

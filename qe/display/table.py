@@ -135,10 +135,6 @@ class Strip:
         return not self.align_left and any(isinstance(cell, NumberText) for cell in self.cells)
 
     @property
-    def hanging(self) -> bool:
-        return any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, NumberText))
-
-    @property
     def natural(self) -> int:
         return max(natural(self.column.title), *(natural(cell) + self._hang(cell) for cell in self.cells), 0)
 
@@ -154,11 +150,8 @@ class Strip:
         return blanks + text if self.right else text + blanks
 
     def _hang(self, text: str) -> bool:
-        return bool(text) and self.hanging and not text.endswith(_MARKS)
-
-    @property
-    def empty(self) -> bool:
-        return self.natural == 0
+        marked = any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, NumberText))
+        return bool(text) and marked and not text.endswith(_MARKS)
 
 
 GAP = "  "
@@ -204,22 +197,18 @@ def _stacked(strips: Sequence[Strip], width: int) -> list[str]:
     for row in zip(*(strip.cells for strip in strips), strict=True):
         name = " ".join(filter(None, row[:named]))
         fields = [(strip.column.title, cell) for strip, cell in zip(strips, row, strict=True)][named:]
-        lines += [*([""] if lines else []), *wrapped(name, width), *_stacked_fields(fields, width)]
+        lines += [*([""] if lines else []), *wrapped(name, width)]
+        shown = [(f"{GAP}{title}", cell) for title, cell in fields if cell]
+        columns = [Strip(Column(""), column, column, align_left=True) for column in zip(*shown, strict=True)]
+        if (widths := _widths(columns, width)) is None:
+            lines += [line for title, cell in shown for line in wrapped(f"{title}: {cell}", width)]
+        else:
+            lines += [line for cells in shown for line in _line_cells(cells, columns, widths)]
     return lines
 
 
 def _name_column(strips: Sequence[Strip]) -> int:
     return next((i for i, strip in enumerate(strips) if strip.column.title), 0)
-
-
-def _stacked_fields(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
-    shown = [(f"{GAP}{title}", cell) for title, cell in pairs if cell]
-    if not shown:
-        return []
-    strips = [Strip(Column(""), column, column, align_left=True) for column in zip(*shown, strict=True)]
-    if (widths := _widths(strips, width)) is None:
-        return [line for title, cell in shown for line in wrapped(f"{title}: {cell}", width)]
-    return [line for row in shown for line in _line_cells(row, strips, widths)]
 
 
 # No line ends within an interval; on paper and on a phone it may stand below its figure.
@@ -231,10 +220,6 @@ _LATEX = {
     "•": r"$\bullet$",
     "|": r"\textbar{}", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "µ": r"\textmu{}", "±": r"$\pm$",
 }  # fmt: skip
-
-
-def _starred(text: str) -> str:
-    return text.replace("*", "\\*")
 
 
 def _latex_cell(cell: str) -> str:
@@ -347,7 +332,7 @@ class Table:
     def text(self, width: int, sentences: int | None = None) -> str:
         """For a terminal of that width: no number is cut, and columns without room are named."""
         strips = self._strips()
-        kept = [strip for strip in strips if not strip.empty]
+        kept = [strip for strip in strips if strip.natural]
         while (widths := _widths(kept, width)) is None:
             going = max(reversed(kept), key=lambda strip: strip.column.drop)
             if not going.column.drop:
@@ -355,7 +340,7 @@ class Table:
             kept = [strip for strip in kept if strip is not going]
         dropped: list[str] = []
         if widths is not None:
-            dropped = [s.column.title for s in strips if s not in kept and not s.empty]
+            dropped = [strip.column.title for strip in strips if strip not in kept and strip.natural]
         lines = ["none"]
         if self.body:
             lines = _stacked(strips, width) if widths is None else _grid(kept, self.gaps, widths)
@@ -373,13 +358,12 @@ class Table:
         if not self.body:
             return f"{heading}none\n"
         strips = self._strips()
+        stars = str.maketrans({"*": "\\*"})
+        escapes = stars | str.maketrans({"|": "\\|", "\n": "<br>"})
         cells = ([strip.column.title, *strip.visible_cells] for strip in strips)
-        head, *rows = zip(
-            *([_starred(c).replace("|", "\\|").replace("\n", "<br>") for c in column] for column in cells),
-            strict=True,
-        )
+        head, *rows = zip(*([cell.translate(escapes) for cell in column] for column in cells), strict=True)
         rule = ["---:" if strip.right else "---" for strip in strips]
-        foot = "".join(f"\n{_starred(line)}\n" for line in self.foot)
+        foot = "".join(f"\n{line.translate(stars)}\n" for line in self.foot)
         return heading + "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *rows)) + foot
 
     def latex(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,13 +93,6 @@ def copy_without(folder: Path, excluded: Sequence[Path]) -> Iterator[Path]:
 
     with TemporaryDirectory() as scratch:
         yield Path(shutil.copytree(folder, Path(scratch) / folder.name, ignore=ignore))
-
-
-def bring(folder: Path, files: Iterable[Path], target: Path) -> None:
-    """Gives files (relative paths) of `folder` a second name below `target`; else copies them."""
-    for path in files:
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(folder / path, target / path)
 
 
 # What may be asked for beside the score, with what is meant if nothing is said: the options of `qe score`.
@@ -225,7 +218,10 @@ class _PyfuncOfFolder:
             return
         # The large files lie in the store before MLflow brings the others: what looks whole is whole.
         entry = mlflow_model.flavors["python_function"]["artifacts"]["model"]
-        bring(folder, large, store / entry["path"])
+        for file in large:
+            place = store / entry["path"] / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            link_or_copy(folder / file, place)
         entry["uri"] = folder.absolute().as_uri()
         mlflow_model.model_size_bytes += sum((folder / file).stat().st_size for file in large)
         mlflow_model.save(str(Path(path) / "MLmodel"))

@@ -47,13 +47,7 @@ def model_names() -> list[str]:
     if not store_is_there():
         return []
     with connected():
-        client, names, token = mlflow.MlflowClient(), [], None
-        while True:
-            page = client.search_registered_models(max_results=500, page_token=token)
-            names += [entry.name for entry in page]
-            token = page.token
-            if not token:
-                return sorted(names)
+        return sorted(model.name for model in mlflow.search_registered_models())
 
 
 @connected(reading=True)
@@ -250,7 +244,7 @@ def register(
         model_id = log_model(run, directory, columns=columns, described=described)
         run.client.set_logged_model_tags(model_id, {_FOLDS: data, _CONTENT: content})
     else:
-        model_id = _model_of(entry)
+        model_id = str(entry.source).removeprefix("models:/")
     judged = {"metric": metric, "value": repr(value)}
     with one_at_a_time(mlflow.get_tracking_uri()):
         version = str(entry.version) if entry else _new_version(run, name, model_id, described, judged, about)
@@ -260,13 +254,9 @@ def register(
     return Registration(name, version, uri, champion, challenger, reason, metric, value, model_id)
 
 
-def _model_of(entry: Any) -> str:
-    return str(entry.source).removeprefix("models:/")
-
-
 def _fingerprints(entry: Any) -> dict[str, str]:
     try:
-        tags = mlflow.get_logged_model(_model_of(entry)).tags
+        tags = mlflow.get_logged_model(str(entry.source).removeprefix("models:/")).tags
     except MlflowException:
         return {}
     return {name: tags[name] for name in (_FOLDS, _CONTENT) if name in tags}

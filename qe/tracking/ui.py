@@ -40,8 +40,15 @@ def show_columns(run: Run, metrics: Sequence[str]) -> None:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             shown = json.loads(experiment.tags.get(_STATE, ""))["selectedColumns"]
             previous = [name[len("metrics.`") : -1] for name in shown if name.startswith("metrics.`")]
-        columns = with_previous_metrics(metrics, previous)
-        run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(_state(columns)))
+        names = with_previous_metrics(metrics, previous)
+        columns = [f"metrics.`{name}`" for name in names]
+        widths = [min(_WIDEST, max(_NARROWEST, _BESIDE + _CHARACTER * len(name))) for name in names]
+        state = {
+            "selectedColumns": [*columns, _DATA],
+            "columnOrder": [*_FIRST, _DATA, *columns],
+            "columnWidths": dict(zip(columns, widths, strict=True)),
+        }
+        run.client.set_experiment_tag(run.experiment_id, _STATE, json.dumps(state))
 
 
 def with_previous_metrics(metrics: Sequence[str], previous: Sequence[str]) -> list[str]:
@@ -49,18 +56,6 @@ def with_previous_metrics(metrics: Sequence[str], previous: Sequence[str]) -> li
     others = [name for name in previous if name not in metrics]
     own = list(metrics[: _MOST - bool(others)])
     return [*own, *others[: _MOST - len(own)]]
-
-
-def _state(metrics: Sequence[str]) -> dict[str, object]:
-    columns = [f"metrics.`{name}`" for name in metrics]
-    return {
-        "selectedColumns": [*columns, _DATA],
-        "columnOrder": [*_FIRST, _DATA, *columns],
-        "columnWidths": {
-            column: min(_WIDEST, max(_NARROWEST, _BESIDE + _CHARACTER * len(name)))
-            for column, name in zip(columns, metrics, strict=True)
-        },
-    }
 
 
 @connected()
