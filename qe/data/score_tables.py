@@ -277,8 +277,8 @@ def read_table_of_scores(
     _check_keys(cells, systems, segments, repeats)
     tables = []
     for name, column in cells.items():
-        scores = [text for text in column.texts if text.strip().lower() not in _MISSING]
-        is_metric = key_of(name) not in _IDENTIFIERS and scores and all(map(is_real, scores))
+        given = [text for text in column.texts if text.strip().lower() not in _MISSING]
+        is_metric = key_of(name) not in _IDENTIFIERS and given and all(map(is_real, given))
         if name not in keys and (is_metric if columns is None else name in columns):
             tables.append(_table(name, column, systems, segments, run is not None and judge is None))
     return tables
