@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from features.basics.errors import InputError, unknown_name
 from features.basics.plugins import (
+    DISTRIBUTION,
+    SEPARATOR,
     class_entry,
     entry_point,
-    foreign_names,
     is_foreign,
     is_importable,
     not_installed,
@@ -73,8 +74,15 @@ class Catalogue(Generic[T]):
 
     @property
     def foreign(self) -> list[str]:
-        """The names of other distributions that are installed; nothing of them is imported."""
-        return foreign_names(self.group) if self._plugins else []
+        """`DISTRIBUTION:NAME` of entry points of other distributions; nothing of them is imported."""
+        from importlib.metadata import entry_points
+
+        if not self._plugins:
+            return []
+        entries = [
+            (entry.dist.name, entry.name) for entry in entry_points(group=f"mtqe.{self.group}") if entry.dist
+        ]
+        return sorted(f"{home}{SEPARATOR}{name}" for home, name in entries if home != DISTRIBUTION)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such an entry; nothing of a distribution is imported."""
@@ -103,17 +111,22 @@ class Catalogue(Generic[T]):
     @property
     def _locations(self) -> dict[str, _Location]:
         """Name -> where its class is; folders are listed again after a change."""
-        paths = [path for package in self.packages for path in importlib.import_module(package).__path__]
+        packages = [importlib.import_module(package) for package in self.packages]
+        paths = [path for package in packages for path in package.__path__]
         state = tuple((path, Path(path).stat().st_mtime_ns) for path in paths if Path(path).is_dir())
         if self._listed[0] != state:
-            entries = own_entries(self.group)
-            own = {
+            locations = {
                 name: _Location(entry.module, entry.attr)
-                for name, entry in entries.items()
+                for name, entry in own_entries(self.group).items()
                 if is_importable(package_of(entry))
             }
-            core = {name: place for package in self.packages for name, place in _in_package(package)}
-            self._listed = state, {**own, **core}
+            for package in packages:
+                listed: dict[str, tuple[str, ...]] = getattr(package, "NAMES", {})
+                for module in pkgutil.iter_modules(package.__path__):
+                    if not module.ispkg and not module.name.startswith("_"):
+                        place = _Location(f"{package.__name__}.{module.name}")
+                        locations |= dict.fromkeys(listed.get(module.name, (module.name,)), place)
+            self._listed = state, locations
         return self._listed[1]
 
     def documentation(self, name: str) -> str:
@@ -143,15 +156,13 @@ class Catalogue(Generic[T]):
             node for node in self._tree(name).body if isinstance(node, ast.ClassDef) and node.name[0] != "_"
         ]
         named = [node for node in public if node.name == attribute or _registers(node, name)]
-        derived = [node for node in public if any(self._is_base(base) for base in node.bases)]
+        ending = self.base.__name__
+        derived = [node for node in public if any(getattr(b, "id", "").endswith(ending) for b in node.bases)]
         return (named or derived or public)[-1]
 
     def _tree(self, name: str) -> ast.Module:
         spec = importlib.util.find_spec(self._location(name).module)
         return ast.parse(Path(str(spec and spec.origin)).read_bytes())
-
-    def _is_base(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
 
     def _location(self, name: str) -> _Location:
         locations = self._locations
@@ -169,9 +180,8 @@ class Catalogue(Generic[T]):
         module = importlib.import_module(place.module)
         if place.attribute:
             return cast(type[T], getattr(module, place.attribute))
-        return self._registered.get(name) or self._only_class(module)
-
-    def _only_class(self, module: Any) -> type[T]:
+        if name in self._registered:
+            return self._registered[name]
         defined = [
             value
             for value in vars(module).values()
@@ -194,13 +204,6 @@ class Catalogue(Generic[T]):
         if not (inspect.isclass(kind) and issubclass(kind, self.base)):
             raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
         return cast(type[T], kind)
-
-
-def _in_package(package: str) -> list[tuple[str, _Location]]:
-    module = importlib.import_module(package)
-    listed: dict[str, tuple[str, ...]] = getattr(module, "NAMES", {})
-    stems = [m.name for m in pkgutil.iter_modules(module.__path__) if not m.ispkg and m.name[0] != "_"]
-    return [(name, _Location(f"{package}.{stem}")) for stem in stems for name in listed.get(stem, (stem,))]
 
 
 def _registers(node: ast.ClassDef, name: str) -> bool:

@@ -60,13 +60,6 @@ def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
 
 
 def _bounds(data: Bytes) -> tuple[Longs, Longs, Longs]:
-    blank = _is_blank(data)
-    change = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    starts, ends = change[::2], change[1::2]
-    return starts, ends, np.searchsorted(starts, np.flatnonzero(data == ord("\n")))
-
-
-def _is_blank(data: Bytes) -> NDArray[np.bool_]:
     blank = _ASCII_BLANK[data]
     lead = np.flatnonzero(_WIDE_LEAD[data])
     lead = lead[lead < len(data) - 2]
@@ -76,7 +69,9 @@ def _is_blank(data: Bytes) -> NDArray[np.bool_]:
             at = at[data[at + i] == byte]
         for i in range(len(wide)):
             blank[at + i] = True
-    return blank
+    change = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    starts, ends = change[::2], change[1::2]
+    return starts, ends, np.searchsorted(starts, np.flatnonzero(data == ord("\n")))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,17 @@ def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callabl
 
     @cache
     def homes() -> dict[str, str]:
-        return dict(_imported_for_types(package))
+        import ast  # only when a name is used, because `import qe` should be fast
+
+        spec = importlib.util.find_spec(package)
+        source = getattr(spec.loader, "get_source", lambda name: "")(package) if spec else ""
+        imported: dict[str, str] = {}
+        for node in ast.parse(source or "").body:
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                for statement in node.body:
+                    if isinstance(statement, ast.ImportFrom) and statement.module:
+                        imported |= dict.fromkeys([alias.name for alias in statement.names], statement.module)
+        return imported
 
     @cache
     def members() -> "dict[str, tuple[Catalogue[Any], str]]":
@@ -46,15 +56,3 @@ def exports(package: str, *families: str) -> tuple[Callable[[str], Any], Callabl
         raise AttributeError(f"module {package!r} has no attribute {name!r}{near}")
 
     return get, names
-
-
-def _imported_for_types(package: str) -> Iterator[tuple[str, str]]:
-    import ast  # only when a name is used, because `import qe` should be fast
-
-    spec = importlib.util.find_spec(package)
-    source = getattr(spec.loader, "get_source", lambda name: "")(package) if spec else ""
-    for node in ast.parse(source or "").body:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for statement in node.body:
-                if isinstance(statement, ast.ImportFrom) and statement.module:
-                    yield from ((alias.name, statement.module) for alias in statement.names)

@@ -27,8 +27,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from features.basics.errors import InputError, keep_known_options, name_parameters, quoted, unknown_name
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
-
+    from pydantic import TypeAdapter
 PLAIN: Final[Mapping[Any, str]] = {
     bool: "true or false",
     int: "a whole number",
@@ -110,18 +109,14 @@ def mistakes(value: Any, hint: Any, place: str = "") -> Iterator[Mistake]:
 
     try:
         _adapter(hint).validate_python(value)
+        return
     except ValidationError as error:
-        yield from _located(error, value, hint, place)
-
-
-def _located(error: "ValidationError", value: Any, hint: Any, place: str) -> Iterator[Mistake]:
-    """One mistake for each wrong place; none for a list whose entries are wrong themselves."""
+        details = error.errors(include_url=False)
     found: dict[tuple[Any, ...], list[Any]] = {}
-    for each in error.errors(include_url=False):
-        own = each["type"] == "mistake"
-        path = each["loc"] if own else tuple(steps(value, each["loc"]))
-        found.setdefault(path, []).append(each)
-    for path, errors in found.items():
+    for detail in details:
+        path = detail["loc"] if detail["type"] == "mistake" else tuple(steps(value, detail["loc"]))
+        found.setdefault(path, []).append(detail)
+    for path, errors in found.items():  # none for a list whose entries are wrong themselves
         if any(len(other) > len(path) and other[: len(path)] == path for other in found):
             continue
         words = [_WORDS.get(e["type"], e["msg"].removeprefix("Input should be ")) for e in errors]
@@ -194,7 +189,11 @@ def described(hint: Any) -> str:
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return described(arguments[0]) + _bounds(arguments[1:])
+        words = {Ge: " from {}", Gt: " above {}", Le: " to {}", Lt: " below {}"}
+        limits = [(note, words[type(note)]) for note in arguments[1:] if type(note) in words]
+        bounds = "".join(word.format(getattr(note, type(note).__name__.lower())) for note, word in limits)
+        filled = ", not empty" if any(isinstance(note, MinLen) for note in arguments[1:]) else ""
+        return described(arguments[0]) + bounds + filled
     if origin is Literal:
         return " or ".join(map(repr, arguments))
     if origin in _ONE_OF:
@@ -206,13 +205,6 @@ def described(hint: Any) -> str:
     if hint in PLAIN or not inspect.isclass(hint):
         return PLAIN.get(hint, str(hint))
     return f"{'an' if hint.__name__[0] in 'AEIOU' else 'a'} {hint.__name__}"
-
-
-def _bounds(notes: Sequence[Any]) -> str:
-    words = {Ge: " from {}", Gt: " above {}", Le: " to {}", Lt: " below {}"}
-    limits = [(note, words[type(note)]) for note in notes if type(note) in words]
-    text = "".join(word.format(getattr(note, type(note).__name__.lower())) for note, word in limits)
-    return text + (", not empty" if any(isinstance(note, MinLen) for note in notes) else "")
 
 
 P = ParamSpec("P")

@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from features.basics.errors import InputError, unknown_name
@@ -40,14 +39,6 @@ def own_entries(group: str) -> Mapping[str, "EntryPoint"]:
 def is_importable(package: str) -> bool:
     """Whether Python finds a package; it is not imported."""
     return importlib.util.find_spec(package) is not None
-
-
-def package_folders(package: str) -> list[Path]:
-    """Folders of a package's files; none if it is not installed."""
-    if not is_importable(package.partition(".")[0]):
-        return []
-    spec = importlib.util.find_spec(package)
-    return [Path(folder) for folder in (spec.submodule_search_locations if spec else None) or ()]
 
 
 def package_of(entry: "EntryPoint") -> str:
@@ -92,14 +83,6 @@ def class_entry(noun: str, path: str) -> "EntryPoint":
     if not all(map(str.isidentifier, parts)) or parts[0] in sys.stdlib_module_names:
         raise InputError(f"{noun} '{path}' is neither DISTRIBUTION:NAME nor package.module.Class")
     return EntryPoint(path, f"{module}:{name}", noun)
-
-
-def foreign_names(group: str) -> list[str]:
-    """`DISTRIBUTION:NAME` of all entry points of other distributions; nothing of them is imported."""
-    from importlib.metadata import entry_points
-
-    found = ((entry.dist.name, entry.name) for entry in entry_points(group=f"mtqe.{group}") if entry.dist)
-    return sorted(f"{home}{SEPARATOR}{name}" for home, name in found if home != DISTRIBUTION)
 
 
 def versions_of(names: Iterable[str]) -> dict[str, str]:

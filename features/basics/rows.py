@@ -33,11 +33,13 @@ def row_products(
         for first in range(0, len(matrix), _ROWS):
             part = matrix[first : first + _ROWS]
             block[: len(part)] = part
-            if len(part) == _ROWS and result.flags.c_contiguous:
-                _by_parts(block, right, result[first : first + _ROWS])
-            else:
-                whole = np.empty((_ROWS, right.shape[1]))
-                result[first : first + _ROWS] = _by_parts(block, right, whole)[: len(part)]
+            in_place = len(part) == _ROWS and result.flags.c_contiguous
+            product = result[first : first + _ROWS] if in_place else np.empty((_ROWS, columns))
+            np.matmul(block[:, :_COLUMNS], right[:_COLUMNS], out=product)
+            for start in range(_COLUMNS, len(right), _COLUMNS):
+                product += block[:, start : start + _COLUMNS] @ right[start : start + _COLUMNS]
+            if not in_place:
+                result[first : first + _ROWS] = product[: len(part)]
     return result
 
 
@@ -66,15 +68,6 @@ def _alike(width: int, columns: int, in_rows: bool) -> bool:
         whole = matrix @ right
         moved = [np.roll(np.arange(_ROWS), by) for by in (1, 7, 100)]
         return all(np.array_equal(np.ascontiguousarray(matrix[rows]) @ right, whole[rows]) for rows in moved)
-
-
-def _by_parts(
-    matrix: NDArray[np.float64], right: NDArray[np.float64], result: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    np.matmul(matrix[:, :_COLUMNS], right[:_COLUMNS], out=result)
-    for first in range(_COLUMNS, len(right), _COLUMNS):
-        result += matrix[:, first : first + _COLUMNS] @ right[first : first + _COLUMNS]
-    return result
 
 
 @lru_cache(1)

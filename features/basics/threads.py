@@ -81,14 +81,13 @@ def cpu_quota(root: Path = ROOT) -> float | None:
     for folder in _groups("cpu", root):
         words = _text(folder / "cpu.max").split()
         version_2 = (float(words[0]), float(words[1])) if len(words) == 2 and words[0] != "max" else None
-        limit, period = version_2 or _version_1(folder)
+        limit, period = version_2 or (
+            _number(folder / "cpu.cfs_quota_us"),
+            _number(folder / "cpu.cfs_period_us"),
+        )
         if limit > 0 and period > 0:
             quotas.append(limit / period)
     return min(quotas, default=None)
-
-
-def _version_1(folder: Path) -> tuple[float, float]:
-    return _number(folder / "cpu.cfs_quota_us"), _number(folder / "cpu.cfs_period_us")
 
 
 def memory_left(root: Path = ROOT) -> int | None:
@@ -100,7 +99,10 @@ def memory_left(root: Path = ROOT) -> int | None:
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
         used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes")
         if limit > 0:
-            known.append(max(0, int(limit - used + _cached(folder))))
+            pairs = (line.split() for line in _text(folder / "memory.stat").splitlines())
+            values = {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}
+            cached = values.get("total_inactive_file", values.get("inactive_file", 0.0))
+            known.append(max(0, int(limit - used + cached)))
     return min((value for value in known if value is not None), default=None)
 
 
@@ -108,12 +110,6 @@ def own_memory(root: Path = ROOT) -> int:
     """Bytes of memory that this process shares with no file; 0 if the system does not say."""
     words = _lines(root / "proc/self/status").get("RssAnon", "0").split()
     return 1024 * int(words[0])
-
-
-def _cached(folder: Path) -> float:
-    pairs = (line.split() for line in _text(folder / "memory.stat").splitlines())
-    values = {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}
-    return values.get("total_inactive_file", values.get("inactive_file", 0.0))
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:

@@ -55,17 +55,14 @@ class WorkerPool:
 
     def _called(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         if not hasattr(self._own, "process"):
-            process = self._started()
+            with self._starting:
+                if self._over:
+                    raise WorkerDied
+                process = _Process()
+                self._processes.append(process)
             process.called(*self._first)
             self._own.process = process  # one that could not begin is asked for nothing else
         return self._own.process.called(function, arguments)
-
-    def _started(self) -> "_Process":
-        with self._starting:
-            if self._over:
-                raise WorkerDied
-            self._processes.append(_Process())
-            return self._processes[-1]
 
 
 class _Process:
