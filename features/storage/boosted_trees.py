@@ -58,7 +58,12 @@ def _check_tree(number: int, keys: Mapping[bytes, bytes], width: int) -> None:
         for name in (b"split_gain", b"internal_value", b"internal_weight", b"internal_count"):
             _check_numbers(keys, name, leaves - 1)
     if keys.get(b"is_linear", b"0") != b"0":
-        _check_linear(number, keys, leaves, width)
+        _check_numbers(keys, b"leaf_const", leaves)
+        sizes = _integers(keys, b"num_features", leaves)
+        within(f"num_features of tree {number}", sizes, 0, width + 1)
+        leaf_features = _integers(keys, b"leaf_features", int(sizes.sum()))
+        within(f"leaf_features of tree {number}", leaf_features, 0, width)
+        _check_numbers(keys, b"leaf_coeff", int(sizes.sum()))
 
 
 def _check_children(number: int, left_child: NDArray[np.int64], right_child: NDArray[np.int64]) -> None:
@@ -78,14 +83,6 @@ def _check_children(number: int, left_child: NDArray[np.int64], right_child: NDA
         level, depth = below[below > 0], depth + 1
     if len(level):
         raise Damaged(f"tree {number} is deeper than {_MAX_DEPTH} splits")
-
-
-def _check_linear(number: int, keys: Mapping[bytes, bytes], leaves: int, width: int) -> None:
-    _check_numbers(keys, b"leaf_const", leaves)
-    sizes = _integers(keys, b"num_features", leaves)
-    within(f"num_features of tree {number}", sizes, 0, width + 1)
-    within(f"leaf_features of tree {number}", _integers(keys, b"leaf_features", int(sizes.sum())), 0, width)
-    _check_numbers(keys, b"leaf_coeff", int(sizes.sum()))
 
 
 def _keys(part: bytes) -> dict[bytes, bytes]:

@@ -84,35 +84,35 @@ def of_user_alone(folder: Path) -> bool:
         own, *above = (place.stat() for place in (folder, *folder.parents))
     except (OSError, RuntimeError):
         return False
-    return own.st_uid == os.geteuid() and not _open(own) and not any(map(_replaceable, above))
-
-
-def _replaceable(place: os.stat_result) -> bool:
-    sticky = place.st_mode & stat.S_ISVTX
-    return place.st_uid not in (0, os.geteuid()) or (_open(place) and not sticky)
+    if own.st_uid != os.geteuid() or _open(own):
+        return False
+    return all(
+        place.st_uid in (0, os.geteuid()) and (place.st_mode & stat.S_ISVTX or not _open(place))
+        for place in above
+    )
 
 
 def _open(place: os.stat_result) -> bool:
+    """Whether others could write there; a group of the user alone is not others."""
     if place.st_mode & stat.S_IWOTH:
         return True
-    return bool(place.st_mode & stat.S_IWGRP) and not _own_group(place.st_gid)
-
-
-def _own_group(number: int) -> bool:
-    try:
-        group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
-    except KeyError:
+    if not place.st_mode & stat.S_IWGRP:
         return False
-    return group.gr_name == user.pw_name and number == user.pw_gid and not group.gr_mem
+    try:
+        group, user = grp.getgrgid(place.st_gid), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return True
+    return group.gr_name != user.pw_name or place.st_gid != user.pw_gid or bool(group.gr_mem)
 
 
+_CHECKED = "checked"  # the folder of the texts that are kept
 _MAX_ENTRIES = 10_000  # entries; beyond it the older half goes
 
 
 def recall(name: str) -> str | None:
     """The text kept under a name; None if there is none, or the folder cannot be read."""
     try:
-        folder = _folder()
+        folder = default_cache() / _CHECKED
         return (folder / name).read_text("utf-8") if folder.is_dir() and of_user_alone(folder) else None
     except (OSError, ValueError, InputError):  # not readable, not text, no home
         return None
@@ -121,7 +121,7 @@ def recall(name: str) -> str | None:
 def keep(name: str, text: str) -> None:
     """Keeps a text under a name; a folder that cannot be used costs time later, and is no error."""
     with contextlib.suppress(OSError, InputError):
-        folder = _folder()
+        folder = default_cache() / _CHECKED
         if of_user_alone(folder):
             tag_cache(folder.parent)
             with atomic_file(folder / name) as temporary:
@@ -131,7 +131,3 @@ def keep(name: str, text: str) -> None:
                 by_age = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
                 for entry in by_age[: len(by_age) // 2]:
                     Path(entry).unlink(missing_ok=True)
-
-
-def _folder() -> Path:
-    return default_cache() / "checked"

@@ -279,50 +279,29 @@ def check(name: str, stored: Stored, dtype: Any, size: int | None) -> None:
     kinds = (np.uint16,) if np.dtype(dtype).kind == "f" else (np.uint64, np.uint32, np.uint8)
     if stored.ndim != 1 or stored.dtype not in (np.dtype(dtype), *kinds) or not stored.dtype.isnative:
         raise Damaged(f"`{name}` must hold {np.dtype(dtype)} in a row, but is {stored.dtype} {stored.shape}")
+    held, sound = 0, False
     if stored.dtype == np.dtype(dtype):
         held, sound = len(stored), True
     elif stored.dtype == np.uint16:
-        held, sound = _check_list(stored)
+        if len(stored) >= _START and length(stored) >= 0 and _listed(stored) <= _MAX_LIST:
+            codes, values = readable(stored)
+            held, sound = len(codes), not len(codes) or int(codes.max()) < len(values)
     elif stored.dtype == np.uint8:
-        held, sound = _check_aside(stored)
+        if len(stored) >= _COUNT and 0 <= 8 * int(stored[:_COUNT].view("<i8")[0]) <= len(stored) - _COUNT:
+            small, places, _ = _aside(stored)
+            held, sound = len(small), bool(np.array_equal(places, np.flatnonzero(small == _LARGE)))
     elif stored.dtype == np.uint64:
-        held, sound = _check_packed(stored)
-    else:
-        held, sound = _check_rising(stored)
+        if len(stored) >= _HEAD:
+            held, width = int(stored[0]), int(stored[1])
+            sound = 1 <= width <= 31 and len(stored) == _packed_size(held, width)
+    elif len(stored):
+        held = int(stored[0])
+        behind = 1 + -(-held // _BLOCK) * _WORDS
+        if len(stored) >= behind:
+            first = stored[1:behind:_WORDS].astype(np.int64)
+            wide = first[first >= 1 << 31] - (1 << 31)
+            sound = bool(((wide >= behind) & (wide + _BLOCK <= len(stored))).all())
     if not sound:
         raise Damaged(f"`{name}` points outside of what it holds")
     if size is not None and held != size:
         raise Damaged(f"`{name}` must hold {size} numbers, but holds {held}")
-
-
-def _check_list(stored: NDArray[np.uint16]) -> tuple[int, bool]:
-    if len(stored) < _START or length(stored) < 0 or _listed(stored) > _MAX_LIST:
-        return 0, False
-    codes, values = readable(stored)
-    return len(codes), not len(codes) or int(codes.max()) < len(values)
-
-
-def _check_aside(stored: NDArray[np.uint8]) -> tuple[int, bool]:
-    if len(stored) < _COUNT or not 0 <= 8 * int(stored[:_COUNT].view("<i8")[0]) <= len(stored) - _COUNT:
-        return 0, False
-    small, places, _ = _aside(stored)
-    return len(small), bool(np.array_equal(places, np.flatnonzero(small == _LARGE)))
-
-
-def _check_packed(stored: NDArray[np.uint64]) -> tuple[int, bool]:
-    if len(stored) < _HEAD:
-        return 0, False
-    held, width = int(stored[0]), int(stored[1])
-    return held, 1 <= width <= 31 and len(stored) == _packed_size(held, width)
-
-
-def _check_rising(stored: NDArray[np.uint32]) -> tuple[int, bool]:
-    if not len(stored):
-        return 0, False
-    held, blocks = int(stored[0]), -(-int(stored[0]) // _BLOCK)
-    behind = 1 + blocks * _WORDS
-    if len(stored) < behind:
-        return held, False
-    first = stored[1:behind:_WORDS].astype(np.int64)
-    wide = first[first >= 1 << 31] - (1 << 31)
-    return held, bool(((wide >= behind) & (wide + _BLOCK <= len(stored))).all())

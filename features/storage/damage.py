@@ -27,12 +27,9 @@ def damage_reported(noun: str, path: Path, remedy: str = REBUILD) -> Iterator[No
         raise
     except Exception as error:  # decoders of damaged bytes raise nearly everything
         reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
-        raise InputError(f"{noun} is damaged ({_short(reason)})", location=path, remedy=remedy) from error
-
-
-def _short(reason: str) -> str:
-    line = "".join(character if character.isprintable() else " " for character in reason)
-    return line if len(line) <= 300 else f"{line[:300]}..."
+        line = "".join(character if character.isprintable() else " " for character in reason)
+        shown = line if len(line) <= 300 else f"{line[:300]}..."
+        raise InputError(f"{noun} is damaged ({shown})", location=path, remedy=remedy) from error
 
 
 def read_json(noun: str, path: Path, remedy: str = REBUILD) -> dict[str, Any]:

@@ -106,12 +106,6 @@ def resolved(path: Path) -> Path:
     return path.resolve()
 
 
-def refuse_device(path: Path) -> None:
-    with suppress(OSError):  # whoever opens it reports what is wrong
-        if stat.S_ISCHR(mode := path.stat().st_mode) or stat.S_ISBLK(mode):
-            raise InputError("is a device, not a file", location=path, remedy="give a file")
-
-
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yields a temporary path next to `path`; it becomes `path` only if the block succeeds.
@@ -251,7 +245,10 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 def sha256(path: Path) -> str:
     """Hex digest of a file's bytes; raises InputError for a device, and if it cannot be read."""
-    refuse_device(rewindable(path))
+    content = rewindable(path)
+    with suppress(OSError):  # whoever opens it reports what is wrong
+        if stat.S_ISCHR(mode := content.stat().st_mode) or stat.S_ISBLK(mode):
+            raise InputError("is a device, not a file", location=content, remedy="give a file")
     with _opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

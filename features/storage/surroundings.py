@@ -25,7 +25,7 @@ def keep_out() -> None:
     sys.meta_path.insert(0, _IsolatedFinder())
     if _NUMBA in sys.modules:
         _own_cache()
-        _without_file(sys.modules[_NUMBA])
+        setattr(sys.modules[_NUMBA], "_config_fname", os.devnull)  # noqa: B010
         sys.modules[_NUMBA].reload_config()
     if _CACHING in sys.modules:
         _without_moved_modules(sys.modules[_CACHING])
@@ -51,7 +51,7 @@ def _isolated(name: str, execute: Callable[[ModuleType], None]) -> Callable[[Mod
         with _elsewhere():
             execute(module)
         if name == _NUMBA:
-            _without_file(module)
+            setattr(module, "_config_fname", os.devnull)  # noqa: B010
         if name == _CACHING:
             _without_moved_modules(module)
 
@@ -70,10 +70,6 @@ def _elsewhere() -> Iterator[None]:
         if here is not None:
             os.fchdir(here)
             os.close(here)
-
-
-def _without_file(config: ModuleType) -> None:
-    setattr(config, "_config_fname", os.devnull)  # noqa: B010
 
 
 def _without_moved_modules(caching: ModuleType) -> None:
