@@ -93,25 +93,24 @@ class Bundle:
     def part(self, name: str) -> Resource:
         if name not in self._loaded:
             self.require([name])
-            parts = self.manifest["parts"]
-            with damage_reported(f"the part '{name}'", self.path / name):
-                kind = RESOURCES.get(parts[name]["kind"])
-                if parts[name].get("version") not in (kind.version, *kind.older):
+            entry, folder = self.manifest["parts"][name], self.path / name
+            with damage_reported(f"the part '{name}'", folder):
+                kind = RESOURCES.get(entry["kind"])
+                if entry.get("version") not in (kind.version, *kind.older):
                     raise InputError(
                         f"the part '{name}' was built by another version of this program",
                         location=self.path,
                         remedy="build it again (a model: train it again)",
                     )
-                self._loaded[name] = self._load(name, kind, parts[name])
+                if self.verified is None:
+                    part = load_part(folder, kind, entry["files"]).built_by(entry["version"])
+                else:
+                    known = {file.removeprefix(f"{name}/"): value for file, value in self.verified.items()
+                             if file.startswith(f"{name}/")}  # fmt: skip
+                    part = load_part(folder, kind, known, verified=True).built_by(entry["version"])
+                    part = part.for_scoring()
+                self._loaded[name] = part
         return self._loaded[name]
-
-    def _load(self, name: str, kind: type[Resource], entry: Mapping[str, Any]) -> Resource:
-        if self.verified is not None:
-            known = {file.removeprefix(f"{name}/"): value for file, value in self.verified.items()
-                     if file.startswith(f"{name}/")}  # fmt: skip
-            part = load_part(self.path / name, kind, known, verified=True).built_by(entry["version"])
-            return part.for_scoring()
-        return load_part(self.path / name, kind, entry["files"]).built_by(entry["version"])
 
     def export(self, names: Iterable[str], directory: Path) -> None:
         """A separate bundle with copies of the named parts, without the corpus and text exports (ARPA)."""
@@ -462,17 +461,12 @@ def load_part(
     if not verified:
         verify(folder, recorded, [name for name in regular_files(folder) if exported(name)])
     resource = kind.load(folder)
-    check_once(resource, folder, recorded)
-    return resource
-
-
-def check_once(resource: Resource, folder: Path, files: Mapping[str, str]) -> None:
-    """`check_stored`; of an unchanged large part the settings alone."""
     resource.check_settings()
-    large = sum((folder / name).stat().st_size for name in files) >= _LARGE
-    kind = kind_of(type(resource)), resource.version, _CHECKS
-    name = f"sound-{digest(*kind, json.dumps(dict(files), sort_keys=True))}"
+    large = sum((folder / name).stat().st_size for name in recorded) >= _LARGE
+    checks = kind_of(type(resource)), resource.version, _CHECKS
+    name = f"sound-{digest(*checks, json.dumps(dict(recorded), sort_keys=True))}"
     if not large or recall(name) is None:
         resource.check_arrays()
         if large:
             keep(name, "")
+    return resource

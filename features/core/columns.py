@@ -82,10 +82,6 @@ def wanted(names: Iterable[str]) -> bool:
     return not left_out or any(name not in left_out for name in names)
 
 
-def unwanted(n: int, columns: int) -> FloatArray:
-    return np.full((n, columns), np.nan)
-
-
 def block(columns: Iterable[Column[Prepared]], batch: Prepared) -> FloatArray:
     """(n, columns) float64: every column of a batch, in order; NaN in those that are left out."""
     listed = list(columns)
@@ -93,7 +89,7 @@ def block(columns: Iterable[Column[Prepared]], batch: Prepared) -> FloatArray:
     values = np.column_stack([listed[i].compute(batch) for i in chosen]).astype(np.float64, copy=False)
     if len(chosen) == len(listed):
         return values
-    whole = unwanted(len(values), len(listed))
+    whole = np.full((len(values), len(listed)), np.nan)
     whole[:, chosen] = values
     return whole
 
@@ -115,9 +111,10 @@ class ColumnExtractor(Extractor):
     def extract(self, segments: Segments) -> FloatArray:
         blocks = []
         for columns, prepare in self.column_groups():
-            computed = wanted(column.name for column in columns)
-            unneeded = unwanted(len(segments), len(columns))
-            blocks.append(block(columns, prepare(segments)) if computed else unneeded)
+            if wanted(column.name for column in columns):
+                blocks.append(block(columns, prepare(segments)))
+            else:
+                blocks.append(np.full((len(segments), len(columns)), np.nan))
         return np.hstack(blocks)
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import fnmatch
+import importlib.util
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, quoted, unknown_name
-from features.basics.plugins import SEPARATOR, is_foreign, own_entries, package_folders
+from features.basics.plugins import SEPARATOR, is_foreign, is_importable, own_entries
 from features.basics.short_repr import short_repr
 from features.core.bundle import Bundle
 from features.core.columns import leaving_out
@@ -289,9 +290,12 @@ def set_names() -> list[str]:
 
 @cache
 def _set_files() -> Mapping[str, Path]:
-    packages = ["features.sets", *(entry.module for entry in own_entries("feature_sets").values())]
-    folders = [folder for package in packages for folder in package_folders(package)]
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
+    files: dict[str, Path] = {}
+    for package in ("features.sets", *(entry.module for entry in own_entries("feature_sets").values())):
+        spec = importlib.util.find_spec(package) if is_importable(package.partition(".")[0]) else None
+        for folder in (spec.submodule_search_locations if spec else None) or ():
+            files |= {path.stem: path for path in sorted(Path(folder).glob("*.yaml"))}
+    return files
 
 
 def set_content(name: str) -> dict[str, Any]:

@@ -65,23 +65,20 @@ TREES: Catalogue[TreeColumn] = Catalogue("", TreeColumn, "kind of trees", group=
 
 def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
     """Columns of trees from `{kind: NAME, side: source, ...}`; raises InputError for bad or repeated ones."""
-    made = tuple(_make_tree(config) for config in configs)
+    made: list[TreeColumn] = []
+    for config in configs:
+        if "kind" not in config:
+            raise InputError(f"every entry needs a `kind`, but got {dict(config)}", location="trees")
+        name, settings = str(config["kind"]), {key: value for key, value in config.items() if key != "kind"}
+        tree = Configured(TREES.get(name), settings, f"{TREES.noun} '{name}'")
+        for error in tree.errors():
+            raise error
+        made.append(tree.make(None))
     names = [tree.name for tree in made]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"the trees '{name}' are requested {names.count(name)} times", location="trees")
-    return made
-
-
-def _make_tree(config: Mapping[str, Any]) -> TreeColumn:
-    if "kind" not in config:
-        raise InputError(f"every entry needs a `kind`, but got {dict(config)}", location="trees")
-    name, settings = str(config["kind"]), {key: value for key, value in config.items() if key != "kind"}
-    tree = Configured(TREES.get(name), settings, f"{TREES.noun} '{name}'")
-    for error in tree.errors():
-        raise error
-    made: TreeColumn = tree.make(None)
-    return made
+    return tuple(made)
 
 
 def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> "pd.DataFrame":
