@@ -125,7 +125,8 @@ def with_entities(tokens: Tokens, tags: Tokens) -> Labelled:
     >>> with_entities(tokens, tags).tokens.words(0)
     ['<person>', 'paid', '<number>', 'euros']
     """
-    numbers = _of_types(tokens, [TYPES.index("number") if _has_digit(w) else NONE for w in tokens.types])
+    number = TYPES.index("number")
+    numbers = _of_types(tokens, [number if any(map(str.isdigit, w)) else NONE for w in tokens.types])
     labels = _of_types(tags, [_entity(tag) for tag in tags.types])
     return labelled(tokens, np.where(labels == NONE, numbers, labels), ENTITIES)
 
@@ -135,7 +136,7 @@ def _of_types(tokens: Tokens, labels: list[int]) -> NDArray[np.int64]:
 
 
 def _name(word: str) -> int:
-    if _has_digit(word):
+    if any(map(str.isdigit, word)):
         return NAMES.index("<number>")
     return NAMES.index("<name>") if word[:1].isupper() else NONE
 
@@ -144,7 +145,3 @@ def _entity(tag: str) -> int:
     if tag == OUTSIDE:
         return NONE
     return TYPES.index(EXPRESSIONS.get(tag.partition("-")[2].upper(), OTHER))
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))

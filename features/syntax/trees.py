@@ -131,9 +131,10 @@ class Trees:
         arities: list[int] = []
         offsets = [0]
         for nodes in trees:
-            names, children = _level_order(nodes)
-            labels += [index.setdefault(name, len(index)) for name in names]
-            arities += children
+            children = Counter(_parents(nodes))
+            order = sorted(range(len(nodes)), key=lambda node: nodes[node][1])  # as before within a level
+            labels += [index.setdefault(nodes[node][0], len(index)) for node in order]
+            arities += [children[node] for node in order]
             offsets.append(len(labels))
         return cls(
             tuple(index), np.array(labels, np.int32), np.array(arities, np.int32), np.array(offsets, np.int64)
@@ -250,12 +251,6 @@ def gathered(column: Sequence[Tree]) -> tuple[Trees, NDArray[np.int64]]:
     return Trees.concatenate(list(batches.values())).take(used), places.astype(np.int64)
 
 
-def _level_order(nodes: Sequence[Node]) -> tuple[list[str], list[int]]:
-    arities = Counter(_parents(nodes))
-    order = sorted(range(len(nodes)), key=lambda node: nodes[node][1])  # keeps the order within a level
-    return [nodes[node][0] for node in order], [arities[node] for node in order]
-
-
 def _bracketed(text: str, location: str) -> list[Node]:
     nodes: list[Node] = []
     depth, opened = 0, False
@@ -303,13 +298,13 @@ def _plain(nodes: Sequence[Node]) -> list[Node]:
         if word or node in cached:
             cached |= {node, parents[node]}
     return [
-        (_without_function(label) if node in inner else label, depth)
+        (category(label) if node in inner else label, depth)
         for node, (label, depth) in enumerate(nodes)
         if node in cached
     ]
 
 
-def _without_function(label: str) -> str:
+def category(label: str) -> str:
     """The label without its grammatical function, index or alternative."""
     return label if label.startswith("-") else re.split("[-=|]", label, maxsplit=1)[0] or label
 

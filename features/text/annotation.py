@@ -64,7 +64,8 @@ def layers(
         for layer, column in zip(wanted, texts, strict=True):
             cells = [row[_COLUMN[layer]] for row in rows]
             column.append(_entity_tags(cells) if layer == "entity" else cells)
-    return tuple(_as_tokens(column, tokens) for column in texts)
+    distinct = [Tokens.from_lists(column) for column in texts]
+    return tuple(Tokens(each.types, each.ids, np.asarray(tokens.offsets)) for each in distinct)
 
 
 def heads(blocks: Sequence[str], tokens: Tokens, location: str) -> NDArray[np.int32]:
@@ -186,7 +187,9 @@ class Annotated:
 
 def words_of(block: str, location: str, number: int) -> Iterator[list[str]]:
     if block.lstrip().startswith("("):
-        yield from _leaves(block)
+        words = (leaf for leaf in _LEAF.finditer(block) if leaf.group(1) not in _TRACES)
+        for k, leaf in enumerate(words, start=1):
+            yield [str(k), leaf.group(2), NOTHING, NOTHING, leaf.group(1), *[NOTHING] * 5]
         return
     for row in _lines(block, location, number):
         if row[0] in _PLACES or natural(row[0]) is not None:
@@ -218,7 +221,7 @@ def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
         last, form = ends.get(k, (k, words[k - 1][_FORM]))
         last = min(max(last, k), len(words))
         inner = range(k, last + 1)
-        chief = next((w for w in inner if not _inside(words[w - 1][_HEAD], k, last)), k)
+        chief = next((w for w in inner if natural(words[w - 1][_HEAD]) not in inner), k)
         kept.append([str(len(kept) + 1), form, *words[chief - 1][2:]])
         for w in inner:
             place[w] = len(kept)
@@ -228,11 +231,6 @@ def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
         if head is not None and head < len(place):
             row[_HEAD] = str(place[head])
     return kept
-
-
-def _inside(head: str, low: int, high: int) -> bool:
-    number = natural(head)
-    return number is not None and low <= number <= high
 
 
 def _rows(
@@ -249,7 +247,8 @@ def _rows(
 def _in_text(block: str, location: str, number: int, words: int, length: int) -> list[list[str]]:
     sentences: list[list[list[str]]] = [[]]
     for row in () if block.lstrip().startswith("(") else _lines(block, location, number):
-        begins = row[0].startswith("1-") or (row[0] == "1" and not _ranged(sentences[-1]))
+        after_range = len(sentences[-1]) == 1 and sentences[-1][0][0].startswith("1-")
+        begins = row[0].startswith("1-") or (row[0] == "1" and not after_range)
         if begins and sentences[-1]:
             sentences.append([])
         sentences[-1].append(row)
@@ -261,10 +260,6 @@ def _in_text(block: str, location: str, number: int, words: int, length: int) ->
             remedy="annotate the tokens that `qe` makes, or give tokenized text (tokenizer: whitespace)",
         )
     return rows
-
-
-def _ranged(rows: Sequence[list[str]]) -> bool:
-    return len(rows) == 1 and rows[0][0].startswith("1-")
 
 
 def _through(rows: list[list[str]], location: str) -> list[list[str]]:
@@ -304,12 +299,6 @@ def _lines(block: str, location: str, number: int) -> Iterator[list[str]]:
         yield row
 
 
-def _leaves(text: str) -> Iterator[list[str]]:
-    kept = (leaf for leaf in _LEAF.finditer(text) if leaf.group(1) not in _TRACES)
-    for k, leaf in enumerate(kept, start=1):
-        yield [str(k), leaf.group(2), NOTHING, NOTHING, leaf.group(1), *[NOTHING] * 5]
-
-
 def _tree(block: str) -> str:
     if block.lstrip().startswith("("):
         return " ".join(block.split())
@@ -333,11 +322,6 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return np.nan
-
-
-def _as_tokens(texts: Sequence[Sequence[str]], tokens: Tokens) -> Tokens:
-    distinct = Tokens.from_lists(texts)
-    return Tokens(distinct.types, distinct.ids, np.asarray(tokens.offsets))
 
 
 NOUN, VERB, ADJECTIVE, DETERMINER, PUNCTUATION = "noun", "verb", "adjective", "determiner", "punctuation"

@@ -30,7 +30,9 @@ def language_code(tag: str) -> str:
             f"unknown language code {tag!r}", remedy="put it in quotes: YAML reads `no` as false"
         )
     code = re.split("[-_]", tag)[0].lower() if _TAG.fullmatch(tag) and is_language_tag(tag) else tag
-    if code in _IN_USE or _language(code) == code or _has_only_three_letters(code):
+    if code in _IN_USE or _language(code) == code:
+        return code
+    if re.fullmatch("[a-z]{3}", code) and Language.get(code, normalize=False).is_valid():
         return code
     meant = _code_of(tag.lower())
     hint = f"; did you mean '{meant}' ({_names()[meant]})?" if meant else ""
@@ -76,10 +78,6 @@ def tag_of(text: str) -> str:
     """
     names = {name.casefold(): code for code, name in _names().items()}
     return text if is_language_tag(text) else names.get(text.casefold(), text)
-
-
-def _has_only_three_letters(code: str) -> bool:
-    return bool(re.fullmatch("[a-z]{3}", code)) and Language.get(code, normalize=False).is_valid()
 
 
 def _language(tag: str) -> str | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.basics.numerals import MAX_WORDS
 from features.storage.files import read_lines
+from features.syntax.trees import category
 from qe_treebanks.annotators._cky import Rules
 
 _PIECES: Final = re.compile(r"[()]|[^\s()]+")
@@ -170,11 +171,6 @@ def _plain(node: Node) -> Node | None:
         return Node(node.label, word=_SIGNS.get(node.word, node.word).replace("\\/", "/"))
     children = tuple(kept for child in node.children if (kept := _plain(child)) is not None)
     return Node(category(node.label), children) if children else None
-
-
-def category(label: str) -> str:
-    """The label without function, index and alternative."""
-    return label if label.startswith("-") else re.split("[-=|]", label, maxsplit=1)[0] or label
 
 
 def transformed(node: Node, leaf: Callable[[Node], Iterable[Node]]) -> Node:

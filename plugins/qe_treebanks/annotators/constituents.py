@@ -58,7 +58,10 @@ class Constituents(Annotator, Printable):
         if not trees:
             raise InputError("no tree", location=", ".join(map(str, files)))
         about = {"trees": len(trees), "skipped": skipped, "files": [sha256(file) for file in files]}
-        forms = [_versions(tree) for tree in trees]
+        forms: list[list[Node]] = []
+        for tree in trees:
+            joined = any("_" in word.strip("_") for word in tree.words())
+            forms.append([tree, transformed(tree, _split_leaf)] if joined else [tree])
         weighted = ((form, 2 // len(of_tree)) for of_tree in forms for form in of_tree)
         counts = counted(weighted, settings["vertical"], settings["horizontal"])
         guide = Guide.learned([form for of_tree in forms for form in of_tree], progress=progress)
@@ -161,11 +164,6 @@ def _symbols(counts: Counts) -> Iterator[str]:
     for symbol, _ in counts.words:
         yield symbol
     yield from counts.roots
-
-
-def _versions(tree: Node) -> list[Node]:
-    joined = any("_" in word.strip("_") for word in tree.words())
-    return [tree, transformed(tree, _split_leaf)] if joined else [tree]
 
 
 def _split_leaf(leaf: Node) -> list[Node]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
@@ -100,11 +99,6 @@ class Pos(Annotator, Printable):
         feats, to_feats = indexed([f for _, f in parts])
         batch.add("xpos", xpos, to_xpos[full])
         batch.add("feats", feats, to_feats[full])
-        batch.add("lemma", *self._lemmas(words, upos, full, parts))
-
-    def _lemmas(
-        self, words: Tokens, upos: NDArray[np.int32], full: NDArray[np.int32], parts: Sequence[Sequence[str]]
-    ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         keys = (words.ids.astype(np.int64) * len(self.tags.labels) + upos) * len(parts) + full
         distinct, inverse = np.unique(keys, return_inverse=True)
         lemmas = []
@@ -113,7 +107,7 @@ class Pos(Annotator, Printable):
             word, tag = divmod(rest, len(self.tags.labels))
             lemmas.append(self.lemmas.lemma(words.types[word], self.tags.labels[tag], parts[morphology][1]))
         names, ids = indexed(lemmas)
-        return names, ids[inverse] if len(lemmas) else np.empty(0, np.int32)
+        batch.add("lemma", names, ids[inverse] if len(lemmas) else np.empty(0, np.int32))
 
     def save(self, path: Path) -> None:
         meta = {

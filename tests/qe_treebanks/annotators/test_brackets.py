@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics.errors import InputError
+from features.syntax.trees import category
 from features.text.annotation import spans
 from features.text.links import Links
 from features.text.tokens import Tokens
 from qe_treebanks.annotator_folder import AnnotatorFolder, Batch, train
-from qe_treebanks.annotators._grammar import Node, category, read_trees, scores
+from qe_treebanks.annotators._grammar import Node, read_trees, scores
 from qe_treebanks.annotators.entities import read_entities
 from qe_treebanks.annotators.entities import scores as entity_scores
 from qe_treebanks.treebanks import Projected, projected, write_projected
