@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.extractor import Extractor, Feature
+from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.resources.language_model import LMScores
@@ -118,8 +117,8 @@ def load_parts(path: Path, kind: type[Part], names: Iterable[str]) -> dict[str, 
     return parts
 
 
-class ColumnFamily(Extractor):
-    """A family whose columns are functions of a prepared batch."""
+class ColumnFamily(ColumnExtractor):
+    """A family whose columns are functions of one prepared batch."""
 
     @property
     @abstractmethod
@@ -130,12 +129,8 @@ class ColumnFamily(Extractor):
     def prepared(self, segments: Segments) -> Any:
         """The batch from which the columns are computed."""
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return features_of(self.columns)
-
-    def extract(self, segments: Segments) -> FloatArray:
-        return block(self.columns, self.prepared(segments))
+    def column_groups(self) -> ColumnGroups:
+        return [(self.columns, self.prepared)]
 
 
 @dataclass(frozen=True)

@@ -39,17 +39,15 @@ class Classification(StandardisedChooser, Printable):
 
     def _learned(self, outputs: Outputs) -> Self:
         values = self.values(outputs)
-        machines = tuple(
-            (first, second, self._machine(values[second, rows] - values[first, rows], better))
-            for first, second, rows, better in pairs(outputs)
-        )
-        return replace(self, machines=machines)
-
-    def _machine(self, differences: FloatArray, better: Any) -> Any:
-        if better.all() or not better.any():  # one class: always predicted (a draw if nothing differs)
-            prior = float(better.mean()) if len(better) else 0.5
-            return _Constant(prior)
-        return LogisticRegression(C=self.cost, max_iter=1000).fit(differences, better)
+        machines: list[tuple[int, int, Any]] = []
+        for first, second, rows, better in pairs(outputs):
+            if better.all() or not better.any():  # one class: always predicted (a draw if nothing differs)
+                machine: Any = _Constant(float(better.mean()) if len(better) else 0.5)
+            else:
+                machine = LogisticRegression(C=self.cost, max_iter=1000)
+                machine.fit(values[second, rows] - values[first, rows], better)
+            machines.append((first, second, machine))
+        return replace(self, machines=tuple(machines))
 
     def preferences(self, outputs: Outputs) -> FloatArray:
         values = self.values(outputs)

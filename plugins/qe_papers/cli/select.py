@@ -155,12 +155,9 @@ def _translations(
 
     lines = _lines(source)
     documents = _lines(doc_ids) if doc_ids else blocks(len(lines), block)
-    outputs = {name: _lines(path) for name, path in _named_files(systems, option).items()}
+    named = assignments(systems, "NAME=FILE", option)
+    outputs = {name: _lines(Path(path)) for name, path in named.items()}
     return Translations(lines, outputs, documents, tuple(map(_lines, references)))
-
-
-def _named_files(arguments: Sequence[str], option: str) -> dict[str, Path]:
-    return {name: Path(path) for name, path in assignments(arguments, "NAME=FILE", option).items()}
 
 
 def _features(arguments: Sequence[str]) -> list[dict[str, Any]]:

@@ -68,15 +68,14 @@ class PartsOfSpeech(ColumnFamily):
 
 class _Counts:
     def __init__(self, tags: Sequence[Tokens]) -> None:
-        self.lengths = {side: own.lengths for side, own in zip(SIDES, tags, strict=True)}
-        self.by_tag = {side: self._by_tag(own) for side, own in zip(SIDES, tags, strict=True)}
-
-    def _by_tag(self, tags: Tokens) -> FloatArray:
         known = {tag: i for i, tag in enumerate(UPOS)}
         size = len(UPOS) + 1  # the last one: other tags
-        by_type = np.array([known.get(tag, len(UPOS)) for tag in tags.types], np.int64)
-        counts = np.bincount(tags.text_index * size + by_type[tags.ids], minlength=len(tags) * size)
-        return counts.reshape(-1, size)[:, :-1].astype(np.float64)
+        self.lengths = {side: own.lengths for side, own in zip(SIDES, tags, strict=True)}
+        self.by_tag: dict[Side, FloatArray] = {}
+        for side, own in zip(SIDES, tags, strict=True):
+            by_type = np.array([known.get(tag, len(UPOS)) for tag in own.types], np.int64)
+            counts = np.bincount(own.text_index * size + by_type[own.ids], minlength=len(own) * size)
+            self.by_tag[side] = counts.reshape(-1, size)[:, :-1].astype(np.float64)
 
     def count(self, side: Side, group: str) -> FloatArray:
         columns = [UPOS.index(tag) for tag in GROUPS[group]]

@@ -108,7 +108,12 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         basis, data, opened = _Basis(y), _Columns(X), 0
         families: list[_Candidates] = []
         while len(basis.terms) < most - 1 and basis.rss > 1e-12 * basis.total > 0:
-            self._open_families(families, opened, basis, data)
+            for term, column in list(zip(basis.terms, basis.columns, strict=True))[opened:]:
+                if len(term) < min(self.max_degree, len(data.centred)):
+                    spans = self._spans(int((column != 0).sum()), len(data.centred))
+                    families.append(_Candidates(term, column, data, y, spans))
+            for family in families:
+                family.follow(basis.orthonormal)
             opened = len(basis.terms)
             gain, pair, before = 0.0, list[Term](), basis.rss
             for found, candidates in (family.best() for family in families):
@@ -117,19 +122,9 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             for term in pair:
                 basis.add(term, X)
             if len(basis.terms) == opened or before - basis.rss < self.threshold * basis.total:
-                basis.shorten(opened)
+                del basis.terms[opened:], basis.columns[opened:], basis.orthonormal[opened:]
                 break
         return basis.terms, np.column_stack(basis.columns)
-
-    def _open_families(
-        self, families: "list[_Candidates]", opened: int, basis: "_Basis", data: "_Columns"
-    ) -> None:
-        for term, column in list(zip(basis.terms, basis.columns, strict=True))[opened:]:
-            if len(term) < min(self.max_degree, len(data.centred)):
-                spans = self._spans(int((column != 0).sum()), len(data.centred))
-                families.append(_Candidates(term, column, data, basis.y, spans))
-        for family in families:
-            family.follow(basis.orthonormal)
 
     def _spans(self, n: int, k: int) -> tuple[int, int]:
         minspan, endspan = self.minspan, self.endspan
@@ -191,9 +186,6 @@ class _Basis:
             self.terms.append(term)
             self.columns.append(column)
             self.orthonormal.append(rest / power**0.5)
-
-    def shorten(self, size: int) -> None:
-        del self.terms[size:], self.columns[size:], self.orthonormal[size:]
 
 
 class _Columns:

@@ -225,26 +225,21 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         steps = self.epochs * each
         shrinks = self.learning_rate * self.weight_decay * (1 - np.arange(steps) / steps)
         schedule = Schedule(self.batch_size, falling_rates(self.learning_rate, steps), shrinks)
-        state, lanes, slopes = initial_state(_lanes(self.weights_, members))
+        into, hidden_bias, output, bias = self.weights_
+        own = Lanes(
+            into=into.reshape(k, *output.shape)[:, members].swapaxes(1, 2).reshape(k, -1),
+            output=output[members].T.reshape(-1),
+            hidden=hidden_bias.reshape(output.shape)[members].T.reshape(-1),
+            bias=bias[members],
+        )
+        state, lanes, slopes = initial_state(own)
         for number in range(self.epochs):
             order, done = rng.permutation(n), number * each
             epoch(rows, order, schedule, done, lanes, slopes, state)
-        into, hidden_bias, output, bias = self.weights_
         into.reshape(k, *output.shape)[:, members] = lanes.into.reshape(k, self.hidden, -1).swapaxes(1, 2)
         hidden_bias.reshape(output.shape)[members] = lanes.hidden.reshape(self.hidden, -1).T
         output[members] = lanes.output.reshape(self.hidden, -1).T
         bias[members] = lanes.bias
-
-
-def _lanes(weights: list[Array], members: slice) -> Lanes:
-    into, hidden_bias, output, bias = weights
-    k = len(into)
-    return Lanes(
-        into=into.reshape(k, *output.shape)[:, members].swapaxes(1, 2).reshape(k, -1),
-        output=output[members].T.reshape(-1),
-        hidden=hidden_bias.reshape(output.shape)[members].T.reshape(-1),
-        bias=bias[members],
-    )
 
 
 class Mlp(Learner):

@@ -121,26 +121,19 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
         return predicted(self.svr_, rows * self.weights_)
 
     def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-        sources = {
-            "elastic_net": (self._linear,),
-            "lightgbm": (self._gain,),
-            "both": (self._linear, self._gain),
-        }
-        if self.importance not in sources:
-            raise unknown_name("importance", self.importance, sources)
-        shares = np.mean([_share(source(X, y, weights)) for source in sources[self.importance]], axis=0)
-        return _share(shares)
-
-    def _linear(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-        model = ElasticNet(alpha=self.alpha, l1_ratio=self.l1_ratio, max_iter=20_000)
-        model.fit(X, y, weights)
-        return np.asarray(np.abs(model.coef_))
-
-    def _gain(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-        trees = BoostedTrees(
-            **REPRODUCIBLE, n_estimators=150, num_leaves=7, learning_rate=0.05, random_state=self.seed
-        )
-        return np.asarray(trees.fit(X, y, weights).booster_.feature_importance("gain"), np.float64)
+        if self.importance not in ("elastic_net", "lightgbm", "both"):
+            raise unknown_name("importance", self.importance, ("elastic_net", "lightgbm", "both"))
+        shares = []
+        if self.importance != "lightgbm":
+            model = ElasticNet(alpha=self.alpha, l1_ratio=self.l1_ratio, max_iter=20_000)
+            shares.append(_share(np.abs(model.fit(X, y, weights).coef_)))
+        if self.importance != "elastic_net":
+            trees = BoostedTrees(
+                **REPRODUCIBLE, n_estimators=150, num_leaves=7, learning_rate=0.05, random_state=self.seed
+            )
+            gains = trees.fit(X, y, weights).booster_.feature_importance("gain")
+            shares.append(_share(np.asarray(gains, np.float64)))
+        return _share(np.mean(shares, axis=0))
 
 
 def _share(importances: FloatArray) -> FloatArray:

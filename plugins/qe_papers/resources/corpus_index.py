@@ -50,22 +50,18 @@ class CorpusIndexBuilder(Builder):
         progress(stage, 0, 2)
         vocabulary, ids = encode(text.lower())
         progress(stage, 1, 2)
-        rows = _distinct_rows(ids, text.offsets)
+        first: dict[bytes, int] = {}
+        for row, (low, high) in enumerate(pairwise(text.offsets.tolist())):
+            if high > low:
+                first.setdefault(ids[low:high].tobytes(), row)
+        rows = np.fromiter(first.values(), np.int64, len(first))
+        rows = rows[np.argsort(text.lengths[rows], kind="stable")]
         offsets, places = rows_of(np.asarray(text.offsets, np.int64), rows)
         progress(stage, 2, 2)
         settings = {**self.settings, "segments": len(rows)}
         return CorpusIndex(
             vocabulary, ids[places], offsets, settings=settings, corpus_fingerprint=corpus.fingerprint
         )
-
-
-def _distinct_rows(ids: Ints, offsets: Longs) -> Longs:
-    first: dict[bytes, int] = {}
-    for row, (low, high) in enumerate(pairwise(offsets.tolist())):
-        if high > low:
-            first.setdefault(ids[low:high].tobytes(), row)
-    rows = np.fromiter(first.values(), np.int64, len(first))
-    return rows[np.argsort(np.diff(offsets)[rows], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)

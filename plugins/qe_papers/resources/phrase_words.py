@@ -98,7 +98,7 @@ class PhraseWords(Resource):
         begins = np.cumsum([0, *map(len, patterns)], dtype=np.int64)
         ids = self.vocabulary.lookup([word for pattern in patterns for word in pattern])
         words, starts, (keys, phrases) = np.asarray(self.words), np.asarray(self.starts), self._trigrams
-        own = _trigram_keys(ids, begins)
+        own = keys_of(ids, begins, SEGMENT)[:, SEGMENT - 1]
         low, high = np.searchsorted(keys, own, "left"), np.searchsorted(keys, own, "right")
         high[own == 0] = low[own == 0]
         sizes = np.cumsum(np.concatenate(([0], high - low)))[begins]
@@ -109,15 +109,11 @@ class PhraseWords(Resource):
 
     @cached_property
     def _trigrams(self) -> Trigrams:
-        keys = _trigram_keys(np.asarray(self.words), np.asarray(self.starts))
+        keys = keys_of(np.asarray(self.words), np.asarray(self.starts), SEGMENT)[:, SEGMENT - 1]
         phrases = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
         phrases, keys = phrases[keys > 0], keys[keys > 0]
         order = np.argsort(keys, kind="stable")
         return keys[order], phrases[order]
-
-
-def _trigram_keys(ids: Ints, starts: Longs) -> Keys:
-    return np.asarray(keys_of(ids, starts, SEGMENT)[:, SEGMENT - 1])
 
 
 @numba.njit(cache=True, nogil=True)

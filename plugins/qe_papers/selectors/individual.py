@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Folds, Inner, Share
 from qe.config.distributions import Distribution, FloatRange, IntRange
@@ -15,7 +14,7 @@ from qe.learning.learners.ensembles import grid_points
 from qe.learning.selector import SELECTORS, Selector
 from qe.learning.selectors.columns import LearnerConfig, MetricName, SelectorConfig, correlations, never_empty
 from qe.learning.selectors.greedy import Judge, splits
-from qe.learning.selectors.paths import Parts, estimator_of, forward_path, predictions_of
+from qe.learning.selectors.paths import estimator_of, forward_path, predictions_of
 
 
 @dataclass(repr=False, eq=False)
@@ -69,31 +68,21 @@ class GreedyIndividual(Selector):
         sizes = [self.n_features] if self.n_features else [*range(self.step, k, self.step), k]
         place, chosen = 0, 0
         if len(sizes) > 1 or len(combinations) > 1:
-            self.joint_ = self._joint(X, y, parts, judge, ranked, sizes, combinations)
+            if self.learner is None:
+                path, scores = forward_path(X, y, parts, None), []
+                for feature in ranked:
+                    path.change(int(feature))
+                    scores.append([judge.score(path.predictions)])
+                self.joint_ = np.array([scores[size - 1] for size in sizes])
+            else:
+                learners = [{**self.learner, **params} for params in combinations]
+                sets = [np.isin(np.arange(k), ranked[:size]) for size in sizes]
+                outputs = (predictions_of(learners, X, y, parts, taken) for taken in sets)
+                self.joint_ = np.array([judge.scores(predictions) for predictions in outputs])
             place, chosen = divmod(int(np.argmax(self.joint_)), len(combinations))
         self.params_ = combinations[chosen]
-        self.support_ = np.isin(np.arange(X.shape[1]), ranked[: sizes[place]])
+        self.support_ = np.isin(np.arange(k), ranked[: sizes[place]])
         return self
-
-    def _joint(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        parts: Parts,
-        judge: Judge,
-        ranked: IntArray,
-        sizes: Sequence[int],
-        combinations: Sequence[Mapping[str, Any]],
-    ) -> FloatArray:
-        if self.learner is None:
-            path, scores = forward_path(X, y, parts, None), []
-            for feature in ranked:
-                path.change(int(feature))
-                scores.append([judge.score(path.predictions)])
-            return np.array([scores[size - 1] for size in sizes])
-        learners = [{**self.learner, **params} for params in combinations]
-        sets = [np.isin(np.arange(X.shape[1]), ranked[:size]) for size in sizes]
-        return np.array([judge.scores(predictions_of(learners, X, y, parts, taken)) for taken in sets])
 
     def check_parameters(self) -> None:
         if self.grid and self.learner is None:

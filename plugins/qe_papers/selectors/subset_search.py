@@ -239,7 +239,15 @@ class SubsetSearch(Selector):
     def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:
         columns, parts = np.flatnonzero(among), splits(len(y), self.folds, self.one_split, self.validation)
         k = len(columns)
-        self._check(k)
+        if self.search not in ("auto", "exhaustive", "beam"):
+            raise unknown_name("search", self.search, ("auto", "beam", "exhaustive"))
+        if self.metric not in METRIC_CODES:
+            raise InputError(
+                f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"
+            )
+        max_subsets = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
+        if self.search == "exhaustive" and k > max_subsets:
+            raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
         scorer: _Linear | _Refitted
         if self.learner is None:
             problem = _problem(X[:, columns], self.label_sign * y, parts, self.alpha)
@@ -258,17 +266,6 @@ class SubsetSearch(Selector):
 
     def _get_support_mask(self) -> BoolArray:
         return voted(self.subsets_, 1 if len(self.second) else self.vote)
-
-    def _check(self, k: int) -> None:
-        if self.search not in ("auto", "exhaustive", "beam"):
-            raise unknown_name("search", self.search, ("auto", "beam", "exhaustive"))
-        if self.metric not in METRIC_CODES:
-            raise InputError(
-                f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"
-            )
-        max_subsets = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
-        if self.search == "exhaustive" and k > max_subsets:
-            raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
 
     def _beam(self, scorer: "_Linear | _Refitted", k: int) -> tuple[BoolArray, FloatArray]:
         scores: dict[tuple[int, ...], float] = {}
@@ -292,10 +289,6 @@ class SubsetSearch(Selector):
     def _best(self, scores: Mapping[tuple[int, ...], float], size: int) -> list[tuple[int, ...]]:
         sized = [(-score, subset) for subset, score in scores.items() if len(subset) == size]
         return [subset for _, subset in sorted(sized)[: self.width]]
-
-
-def _workers(n_jobs: int) -> int:
-    return n_jobs if n_jobs > 0 else cores()
 
 
 def voted(subsets: BoolArray, vote: int) -> BoolArray:
@@ -323,7 +316,7 @@ class _Linear:
         def run(first: int) -> None:
             exhaustive_scores(self.problem, self.metric, first, scores[first : first + _CHUNK])
 
-        with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
+        with ThreadPoolExecutor(self.n_jobs if self.n_jobs > 0 else cores()) as pool:
             list(pool.map(run, starts))
         size = min(max_subsets, len(scores) - 1)
         best = np.sort(np.argpartition(-scores, size - 1)[:size])
@@ -341,7 +334,7 @@ class _Refitted:
     n_jobs: int
 
     def listed(self, subsets: Sequence[Subset]) -> FloatArray:
-        with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
+        with ThreadPoolExecutor(self.n_jobs if self.n_jobs > 0 else cores()) as pool:
             return np.array(list(pool.map(self._score, subsets)))
 
     def _score(self, subset: Subset) -> float:
