@@ -74,17 +74,11 @@ def _read(path: Path, kind: type[T], meta: Mapping[str, Any], arrays: Mapping[st
         elif get_origin(hint) is np.ndarray:
             values[attribute] = arrays[name]
         else:
-            values[attribute] = _entry(name, meta[name], hint)
+            for place, mistake in mistakes(meta[name], hint, name):
+                raise Damaged(f"`{place}` in {_META} {mistake}")
+            make = {Mapping: Recorded, tuple: tuple}.get(get_origin(hint))
+            values[attribute] = make(meta[name]) if make else meta[name]
     return kind(**values)
-
-
-def _entry(name: str, value: Any, hint: Any) -> Any:
-    for place, mistake in mistakes(value, hint, name):
-        raise Damaged(f"`{place}` in {_META} {mistake}")
-    origin = get_origin(hint)
-    if origin is Mapping:
-        return Recorded(value)
-    return tuple(value) if origin is tuple else value
 
 
 def _stored(kind: Any) -> Iterator[tuple[str, str, Any]]:

@@ -98,19 +98,13 @@ def compile_cache() -> Path:
 
     from features.storage.cache_folder import of_user_alone, tag_cache, user_cache
 
-    folder = user_cache()
-    if folder is not None and of_user_alone(folder / "numba"):
-        tag_cache(folder)
-        return _with_installed(folder / "numba")
-    temporary = tempfile.mkdtemp(prefix="qe-numba-")
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return _with_installed(Path(temporary))
-
-
-def _with_installed(folder: Path) -> Path:
-    import shutil
-    import tempfile
-
+    cache = user_cache()
+    if cache is not None and of_user_alone(cache / "numba"):
+        tag_cache(cache)
+        folder = cache / "numba"
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="qe-numba-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     installed = Path(sys.prefix) / "share" / "qe" / "numba"
     if installed.is_dir() and not any(folder.iterdir()):
         copy = Path(tempfile.mkdtemp(prefix="qe-numba-", dir=folder.parent))
