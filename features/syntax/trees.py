@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from features.storage.files import digest
 from features.text.annotation import NOTHING, words_of
 from features.text.tokens import first_occurrence
 
+Result = TypeVar("Result")
 Tag = Literal["upos", "xpos"]
 
 _TAGS: Final[dict[Tag, int]] = {"upos": 3, "xpos": 4}  # columns of CoNLL-U
@@ -77,52 +78,44 @@ class Trees:
         return bool((self.first_child > np.arange(m)).all() and (last <= ends).all() and complete.all())
 
     @classmethod
-    def from_brackets(
-        cls,
-        texts: Sequence[str],
-        location: str = "brackets",
-        plain: bool = False,
-        numbers: Iterable[int] | None = None,
-    ) -> "Trees":
+    def from_brackets(cls, texts: Sequence[str], location: str = "brackets", plain: bool = False) -> "Trees":
         """One tree per text in Penn Treebank notation, `(S (NP (N Mary)) (VP (V slept)))`.
 
         Several trees of a text get a root with the label `""`; a text without any node has a tree without
         nodes.
 
         plain     drops traces (`-NONE-`) with what they leave empty, and functions (`NP-SBJ-1` -> `NP`)
-        location  name of the texts in errors; `numbers` (n,) are those of the texts, from 1 if None
+        location  name of the texts in errors
 
         Raises InputError for brackets that do not match, or a text that is not in brackets.
         """
-        counted = zip(numbers or range(1, len(texts) + 1), texts, strict=True)
-        trees = (_bracketed(text, f"{location}, segment {number}") for number, text in counted)
+        numbered = enumerate(texts, start=1)
+        trees = (_bracketed(text, f"{location}, segment {number}") for number, text in numbered)
         return cls._from_nodes(_rooted(_plain(nodes) if plain else nodes) for nodes in trees)
 
     @classmethod
     def from_dependencies(
-        cls,
-        blocks: Sequence[str],
-        location: str = "dependencies",
-        tag: Tag = "upos",
-        numbers: Iterable[int] | None = None,
+        cls, blocks: Sequence[str], location: str = "dependencies", tag: Tag = "upos"
     ) -> "Trees":
         """One tree per CoNLL-U block; every word is `[tag [relation dependants ...] word]`.
 
         Several roots, or sentences, get a root with the label `""`.
 
         tag       part of speech: universal, or the language's own, `_` if a word has none
-        location  name of the blocks in errors; `numbers` (n,) are those of the texts, from 1 if None
+        location  name of the blocks in errors
 
         Raises InputError for a block without heads, or whose heads make no tree. Source: WMT12 UU, Section
         2.2, Figure 1; Johansson and Moschitti 2010.
         """
-        counted = zip(numbers or range(1, len(blocks) + 1), blocks, strict=True)
-        return cls._from_nodes(
-            _rooted(
-                _dependencies(list(words_of(block, location, number)), tag, f"{location}, segment {number}")
-            )
-            for number, block in counted
-        )
+        trees: list[list[Node]] = []
+        for number, block in enumerate(blocks, start=1):
+            rows = list(words_of(block, location, number))
+            starts = [k for k, row in enumerate(rows) if row[0] == "1"] or [0]
+            nodes: list[Node] = []
+            for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+                nodes += _sentence(rows[start:end], _TAGS[tag], f"{location}, segment {number}")
+            trees.append(_rooted(nodes))
+        return cls._from_nodes(trees)
 
     @classmethod
     def _from_nodes(cls, trees: Iterable[Sequence[Node]]) -> "Trees":
@@ -205,12 +198,13 @@ class Trees:
                 waiting += [")", *reversed(range(int(first), int(first + arity)))]
         return " ".join(parts)
 
-    def cached(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+    def cached(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """Result of `compute` for these trees, cached by `key`; of several threads one computes."""
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = compute()
-            return self._cache[key]
+            result: Result = self._cache[key]
+            return result
 
     def __getstate__(self) -> dict[str, Any]:
         text = "\n".join(self.types).encode("utf-8", "surrogatepass")
@@ -315,14 +309,6 @@ def _rooted(nodes: Sequence[Node]) -> list[Node]:
     while nodes and nodes[0] == ("", 0) and sum(depth == 1 for _, depth in nodes) <= 1:
         nodes = [(label, depth - 1) for label, depth in nodes[1:]]
     return list(nodes)
-
-
-def _dependencies(rows: Sequence[Sequence[str]], tag: Tag, location: str) -> list[Node]:
-    starts = [k for k, row in enumerate(rows) if row[0] == "1"] or [0]
-    nodes: list[Node] = []
-    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-        nodes += _sentence(rows[start:end], _TAGS[tag], location)
-    return nodes
 
 
 def _sentence(rows: Sequence[Sequence[str]], tag: int, location: str) -> Iterator[Node]:

@@ -123,7 +123,7 @@ WITHOUT_BLANKS: Final = frozenset(
 
 _SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 _ANY: Final = regex.compile(rf"[{_SCRIPTS}]")
-_CHARACTER: Final = regex.compile(r"\X")
+
 # A character of such a script with its marks; a word or number of another; any other sign.
 _TOKEN: Final = regex.compile(
     rf"(?=[{_SCRIPTS}])\X|(?:(?![{_SCRIPTS}])[\p{{L}}\p{{N}}]\p{{M}}*)+(?:[.,'’-](?:(?![{_SCRIPTS}])[\p{{L}}\p{{N}}]\p{{M}}*)+)*|\S"
@@ -137,10 +137,6 @@ def without_blanks(language: str) -> bool:
     (True, False)
     """
     return language in WITHOUT_BLANKS
-
-
-def graphemes(text: str) -> list[str]:
-    return [str(character) for character in _CHARACTER.findall(text)]
 
 
 def characters(text: str) -> list[str]:

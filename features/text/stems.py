@@ -41,23 +41,24 @@ def stems(words: Iterable[str], language: str) -> list[str]:
     return list(map(_stemmer(language), words))
 
 
-def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
+def truncated(tokens: Tokens) -> Tokens:
     """The texts with the first letters of every token (McNamee, Nicholas and Mayfield 2009, trunc-5)."""
-    return tokens.with_types(_stem(word.lower(), letters) for word in tokens.types)
+    return tokens.with_types(map(_first_letters, tokens.types))
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
     name = SNOWBALL.get(language.lower().replace("_", "-").partition("-")[0])
     if name is None:
-        return lambda word: _stem(word.lower(), LETTERS)
+        return _first_letters
     import snowballstemmer
 
     stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
     return lambda word: stem(word.lower())
 
 
-def _stem(word: str, letters: int) -> str:
-    return word[:letters] if word.isalpha() else word
+def _first_letters(word: str) -> str:
+    lower = word.lower()
+    return lower[:LETTERS] if lower.isalpha() else lower
 
 
 def base_forms(words: Iterable[str], language: str) -> list[str]:

@@ -87,13 +87,6 @@ class MosesRules:
         tokens = self.line(left + chunk + _FOLLOWER[following])
         return tuple(tokens[not first : len(tokens) - (following != END)])
 
-    @property
-    def classes(self) -> NDArray[np.uint8]:
-        table = np.full(0x110000, OTHER, np.uint8)
-        table[[ord(c) for c in self.lower]] = LOWER
-        table[ord("0") : ord("9") + 1] = DIGIT
-        return table
-
 
 def _apply(substitutions: tuple[Substitution, ...], text: str) -> str:
     for pattern, replacement in substitutions:
@@ -139,17 +132,17 @@ def moses_2012_rules(language: str) -> MosesRules:
     today = moses_rules(language)
     prefixes = moses_rules("en") if language == "es" else today
     number, capital = _set("IsN"), _set("IsUpper")
-    hyphens = ((rf"-([{capital}])", r" - \1"), (rf"-([^{number}\s-])", r"- \1"))
-    commas = (
-        (rf"([^{number}]),([^{number}])", r"\1 , \2"),
-        (rf"([{number}]),([^{number}])", r"\1 , \2"),
-        (rf"([^{number}]),([{number}])", r"\1 , \2"),
-    )
+    commas = (rf"([^{number}]),([^{number}])", rf"([{number}]),([^{number}])", rf"([^{number}]),([{number}])")
     return replace(
         today,
         pad=True,
-        opening=(*today.opening, (re.compile("''"), ' " '), *_compiled(hyphens)),
-        commas=_compiled(commas),
+        opening=(
+            *today.opening,
+            (re.compile("''"), ' " '),
+            (re.compile(rf"-([{capital}])"), r" - \1"),
+            (re.compile(rf"-([^{number}\s-])"), r"- \1"),
+        ),
+        commas=tuple((re.compile(pattern), r"\1 , \2") for pattern in commas),
         ending=(),
         prefixes=prefixes.prefixes - _MONTHS,
         numeric_prefixes=prefixes.numeric_prefixes - _MONTHS,
@@ -160,10 +153,6 @@ def _set(category: str) -> str:
     from sacremoses.corpus import Perluniprops
 
     return "".join(Perluniprops().chars(category))
-
-
-def _compiled(substitutions: tuple[tuple[str, str], ...]) -> tuple[Substitution, ...]:
-    return tuple((re.compile(pattern), replacement) for pattern, replacement in substitutions)
 
 
 _VARIANTS = 8  # first or not (2) x what follows (4)
@@ -186,7 +175,9 @@ class ChunkTokenizer:
     _memo: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._classes = self.rules.classes
+        self._classes = np.full(0x110000, OTHER, np.uint8)  # what follows, by the first character
+        self._classes[[ord(c) for c in self.rules.lower]] = LOWER
+        self._classes[ord("0") : ord("9") + 1] = DIGIT
 
     def split(self, text: str) -> list[str]:
         # Two blanks stay where only control characters stood between them: the rules can tell.
