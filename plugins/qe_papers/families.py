@@ -85,12 +85,8 @@ def columns_of(stem: str, measure: Measure[Text], sides: Sides) -> Iterator[Colu
     def values_of(side: str) -> Callable[[BothSides[Text]], FloatArray]:
         return lambda pair: pair.values(side, measure.measure)
 
-    source, target, name, what = (
-        values_of("source"),
-        values_of("target"),
-        f"{stem}_{measure.name}",
-        measure.description,
-    )
+    source, target = values_of("source"), values_of("target")
+    name, what = f"{stem}_{measure.name}", measure.description
     for side in sides_of(sides):
         yield Column(f"{name}_{side}", f"{side}: {what}", measure.origin, measure.unit, values_of(side))
     if sides == "both":

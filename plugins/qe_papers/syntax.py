@@ -9,7 +9,6 @@ from typing import Final
 from features.basics.errors import InputError
 from features.text.annotation import NOTHING, Annotated
 
-NOMINAL: Final = frozenset({"NOUN", "PROPN", "PRON"})
 VERBAL: Final = frozenset({"VERB", "AUX"})
 _NOTHING_KNOWN: Final[Mapping[str, frozenset[str]]] = {}
 

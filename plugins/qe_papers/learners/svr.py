@@ -110,17 +110,6 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
-        self.weights_ = self.floor + (1 - self.floor) * self._importances(X, y, weights) ** self.power
-        gamma = self.gamma_scale / float((self.weights_**2).sum())
-        self.svr_ = SVR(C=self.C, gamma=gamma, epsilon=self.epsilon, cache_size=500)
-        self.svr_.fit(X * self.weights_, y, weights)
-        return self
-
-    def predict(self, X: Any) -> FloatArray:
-        rows = rows_to_predict(self, X)
-        return predicted(self.svr_, rows * self.weights_)
-
-    def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
         if self.importance not in ("elastic_net", "lightgbm", "both"):
             raise unknown_name("importance", self.importance, ("elastic_net", "lightgbm", "both"))
         shares = []
@@ -133,7 +122,16 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
             )
             gains = trees.fit(X, y, weights).booster_.feature_importance("gain")
             shares.append(_share(np.asarray(gains, np.float64)))
-        return _share(np.mean(shares, axis=0))
+        importances = _share(np.mean(shares, axis=0))
+        self.weights_ = self.floor + (1 - self.floor) * importances**self.power
+        gamma = self.gamma_scale / float((self.weights_**2).sum())
+        self.svr_ = SVR(C=self.C, gamma=gamma, epsilon=self.epsilon, cache_size=500)
+        self.svr_.fit(X * self.weights_, y, weights)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        rows = rows_to_predict(self, X)
+        return predicted(self.svr_, rows * self.weights_)
 
 
 def _share(importances: FloatArray) -> FloatArray:

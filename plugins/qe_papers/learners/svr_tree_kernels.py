@@ -36,6 +36,11 @@ class TreeKernel(ABC):
     with the batch.
     """
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0:
+                raise InputError(f"'{name}' of a tree kernel must be more than 0, but is {value}")
+
     @abstractmethod
     def kinds(self, trees: Trees) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
         """Kind (m,) of each node, -1 for one without shared fragments; description of each kind."""
@@ -47,8 +52,7 @@ class TreeKernel(ABC):
 
     def gram(self, trees: Trees) -> FloatArray:
         """Normalised values (n, n) between the trees of a batch, read-only."""
-        values: FloatArray = trees.cached((self, "gram"), lambda: self._gram(trees))
-        return values
+        return trees.cached((self, "gram"), lambda: self._gram(trees))
 
     def between(self, rows: Trees, columns: Trees) -> FloatArray:
         """Normalised values (n, k) of n trees with k others."""
@@ -63,19 +67,17 @@ class TreeKernel(ABC):
         def fill(start: int, end: int) -> None:
             _rectangle(trees_a, trees_b, self.decays, start, end, values)
 
-        apply_to_each(fill, *_columns(even_ranges(rows.sizes + 1.0)))
+        apply_to_each(fill, *zip(*even_ranges(rows.sizes + 1.0), strict=True))
         return _normalised(values, self.own_values(rows), self.own_values(columns))
 
     def own_values(self, trees: Trees) -> FloatArray:
         """K(a, a) (n,), not normalised; raises InputError for a tree whose value is too large."""
-        values: FloatArray = trees.cached((self, "own values"), lambda: self._own_values(trees))
-        return values
+        return trees.cached((self, "own values"), lambda: self._own_values(trees))
 
     def _sorted_nodes(self, trees: Trees) -> "_Sorted":
-        sorted_nodes: _Sorted = trees.cached(
+        return trees.cached(
             (type(self), "sorted"), lambda: _sorted(trees, self.kinds(trees)[0].astype(np.int64))
         )
-        return sorted_nodes
 
     def _gram(self, trees: Trees) -> FloatArray:
         own, prepared = self.own_values(trees), self._sorted_nodes(trees)
@@ -85,7 +87,7 @@ class TreeKernel(ABC):
         def fill(start: int, end: int) -> None:
             _triangle(prepared, self.decays, start, end, values)
 
-        apply_to_each(fill, *_columns(even_ranges((trees.sizes + 1.0) * later, per_core=16)))
+        apply_to_each(fill, *zip(*even_ranges((trees.sizes + 1.0) * later, per_core=16), strict=True))
         values = _normalised(values, own, own)
         values.setflags(write=False)
         return values
@@ -96,7 +98,7 @@ class TreeKernel(ABC):
         def fill(start: int, end: int) -> None:
             _diagonal(prepared, self.decays, start, end, values)
 
-        apply_to_each(fill, *_columns(even_ranges(trees.sizes**2 + 1.0)))
+        apply_to_each(fill, *zip(*even_ranges(trees.sizes**2 + 1.0), strict=True))
         with np.errstate(over="ignore"):
             too_large = np.flatnonzero(~np.isfinite(values**2))
         if len(too_large):
@@ -122,9 +124,6 @@ class SubsetTreeKernel(TreeKernel):
     """
 
     decay: float = 0.4
-
-    def __post_init__(self) -> None:
-        _check_decay("decay", self.decay)
 
     @property
     def decays(self) -> tuple[bool, float, float]:
@@ -161,10 +160,6 @@ class PartialTreeKernel(TreeKernel):
     decay: float = 0.4
     depth_decay: float = 0.4
 
-    def __post_init__(self) -> None:
-        _check_decay("decay", self.decay)
-        _check_decay("depth_decay", self.depth_decay)
-
     @property
     def decays(self) -> tuple[bool, float, float]:
         return True, self.decay, self.depth_decay
@@ -186,19 +181,10 @@ _Room = tuple[FloatArray, NDArray[np.int64], FloatArray]
 """Delta of two trees' nodes (all 0), the ranges of equal kinds, one row of a recursion over children."""
 
 
-def _check_decay(name: str, value: float) -> None:
-    if not value > 0:
-        raise InputError(f"'{name}' of a tree kernel must be more than 0, but is {value}")
-
-
 def _sorted(trees: Trees, kinds: NDArray[np.int64]) -> _Sorted:
     tree = np.repeat(np.arange(len(trees)), trees.sizes)
     order = np.lexsort((np.arange(len(kinds)), kinds, tree))
     return trees.offsets, trees.keys, trees.first_child, trees.arities, kinds, order
-
-
-def _columns(ranges: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    return [start for start, _ in ranges], [end for _, end in ranges]
 
 
 def _normalised(values: FloatArray, trees_a: FloatArray, trees_b: FloatArray) -> FloatArray:

@@ -74,16 +74,10 @@ class Dependencies(Annotator, Printable):
             if any(not universal_deprel(row[DEPREL]).strip("_") for row in sentence):
                 text = _shown_text(sentence)
                 raise InputError(f"a word without relation in: {text}", remedy="give a parsed treebank")
-        order, batch = _jackknifed(sentences, language, settings["seed"], progress)
-        return cls._learned(order, batch, made, progress)
-
-    @classmethod
-    def _learned(
-        cls, sentences: Sequence[Sequence[Row]], batch: Batch, settings: Mapping[str, Any], progress: Progress
-    ) -> Self:
-        trees = (heads_of(sentence, [_shown_text(sentence)] * len(sentence)) for sentence in sentences)
+        ordered, batch = _jackknifed(sentences, language, settings["seed"], progress)
+        trees = (heads_of(sentence, [_shown_text(sentence)] * len(sentence)) for sentence in ordered)
         heads = np.array([head for tree in trees for head in projective(tree)], np.int32)
-        labels, gold = indexed([row[DEPREL] for sentence in sentences for row in sentence])
+        labels, gold = indexed([row[DEPREL] for sentence in ordered for row in sentence])
         tags, by_word = batch.layers["upos"].types, batch.layers["upos"].ids
         words, offsets = _words(batch), batch.tokens.offsets
         candidates = Candidates.from_gold(by_word, gold, len(tags))
@@ -101,7 +95,7 @@ class Dependencies(Annotator, Printable):
         clock = training.steps(len(batch.tokens), one_pass)
         for model in (moves, relations):
             model.weights[:] -= (model.sums / max(clock, 1)).astype(np.float32)
-        return cls(settings, moves.weights, relations.weights, labels, tags, candidates)
+        return cls(made, moves.weights, relations.weights, labels, tags, candidates)
 
     def annotate(self, batch: Batch) -> None:
         words, offsets = _words(batch), batch.tokens.offsets
