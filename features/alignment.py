@@ -163,8 +163,8 @@ class _Batch:
 
     @cached_property
     def agreement(self) -> FloatArray:
-        both, either = (np.diff(self.posteriors.links(method).offsets) for method in _INTERSECTION_AND_UNION)
-        return ratio(both, either)
+        both, either = self.posteriors.links("intersection"), self.posteriors.links("union")
+        return ratio(np.diff(both.offsets), np.diff(either.offsets))
 
     @cached_property
     def link_probability(self) -> FloatArray:
@@ -174,13 +174,20 @@ class _Batch:
 
     @cached_property
     def agreeing(self) -> FloatArray:
-        parts = [
-            _parts_of_speech(column, tokens, COARSE if self.coarse else {})
-            for column, tokens in (
-                (self.segments.annotation_source, self.source.tokens),
-                (self.segments.annotation_target, self.target.tokens),
-            )
-        ]
+        classes, parts = COARSE if self.coarse else {}, []
+        for column, tokens in (
+            (self.segments.annotation_source, self.source.tokens),
+            (self.segments.annotation_target, self.target.tokens),
+        ):
+            tags, known = np.full(len(tokens.ids), "", dtype="U8"), np.zeros(len(tokens), bool)
+            for k, text in enumerate(column or ()):
+                rows = [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
+                words = [row[3] for row in rows if len(row) == 10 and natural(row[0]) is not None]
+                if words and len(words) == tokens.lengths[k]:
+                    places = slice(tokens.offsets[k], tokens.offsets[k + 1])
+                    tags[places] = [classes.get(tag, tag) for tag in words]
+                    known[k] = True
+            parts.append((tags, known))
         (left, known_left), (right, known_right) = parts
         same = (self.kinds("source")[self.source.linked] == ONE_TO_ONE) & (
             left[self.source.linked] == right[self.target.linked]
@@ -188,25 +195,8 @@ class _Batch:
         return np.where(known_left & known_right, segment_sum(same, self.links.offsets), np.nan)
 
 
-_INTERSECTION_AND_UNION: tuple[Symmetrization, Symmetrization] = ("intersection", "union")
-
-
 # One class: "noun, verb, adjective, adverb, preposition, determiner, number, and punctuation" (section 2.3).
 COARSE: Mapping[str, str] = {"PROPN": "NOUN", "AUX": "VERB"}
-
-
-def _parts_of_speech(
-    column: tuple[str, ...] | None, tokens: Tokens, joined: Mapping[str, str]
-) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
-    tags = np.full(len(tokens.ids), "", dtype="U8")
-    known = np.zeros(len(tokens), bool)
-    for k, text in enumerate(column or ()):
-        rows = [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
-        words = [joined.get(row[3], row[3]) for row in rows if len(row) == 10 and natural(row[0]) is not None]
-        if words and len(words) == tokens.lengths[k]:
-            tags[tokens.offsets[k] : tokens.offsets[k + 1]] = words
-            known[k] = True
-    return tags, known
 
 
 @numba.njit(cache=True, nogil=True)
@@ -258,15 +248,6 @@ def _maxima(
         start += widths[k]
 
 
-def _kind_share(batch: _Batch, side: str, kind: int) -> FloatArray:
-    return batch.side(side).mean(batch.kinds(side) == kind)
-
-
-def _longest_gap(batch: _Batch, side: str) -> FloatArray:
-    words = batch.side(side)
-    return longest_run(words.degrees == 0, words.tokens.offsets)
-
-
 def _fertility_variance(batch: _Batch, side: str) -> FloatArray:
     words = batch.side(side)
     mean = words.mean(words.degrees)
@@ -300,7 +281,7 @@ def _columns_of_side(side: str) -> list[Column[_Batch]]:
             lambda g: ratio(g.single_links, g.side(side).tokens.lengths)),
         *(
             _column(f"{side}_{name}", f"share of {side} tokens {what}", _UU, "share",
-                partial(_kind_share, side=side, kind=kind))
+                partial(lambda kind, g: g.side(side).mean(g.kinds(side) == kind), kind))
             for name, what, kind in _KINDS
         ),
         _column(f"{side}_fertility", f"mean links of a {side} token", _OWN, "links",
@@ -310,7 +291,7 @@ def _columns_of_side(side: str) -> list[Column[_Batch]]:
         _column(f"{side}_fertility_variance", f"variance of the links of a {side} token", _OWN,
             "links squared", partial(_fertility_variance, side=side)),
         _column(f"{side}_longest_gap", f"longest run of unaligned {side} tokens", _OWN, "tokens",
-            partial(_longest_gap, side=side)),
+            lambda g: longest_run(g.side(side).degrees == 0, g.side(side).tokens.offsets)),
         _column(f"{side}_posterior", f"mean over {side} tokens of the best posterior of a link", _WLV,
             "probability", lambda g: g.side(side).mean(g.best[side])),
         _column(f"{side}_posterior_log", f"mean over {side} tokens of log10 of that posterior, at least 1e-6",

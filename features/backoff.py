@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.extractor import Extractor
 from features.core.segments import Segments
-from features.resources.language_model import LanguageModel, LMScores, NumberLanguageModel
+from features.resources.language_model import LanguageModel, NumberLanguageModel
 from features.text.tokens import Tokens, segment_mean
 
 MAX_ORDER = 4  # UEdin: the longest n-gram looked for
@@ -30,12 +30,6 @@ class _Words:
     matched: NDArray[np.int64]
     steps: NDArray[np.int64]
     score: FloatArray
-
-    @classmethod
-    def from_scores(cls, model: LanguageModel, scores: LMScores, tokens: Tokens) -> "_Words":
-        matched, steps = scores.token_matched.astype(np.int64), scores.token_backoff.astype(np.int64)
-        padded = np.where(steps == 0, model.order, matched)
-        return cls(tokens, 10**scores.token_log10, padded, steps, matched / np.maximum(matched + steps, 1))
 
     def mean(self, values: NDArray[np.generic]) -> FloatArray:
         return segment_mean(values, self.tokens.offsets)
@@ -117,20 +111,20 @@ class Backoff(ColumnExtractor):
         return _OfNumbers if settings.get("numbers") is True else cls
 
     def column_groups(self) -> ColumnGroups:
-        return [
-            (_columns(side, direction), partial(_words, getattr(self, part), side))
-            for part, side, direction in MODELS
-        ]
+        groups = []
+        for part, side, direction in MODELS:
+            stem = f"backoff_{side}" + ("_backward" if direction == "backward" else "")
+            columns = [column.under(stem, f"{side}, {direction}") for column in COLUMNS]
+            groups.append((columns, partial(_words, getattr(self, part), side)))
+        return groups
 
 
 def _words(model: LanguageModel, side: str, segments: Segments) -> _Words:
     tokens = segments.source_tokens if side == "source" else segments.target_tokens
-    return _Words.from_scores(model, model.score(tokens), tokens)
-
-
-def _columns(side: str, direction: str) -> list[Column[_Words]]:
-    stem = f"backoff_{side}" + ("_backward" if direction == "backward" else "")
-    return [column.under(stem, f"{side}, {direction}") for column in COLUMNS]
+    scores = model.score(tokens)
+    matched, steps = scores.token_matched.astype(np.int64), scores.token_backoff.astype(np.int64)
+    padded = np.where(steps == 0, model.order, matched)
+    return _Words(tokens, 10**scores.token_log10, padded, steps, matched / np.maximum(matched + steps, 1))
 
 
 @dataclass(frozen=True)

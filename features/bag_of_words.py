@@ -134,30 +134,22 @@ class BagRegression:
         counts = bag.counts(np.arange(len(bag.keys)), len(bag.keys))
         frequency = np.bincount(counts.indices, minlength=len(bag.keys))
         kept = frequency >= minimum
-        inverse = np.log((1 + len(labels)) / (1 + frequency[kept])) + 1
-        intercept = float(np.average(labels, weights=weights))
-        unfitted = cls(bag.keys[kept], inverse.astype(np.float64), np.zeros(int(kept.sum())), intercept)
-        roots = np.sqrt(weights)
-        rows = sparse.diags_array(roots) @ unfitted._rows(bag)
+        keys, inverse = bag.keys[kept], np.log((1 + len(labels)) / (1 + frequency[kept])) + 1
+        counts = bag.counts(find(keys, bag.keys).astype(np.int64), len(keys))
+        counts.data = (1 + np.log(counts.data)) * inverse[counts.indices]
+        lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+        scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        roots, intercept = np.sqrt(weights), float(np.average(labels, weights=weights))
+        rows = sparse.diags_array(roots) @ (sparse.diags_array(scale) @ counts)
         solved = lsqr(rows, roots * (labels - intercept), damp=float(np.sqrt(penalty)), iter_lim=_ITERATIONS)
-        return cls(unfitted.keys, unfitted.inverse_frequency, np.asarray(solved[0], np.float64), intercept)
+        return cls(keys, inverse, np.asarray(solved[0], np.float64), intercept)
 
     def predict(self, bag: Bag) -> FloatArray:
         """Predictions (n,) in units of the label; the intercept for a text without known n-grams."""
         result = np.full(len(bag.offsets) - 1, self.intercept)
-        columns = self._columns(bag)
+        columns = find(self.keys, bag.keys).astype(np.int64)
         _predict(bag.ids, bag.offsets, columns, self.inverse_frequency, self.coefficients, result)
         return result
-
-    def _rows(self, bag: Bag) -> Any:
-        counts = bag.counts(self._columns(bag), len(self.keys))
-        counts.data = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
-        lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
-        scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-        return sparse.diags_array(scale) @ counts
-
-    def _columns(self, bag: Bag) -> Longs:
-        return find(self.keys, bag.keys).astype(np.int64)
 
     def save(self, path: Path) -> None:
         path.mkdir()

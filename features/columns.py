@@ -120,14 +120,15 @@ class _WithCategories(Columns, FittedExtractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        of_categories = [each for name in self.categories for each in self._features_of_category(name)]
-        return (*self._features_of_numbers(), *of_categories)
-
-    def _features_of_category(self, name: str) -> Iterator[Feature]:
-        for value in (*self.values.get(name, ()), OTHER):
-            description = f"whether the column '{name}' has the value '{value}'"
-            yield Feature(f"column_{name}={value}", description, _ORIGIN, "0 or 1", _plain(name))
-        yield _missing(name)
+        features = list(self._features_of_numbers())
+        for name in self.categories:
+            for value in (*self.values.get(name, ()), OTHER):
+                description = f"whether the column '{name}' has the value '{value}'"
+                features.append(
+                    Feature(f"column_{name}={value}", description, _ORIGIN, "0 or 1", _plain(name))
+                )
+            features.append(_missing(name))
+        return tuple(features)
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         return self.with_learned(

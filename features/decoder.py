@@ -121,12 +121,20 @@ class _Batch:
         return segment_sum(flags[subwords.ids], self.offsets)
 
     def model_score(self) -> FloatArray:
-        if self.segments.model_score is None:
-            return np.full(len(self.segments), np.nan)
-        return np.array(
-            [_number(t, i) for t, i in zip(self.segments.model_score, self.segments.id, strict=True)],
-            np.float64,
-        )
+        values = np.full(len(self.segments), np.nan)
+        for i, text in enumerate(self.segments.model_score or ()):
+            if not text.strip():
+                continue
+            try:
+                values[i] = real(text)
+            except ValueError:
+                values[i] = np.inf
+            if not np.isfinite(values[i]):
+                raise InputError(
+                    f"model_score must be a finite number, but got '{text}'",
+                    location=f"segment '{self.segments.id[i]}'",
+                )
+        return values
 
     @cached_property
     def entropy(self) -> _Values:
@@ -151,11 +159,6 @@ class _Batch:
                 location=f"segment '{self.segments.id[segment]}'",
             )
         return np.minimum(gap, 0.0)
-
-    @cached_property
-    def boosted(self) -> FloatArray:
-        """The highest log-probability of a step if that of the subword is near it, else the subword's own."""
-        return np.where(self.gap >= np.log(NEAR), self.highest.values, self.values)
 
 
 View = Callable[[_Batch], _Values]
@@ -245,20 +248,6 @@ WORD_COLUMNS: Final = (
 )  # fmt: skip
 
 
-def _number(text: str, segment: str) -> float:
-    if not text.strip():
-        return float("nan")
-    try:
-        value = real(text)
-    except ValueError:
-        value = float("inf")
-    if not np.isfinite(value):
-        raise InputError(
-            f"model_score must be a finite number, but got '{text}'", location=f"segment '{segment}'"
-        )
-    return value
-
-
 # Further columns, by the values of all subwords at each step that the data gives.
 STEP_COLUMNS: Final = {
     "entropy": (
@@ -279,7 +268,9 @@ STEP_COLUMNS: Final = {
         _column("first_choices", "share of subwords with the highest probability of their step", "share",
             lambda b: segment_mean(b.gap > -ROUNDING, b.offsets)),
         _column("boosted_mean", f"mean over subwords; for those of at least {NEAR} of the highest, by that",
-            "nats", lambda b: segment_mean(b.boosted, b.offsets), BOOSTED),
+            "nats",
+            lambda b: segment_mean(np.where(b.gap >= np.log(NEAR), b.highest.values, b.values), b.offsets),
+            BOOSTED),
     ),
 }  # fmt: skip
 _STEP_TEXTS: Final = {"entropy": "token_entropies", "highest": "token_highest_log_probabilities"}

@@ -1,6 +1,6 @@
 """Similarity of source and target in the space of an encoder that the user brings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -126,34 +126,36 @@ class Encoder(FittedExtractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return list(self._features())
-
-    def _features(self) -> Iterator[Feature]:
         stem, without = f"{self.prefix}encoder", "NaN if a text has no known token"
-        for side in ("source", "target"):
-            yield Feature(f"{stem}_{side}_norm", f"Euclidean length of the {side}'s vector; {without}",
-                "this project", "length")  # fmt: skip
+        features = [
+            Feature(f"{stem}_{side}_norm", f"Euclidean length of the {side}'s vector; {without}",
+                "this project", "length")
+            for side in ("source", "target")
+        ]  # fmt: skip
         for pair in self._pairs:
             what = _PAIRS[pair].subject
-            for name, meaning in _COSINES:
-                yield Feature(
-                    f"{stem}_{pair}_{name}", f"{what}: {meaning}; {without}", "this project", "cosine"
-                )
-            for name, meaning in _MATCHES:
-                yield Feature(
-                    f"{stem}_{pair}_match_{name}", f"{what}: {meaning}; {without}", _BERTSCORE, "cosine"
-                )
+            features += [
+                Feature(f"{stem}_{pair}_{name}", f"{what}: {meaning}; {without}", "this project", "cosine")
+                for name, meaning in _COSINES
+            ]
+            features += [
+                Feature(f"{stem}_{pair}_match_{name}", f"{what}: {meaning}; {without}", _BERTSCORE, "cosine")
+                for name, meaning in _MATCHES
+            ]
         if self.prediction:
             inner = ", ".join(map(str, self.layers))
             mean = f", mean of ridges on layers {inner} and the last" if inner else ""
-            yield Feature(f"{stem}_prediction",
+            features.append(Feature(f"{stem}_prediction",
                 f"label predicted by a ridge on source, target, |difference| and product{mean}; {without}",
-                _OWN, "label")  # fmt: skip
+                _OWN, "label"))  # fmt: skip
         for kind, number in self._widths.items():
-            for k in range(1, number + 1):
-                yield Feature(f"{stem}_{kind}_{k}",
+            features += [
+                Feature(f"{stem}_{kind}_{k}",
                     f"component {k} of {kind.upper()} of source, target, |difference| and product; {without}",
-                    _OWN, "component")  # fmt: skip
+                    _OWN, "component")
+                for k in range(1, number + 1)
+            ]  # fmt: skip
+        return features
 
     @property
     def _pairs(self) -> tuple[str, ...]:
@@ -204,8 +206,10 @@ class Encoder(FittedExtractor):
         if self.labels_used():
             scores = np.asarray(labels["scores"], np.float64)[defined]
             projections |= {"pls": fit_pls(rows, scores, self.pls)} if self.pls else {}
-            layers = compared.by_layer() if self.prediction else []
-            predictors = [_Predictor.fitted(layer, scores, defined) for layer in layers]
+            for layer in compared.by_layer() if self.prediction else []:
+                of_layer = _centres(layer)
+                ridge = fit_ridge(_joint(layer, of_layer)[defined], scores)
+                predictors.append(_Predictor(of_layer, ridge))
         return self.with_learned(_learned=_Learned(centres, projections, predictors))
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -214,13 +218,16 @@ class Encoder(FittedExtractor):
         of_source = compared["source"]
         columns = [norms(of_source.second), norms(of_source.first)]
         for pair, pairs in compared.items():
-            centres = [learned.centres[side] for side in _PAIRS[pair].sides]
-            columns += [cosines(pairs.first, pairs.second), _centred_cosines(pairs, *centres)]
-            columns += [*pairs.matches.T]
+            first, second = (learned.centres[side] for side in _PAIRS[pair].sides)
+            centred = np.full(len(pairs.first), np.nan)
+            if pairs.first.shape[1]:
+                centred = cosines(unit_rows(pairs.first) - first, unit_rows(pairs.second) - second)
+            columns += [cosines(pairs.first, pairs.second), centred, *pairs.matches.T]
         joint = _joint(of_source, learned.centres)
         if learned.predictors:
             layers = zip(learned.predictors, of_source.by_layer(), strict=True)
-            columns += [np.mean([predictor.predict(layer) for predictor, layer in layers], axis=0)]
+            predicted = [each.ridge.predict(_joint(layer, each.centres)) for each, layer in layers]
+            columns += [np.mean(predicted, axis=0)]
         projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
 
@@ -231,20 +238,16 @@ class Encoder(FittedExtractor):
     def _compared(self, pair: str, segments: Segments) -> EncodedPairs:
         (first, second), sides, _ = _PAIRS[pair]
         if pair not in self._loaded.memories:
-            prompts = self._prompts
-            self._loaded.memories[pair] = PairMemory((prompts[sides[0]], prompts[sides[1]]))
-        memory = self._loaded.memories[pair]
-        return memory.pairs(self._encoder, *(self._texts(segments.require(name)) for name in (first, second)))
-
-    def _texts(self, texts: Sequence[str]) -> Sequence[str]:
-        return [as_read(text) for text in texts] if self.normalise else texts
-
-    @property
-    def _prompts(self) -> Mapping[Side, str]:
-        if isinstance(self.prompt, str):
-            return {"source": self.prompt, "target": self.prompt}
-        own, given = self._folder.prompt, self.prompt or {}
-        return {"source": given.get("source", own), "target": given.get("target", own)}
+            if isinstance(self.prompt, str):
+                prompts = [self.prompt, self.prompt]
+            else:
+                own, given = self._folder.prompt, self.prompt or {}
+                prompts = [given.get(side, own) for side in sides]
+            self._loaded.memories[pair] = PairMemory((prompts[0], prompts[1]))
+        texts: list[Sequence[str]] = [segments.require(name) for name in (first, second)]
+        if self.normalise:
+            texts = [[as_read(text) for text in column] for column in texts]
+        return self._loaded.memories[pair].pairs(self._encoder, *texts)
 
     def save(self, path: Path) -> None:
         self.learned(self._learned).save(path)
@@ -268,23 +271,6 @@ class _Predictor:
     centres: "_Centres"
     ridge: Ridge
 
-    @classmethod
-    def fitted(cls, pairs: EncodedPairs, scores: FloatArray, rows: NDArray[np.bool_]) -> "_Predictor":
-        centres = _centres(pairs)
-        return cls(centres, fit_ridge(_joint(pairs, centres)[rows], scores))
-
-    def predict(self, pairs: EncodedPairs) -> FloatArray:
-        return self.ridge.predict(_joint(pairs, self.centres))
-
-    def save(self, path: Path) -> None:
-        path.mkdir()
-        _save_centres(self.centres, path)
-        self.ridge.save(path / "ridge")
-
-    @classmethod
-    def load(cls, path: Path) -> "_Predictor":
-        return cls(_load_centres(path), Ridge.load(path / "ridge"))
-
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
@@ -299,14 +285,18 @@ class _Learned:
         for last in self.predictors[:1]:  # whose centres are those above
             last.ridge.save(path / "ridge")
         for number, inner in enumerate(self.predictors[1:]):
-            inner.save(path / f"layer_{number}")
+            folder = path / f"layer_{number}"
+            folder.mkdir()
+            _save_centres(inner.centres, folder)
+            inner.ridge.save(folder / "ridge")
 
     @classmethod
     def load(cls, path: Path, widths: Mapping[str, int], predictors: int) -> "_Learned":
         centres = _load_centres(path)
         loaded = {kind: Projection.load(path / kind, width) for kind, width in widths.items()}
         last = [_Predictor(centres, Ridge.load(path / "ridge"))] if predictors else []
-        inner = [_Predictor.load(path / f"layer_{number}") for number in range(predictors - 1)]
+        folders = [path / f"layer_{number}" for number in range(predictors - 1)]
+        inner = [_Predictor(_load_centres(folder), Ridge.load(folder / "ridge")) for folder in folders]
         return cls(centres, loaded, [*last, *inner])
 
 
@@ -343,12 +333,6 @@ def _joint(pairs: EncodedPairs, centres: Mapping[str, FloatArray]) -> FloatArray
     target = unit_rows(unit_rows(pairs.first) - centres["target"])
     source = unit_rows(unit_rows(pairs.second) - centres["source"])
     return joined(source, target)
-
-
-def _centred_cosines(pairs: EncodedPairs, first: FloatArray, second: FloatArray) -> FloatArray:
-    if not pairs.first.shape[1]:
-        return np.full(len(pairs.first), np.nan)
-    return cosines(unit_rows(pairs.first) - first, unit_rows(pairs.second) - second)
 
 
 def _mean_unit(vectors: FloatArray) -> FloatArray:

@@ -119,17 +119,6 @@ def _share_in_quartile(batch: _Side, quartile: int) -> FloatArray:
     return batch.mean(within)
 
 
-def _translations_by_frequency(batch: _Side, threshold: float) -> FloatArray:
-    total = segment_sum(batch.frequency, batch.words.offsets)
-    weighted = segment_sum(batch.translations(threshold) * batch.frequency, batch.words.offsets)
-    return ratio(weighted, total)
-
-
-def _entropy_sum(batch: _Side) -> FloatArray:
-    total, known = batch.entropy
-    return np.where(known > 0, total, np.nan)
-
-
 def _columns(side: str, condition: str) -> Iterator[Column[_Side]]:
     yield Column("log10", f"log10 p({side} | {condition})", _DFKI, "log10", lambda g: g.log10)
     yield Column(f"log10_per_{side}_token", f"log10 p({side} | {condition}) / {side} tokens", _LIMSI,
@@ -158,7 +147,7 @@ def _columns(side: str, condition: str) -> Iterator[Column[_Side]]:
         yield from _translation_columns(condition, threshold)
     yield Column("entropy_sum",
         "sum of the translation entropies of the known words; NaN without known words", _UU, "bits",
-        _entropy_sum)  # fmt: skip
+        lambda g: np.where(g.entropy[1] > 0, g.entropy[0], np.nan))  # fmt: skip
     yield Column("entropy", "mean translation entropy of the known words; NaN without known words", _UU,
         "bits per word", lambda g: ratio(*g.entropy))  # fmt: skip
 
@@ -169,7 +158,8 @@ def _translation_columns(condition: str, threshold: float) -> Iterator[Column[_S
     yield Column(stem, f"mean number of {what}", _QUEST, unit, lambda g: g.mean(g.translations(threshold)))
     yield Column(f"{stem}_by_frequency",
         f"mean number of {what}, weighted by corpus frequency; NaN if no word is in the corpus", _UU, unit,
-        partial(_translations_by_frequency, threshold=threshold))  # fmt: skip
+        lambda g: ratio(segment_sum(g.translations(threshold) * g.frequency, g.words.offsets),
+                        segment_sum(g.frequency, g.words.offsets)))  # fmt: skip
     yield Column(f"{stem}_by_rarity", f"mean of the number of {what}, divided by corpus frequency", _QUEST,
         "words per occurrence",
         lambda g: g.mean(g.translations(threshold) / np.maximum(g.frequency, 1)))  # fmt: skip

@@ -55,11 +55,6 @@ class _Statistic(Column[_Scored]):
     lower: str = _PRHLT
     backward: str = _BACKWARD
 
-    def credit(self, direction: str, order: int) -> str:
-        if direction == "backward":
-            return self.backward
-        return self.origin if order == ORDER else self.lower
-
 
 LOG10 = _Statistic("log10", "log10 probability, end of sentence included", _LIMSI, "log10",
     lambda s: s.text, backward=f"{_DCU}, there of orders 2 and 3")  # fmt: skip
@@ -121,10 +116,11 @@ class _Model:
     def _column(self, statistic: _Statistic, order: int, suffix: str = "") -> Column[list[_Scored]]:
         stem = f"lm_{self.side}" + ("_backward" if self.direction == "backward" else "")
         column = statistic.under(stem, f"{self.side}, {order}-gram, {self.direction}")
+        forward = statistic.origin if order == ORDER else statistic.lower
         return replace(
             column.with_preparation(lambda orders: orders[order - 1]),
             name=f"{column.name}{suffix}",
-            origin=statistic.credit(self.direction, order),
+            origin=statistic.backward if self.direction == "backward" else forward,
         )
 
 
@@ -173,16 +169,11 @@ class LanguageModelScores(ColumnExtractor):
 
     def _scored(self, model: _Model, segments: Segments) -> list[_Scored]:
         tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
-        orders = _orders(getattr(self, model.part), model.part, tokens)
+        part, orders = model.part, getattr(self, model.part).score_orders(tokens)
+        if len(orders) < ORDER:
+            raise InputError(
+                f"{part} must score orders 1 to {ORDER}, but it gives {len(orders)}",
+                remedy=f"build it with --set {part}.order={ORDER} (in an experiment, `resources: {{settings: "
+                f"{{{part}: {{order: {ORDER}}}}}}}`); KenLM models give one order, ARPA files all",
+            )
         return [_Scored(scores, orders[0], tokens) for scores in orders]
-
-
-def _orders(model: LanguageModel, part: str, tokens: Tokens) -> tuple[LMScores, ...]:
-    orders = model.score_orders(tokens)
-    if len(orders) < ORDER:
-        raise InputError(
-            f"{part} must score orders 1 to {ORDER}, but it gives {len(orders)}",
-            remedy=f"build it with --set {part}.order={ORDER} (in an experiment, `resources: {{settings: "
-            f"{{{part}: {{order: {ORDER}}}}}}}`); KenLM models give one order, ARPA files all",
-        )
-    return orders

@@ -96,13 +96,10 @@ class MachineLanguageModel(ColumnExtractor, FittedExtractor):
 
     def _compared(self, segments: Segments) -> Compared:
         machine, tokens = self.learned(self.machine), segments.target_tokens
-        return Compared(tokens, self._human(tokens), machine.score(tokens))
-
-    def _human(self, tokens: Tokens) -> LMScores:
         orders = self.target_lm.score_orders(tokens)
         if len(orders) < self.order:
             raise InputError(f"order {self.order} is above that of target_lm, which gives {len(orders)}")
-        return orders[self.order - 1]
+        return Compared(tokens, orders[self.order - 1], machine.score(tokens))
 
     def save(self, path: Path) -> None:
         self.learned(self.machine).save(path)

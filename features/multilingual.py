@@ -67,20 +67,20 @@ class Multilingual(FittedExtractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return list(self._features())
-
-    def _features(self) -> Iterator[Feature]:
-        for name, description, unit in self._values():
-            yield Feature(f"multilingual_{name}", description, _OWN, unit)
-        for name, description, _ in self._values():
-            told = f"share of training rows of the language pair, or of all, that have less: {description}"
-            yield Feature(f"multilingual_{name}_rank", told, _OWN, "share")
-        yield Feature("multilingual_decoder", "1 if there are log-probabilities, else 0", _OWN, "0 or 1")
-        by = "mean of a ridge and of trees" if self.trees else "a ridge"
-        told = (
-            f"label predicted by {by} that have not learned from the pair; NaN if a text has no known token"
+        values, less = (
+            list(self._values()),
+            "share of training rows of the language pair, or of all, that have less",
         )
-        yield Feature("multilingual_prediction", told, _OWN, "label")
+        by = "mean of a ridge and of trees" if self.trees else "a ridge"
+        return [
+            *(Feature(f"multilingual_{name}", what, _OWN, unit) for name, what, unit in values),
+            *(Feature(f"multilingual_{name}_rank", f"{less}: {what}", _OWN, "share")
+              for name, what, _ in values),
+            Feature("multilingual_decoder", "1 if there are log-probabilities, else 0", _OWN, "0 or 1"),
+            Feature("multilingual_prediction",
+                f"label predicted by {by} that have not learned from the pair; NaN if a text has no known "
+                "token", _OWN, "label"),
+        ]  # fmt: skip
 
     def _values(self) -> Iterator[tuple[str, str, str]]:
         unknown = "NaN if a text has no known token"
@@ -126,7 +126,12 @@ class Multilingual(FittedExtractor):
         values, scores = self._compared(segments, encoded), np.asarray(labels["scores"], np.float64)
         quantiles = {_ALL: _quantiles(values)}
         quantiles |= {pair: _quantiles(values[rows]) for pair, rows in groups.items()}
-        ridges = _leave_out_ridges(encoded, scores, groups, self.penalty)
+        sums = {pair: _Sums.of_rows(encoded, rows, scores) for pair, rows in groups.items()}
+        ridges = {}
+        for held_out in (_ALL, *groups):
+            # Nothing is subtracted from a total: its rounding would depend on labels of the pair left out.
+            total = reduce(add, [of_pair for pair, of_pair in sums.items() if pair != held_out])
+            ridges[held_out] = total.ridge(self.penalty)
         trees = _leave_out_trees(encoded, values, scores, groups, self.trees, self.seed)
         return self.with_learned(_learned=_Learned(quantiles, ridges, trees))
 
@@ -142,16 +147,14 @@ class Multilingual(FittedExtractor):
         return np.column_stack([values, ranks, decoder, predicted])
 
     def _compared(self, segments: Segments, encoded: EncodedPairs) -> FloatArray:
-        lengths = [_log_characters(texts) for texts in (segments.source, segments.target)]
-        return np.column_stack(
-            [
-                _cosines(encoded, 1 + len(self.layers)),
-                encoded.matches,
-                *lengths,
-                lengths[1] - lengths[0],
-                _log_probabilities(segments),
-            ]
-        )
+        of_layers = np.full((len(encoded.first), 1 + len(self.layers)), np.nan)
+        if encoded.first.shape[1]:
+            for j, layer in enumerate(encoded.by_layer()):
+                of_layers[:, j] = cosines(layer.first, layer.second)
+        characters = ([len(text) or np.nan for text in texts] for texts in (segments.source, segments.target))
+        source, target = (np.log(np.array(lengths, np.float64)) for lengths in characters)
+        decoder = _log_probabilities(segments)
+        return np.column_stack([of_layers, encoded.matches, source, target, target - source, decoder])
 
     def save(self, path: Path) -> None:
         self.learned(self._learned).save(path)
@@ -246,11 +249,6 @@ def _quantiles(values: FloatArray) -> FloatArray:
     return result
 
 
-def _log_characters(texts: Sequence[str]) -> FloatArray:
-    characters = np.array([len(text) or np.nan for text in texts], np.float64)
-    return np.asarray(np.log(characters), np.float64)
-
-
 def _log_probabilities(segments: Segments) -> FloatArray:
     lines = [text.split() for text in segments.token_log_probabilities or [""] * len(segments)]
     lines = [line if len(line) > 1 else [] for line in lines]  # one is of the end of the sentence alone
@@ -261,14 +259,6 @@ def _log_probabilities(segments: Segments) -> FloatArray:
     return np.column_stack(
         [segment_mean(values, offsets), segment_min(values, offsets), deviation(values, offsets), worst]
     )
-
-
-def _cosines(encoded: EncodedPairs, layers: int) -> FloatArray:
-    result = np.full((len(encoded.first), layers), np.nan)
-    if encoded.first.shape[1]:
-        for j, layer in enumerate(encoded.by_layer()):
-            result[:, j] = cosines(layer.first, layer.second)
-    return result
 
 
 def _joint(encoded: EncodedPairs, rows: NDArray[np.int64], width: int) -> FloatArray:
@@ -322,15 +312,6 @@ class _Sums:
         covariance[np.diag_indices_from(covariance)] += penalty * self.rows
         slopes = cho_solve(cho_factor(covariance), self.moments - self.vectors * label)
         return np.append(slopes, label - mean @ slopes)
-
-
-def _leave_out_ridges(
-    encoded: EncodedPairs, scores: FloatArray, groups: Mapping[str, NDArray[np.int64]], penalty: float
-) -> dict[str, FloatArray]:
-    sums = {pair: _Sums.of_rows(encoded, rows, scores) for pair, rows in groups.items()}
-    # Nothing is subtracted from a total: its rounding would depend on the labels of the pair left out.
-    parts = {held_out: [own for pair, own in sums.items() if pair != held_out] for held_out in (_ALL, *sums)}
-    return {pair: reduce(add, part).ridge(penalty) for pair, part in parts.items()}
 
 
 _BOOSTING: Final = {

@@ -74,12 +74,7 @@ def _hypothesis(item: Any, location: str) -> Hypothesis:
         raise InputError("`scores` must map names of models to lists of numbers", location=location)
     if not all(map(_is_number, [item.get("score", 0.0), *(v for values in scores.values() for v in values)])):
         raise InputError("scores must be finite numbers", location=location)
-    _check_phrases(item.get("phrases", []), location)
-    _check_search(item.get("search", {}), location)
-    return Hypothesis(**item)
-
-
-def _check_phrases(phrases: Any, location: str) -> None:
+    phrases, search = item.get("phrases", []), item.get("search", {})
     if not isinstance(phrases, list):
         raise InputError(f"`phrases` must be a list, found {phrases!r:.60}", location=location)
     for phrase in phrases:
@@ -91,13 +86,11 @@ def _check_phrases(phrases: Any, location: str) -> None:
                 f"a phrase is [first source word, last, first target word, last], found {phrase!r:.60}",
                 location=location,
             )
-
-
-def _check_search(search: Any, location: str) -> None:
     transitions = search.get("transitions", []) if isinstance(search, dict) else None
     counts = [v for k, v in search.items() if k != "transitions"] if isinstance(search, dict) else []
     if not isinstance(transitions, list) or not all(map(_is_number, [*transitions, *counts])):
         raise InputError(f"`search` must hold finite numbers, found {search!r:.60}", location=location)
+    return Hypothesis(**item)
 
 
 def _is_number(value: Any) -> bool:
@@ -226,10 +219,6 @@ def _ratio(value: float, divisor: float) -> float:
     return value / divisor if divisor else NAN
 
 
-def _per_source(value: float, n: _List) -> float:
-    return _ratio(value, n.source_length)
-
-
 def _share(n: _List, key: str) -> float:
     nodes = n.search("nodes")
     return n.search(key) / nodes if nodes > 0 else NAN
@@ -299,7 +288,7 @@ SEGMENTATION: Final = (
     _column("phrases", "phrases of the best hypothesis", PRHLT, "phrases",
             _phrases(lambda n: float(len(n.phrases)))),
     _column("trace_density", "phrases by tokens of the source", SJTU, "ratio",
-            _phrases(lambda n: _per_source(len(n.phrases), n))),
+            _phrases(lambda n: _ratio(len(n.phrases), n.source_length))),
     _column("source_phrase_length", "mean source words of a phrase", SJTU, "words",
             _phrases(lambda n: _mean(_sizes(n, 0)))),
     _column("target_phrase_length", "mean target words of a phrase", SJTU, "words",
@@ -316,7 +305,7 @@ SEGMENTATION: Final = (
 
 SEARCH: Final = (
     _column("search_nodes", "hypotheses in the search graph by tokens of the source", PRHLT, "ratio",
-            lambda n: _per_source(n.search("nodes"), n)),
+            lambda n: _ratio(n.search("nodes"), n.source_length)),
     _column("search_dead", "share of dead hypotheses in the search graph", PRHLT, "share",
             lambda n: _share(n, "dead")),
     _column("search_recombined", "share of recombined hypotheses in the search graph", PRHLT, "share",

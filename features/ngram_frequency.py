@@ -16,7 +16,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.feature_set import EXTRACTORS
 from features.core.segments import Segments
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts, QuartileNgrams
-from features.text.tokens import Tokens, segment_mean, segment_min, segment_sum
+from features.text.tokens import segment_mean, segment_min, segment_sum
 
 _UU = "Uppsala at WMT12, section 2.1"
 _QUEST = "QuEst features 1058-1060 (orders 1-3)"
@@ -127,16 +127,14 @@ class NgramFrequency(ColumnExtractor):
         return [
             _Counts(
                 *counts,
-                _cutoffs(ngrams, order, self.minimum),
+                ngrams.quartile_cutoffs(order, self.minimum)
+                if ngrams.has_types(order, self.minimum)
+                else None,
                 self.seen_count or self.minimum,
                 self.seen_count or 1,
             )
             for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
         ]
-
-
-def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:
-    return ngrams.quartile_cutoffs(order, minimum) if ngrams.has_types(order, minimum) else None
 
 
 ORDER = 4
@@ -185,16 +183,11 @@ class CorpusPrecision(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         sides = {"source": segments.source_tokens, "target": segments.target_tokens}
-        columns = [
-            _precision(getattr(self, f"{side}_{part}"), tokens)
-            for side, tokens in sides.items()
-            for _, part, _, _ in _REFERENCES
-        ]
+        columns = []
+        for side, tokens in sides.items():
+            for _, part, _, _ in _REFERENCES:
+                times = getattr(self, f"{side}_{part}").counts_by_order(tokens, ORDER)
+                matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
+                total = np.column_stack([np.diff(offsets) for _, offsets in times])
+                columns.append(smoothed_precision(matched, total))
         return np.column_stack(columns)
-
-
-def _precision(ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
-    times = ngrams.counts_by_order(tokens, ORDER)
-    matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
-    total = np.column_stack([np.diff(offsets) for _, offsets in times])
-    return smoothed_precision(matched, total)

@@ -252,33 +252,23 @@ class PhraseTableFeatures(ColumnExtractor):
     def column_groups(self) -> ColumnGroups:
         if self.units == "word":
             return [((*COLUMNS, *OF_OPTIONS) if self.options else COLUMNS, self._matches)]
-        return [
-            (
-                [*_columns_of_units(self.units, "source"), *_columns_of_units(self.units, "target")],
-                self._matches,
-            )
-        ]
+        sides = (_columns_of_units(self.units, side) for side in ("source", "target"))
+        return [([column for columns in sides for column in columns], self._matches)]
 
     def requires(self) -> tuple[str, ...]:
         return ("annotation_source", "annotation_target") if self.units == "entity" else ()
 
     def _matches(self, segments: Segments) -> Matches:
-        tags = self._tags(segments)
-        source = in_units(segments.source_tokens, self.units, segments.source_tokenizer.language, tags[0])
-        target = in_units(segments.target_tokens, self.units, segments.target_tokenizer.language, tags[1])
+        source_tags = target_tags = None
+        if self.units == "entity":
+            source_tags = segments.source_annotated.entity_tags
+            target_tags = segments.target_annotated.entity_tags
+        source = in_units(segments.source_tokens, self.units, segments.source_tokenizer.language, source_tags)
+        target = in_units(segments.target_tokens, self.units, segments.target_tokenizer.language, target_tags)
         return Matches(self.phrase_table, source.tokens, target.tokens)
 
     def extract(self, segments: Segments) -> FloatArray:
         return without_empty(super().extract(segments), segments.source_tokens, segments.target_tokens)
-
-    def _tags(self, segments: Segments) -> tuple[Tokens | None, Tokens | None]:
-        if self.units != "entity":
-            return None, None
-        return segments.source_annotated.entity_tags, segments.target_annotated.entity_tags
-
-
-def _matching_share(n: int, phrases: MatchedSide) -> FloatArray:
-    return phrases.share(phrases.matching, n)
 
 
 def _matching_of_known(phrases: MatchedSide) -> FloatArray:
@@ -312,7 +302,7 @@ def _columns_of_side(side: str) -> Iterator[Column[Matches]]:
     for n in range(1, LONGEST + 1):
         yield _column(f"phrases_{side}_matching_{n}",
             f"share of {side} {n}-grams with a translation in the {other}; NaN without {n}-grams", _MEHDAD,
-            "share", partial(_matching_share, n), side)  # fmt: skip
+            "share", partial(lambda n, phrases: phrases.share(phrases.matching, n), n), side)  # fmt: skip
     for n in range(1, LONGEST + 1):
         yield _column(f"phrases_{side}_known_{n}",
             f"share of {side} {n}-grams that the phrase table knows; NaN without {n}-grams", _KNOWN,
@@ -344,7 +334,7 @@ def _columns_of_units(units: Units, side: str) -> Iterator[Column[Matches]]:
     for n in range(1, LONGEST + 1):
         what = f"{side} {n}-grams of {WHAT[units]} with a translation in the {other}; NaN without any"
         yield _column(f"{units}_phrases_{side}_matching_{n}", f"share of {what}", _ORIGINS[units], "share",
-            partial(_matching_share, n), side)  # fmt: skip
+            partial(lambda n, phrases: phrases.share(phrases.matching, n), n), side)  # fmt: skip
 
 
 COLUMNS = (

@@ -55,11 +55,8 @@ class Precomputed(Extractor):
     @property
     def features(self) -> Sequence[Feature]:
         """Reads the first line of every file where it has the names."""
-        if not self._features:
-            self._features.extend(self._read_features())
-        return self._features
-
-    def _read_features(self) -> list[Feature]:
+        if self._features:
+            return self._features
         if self.columns == "baseline17":
             from features.baseline17 import COLUMNS  # with its resources, which are not needed here
 
@@ -72,7 +69,8 @@ class Precomputed(Extractor):
             if names.count(name) > 1:
                 raise InputError(f"the column '{name}' occurs {names.count(name)} times")
         origin = f"files {', '.join(Path(f).name for f in self.files.values())}"
-        return [Feature(self.prefix + name, what, origin, unit) for name, what, unit in named]
+        self._features.extend(Feature(self.prefix + name, what, origin, unit) for name, what, unit in named)
+        return self._features
 
     def _header(self) -> list[str]:
         headers = {path: _fields(next(read_lines(Path(path)), "")) for path in self.files.values()}
@@ -87,7 +85,14 @@ class Precomputed(Extractor):
     def extract(self, segments: Segments) -> FloatArray:
         result = np.empty((len(segments), len(self.names)))
         for i, identifier in enumerate(segments.id):
-            split, row = self._place(identifier)
+            match = _ID.fullmatch(identifier)
+            if match is None or match[1] not in self.files:
+                raise InputError(
+                    f"no file of precomputed features has a row for the segment '{identifier}'",
+                    remedy=f"ids must be SPLIT-NUMBER with SPLIT one of {', '.join(self.files)}; add a file "
+                    "for the split under `files`, or compute the features from text (kind: baseline17)",
+                )
+            split, row = match[1], int(match[2]) - 1
             table = self._table(split)
             if row >= len(table):
                 raise InputError(
@@ -97,16 +102,6 @@ class Precomputed(Extractor):
                 )
             result[i] = table[row]
         return result
-
-    def _place(self, identifier: str) -> tuple[str, int]:
-        match = _ID.fullmatch(identifier)
-        if match is None or match[1] not in self.files:
-            raise InputError(
-                f"no file of precomputed features has a row for the segment '{identifier}'",
-                remedy=f"ids must be SPLIT-NUMBER with SPLIT one of {', '.join(self.files)}; add a file "
-                "for the split under `files`, or compute the features from text (kind: baseline17)",
-            )
-        return match[1], int(match[2]) - 1
 
     def _table(self, split: str) -> FloatArray:
         if split not in self._tables:

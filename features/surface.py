@@ -122,8 +122,26 @@ class Pair:
 
     def overlap(self, key: Key) -> "Overlap":
         """Tokens that both sides share, by `key` of a token (None: ignored); computed once."""
-        if key not in self._overlaps:
-            self._overlaps[key] = _overlap(self.source.tokens, self.target.tokens, key)
+        if key in self._overlaps:
+            return self._overlaps[key]
+        index: dict[str, int] = {}
+        rows, ids = [], []
+        for tokens in (self.source.tokens, self.target.tokens):
+            keys = [key(token) for token in tokens.types]
+            by_type = np.array([-1 if k is None else index.setdefault(k, len(index)) for k in keys], np.int64)
+            by_token = by_type[tokens.ids] if keys else np.empty(0, np.int64)
+            rows.append(tokens.text_index[by_token >= 0])
+            ids.append(by_token[by_token >= 0])
+        width = max(len(index), 1)
+        codes = np.concatenate(rows) * width + np.concatenate(ids)
+        distinct, location = np.unique(codes, return_inverse=True)
+        left = np.bincount(location[: len(rows[0])], minlength=len(distinct))
+        right = np.bincount(location[len(rows[0]) :], minlength=len(distinct))
+        missing, added, shared = (
+            np.bincount(distinct // width, values, minlength=len(self.source.tokens)).astype(np.float64)
+            for values in (np.maximum(left - right, 0), np.maximum(right - left, 0), np.minimum(left, right))
+        )
+        self._overlaps[key] = Overlap(missing, added, shared)
         return self._overlaps[key]
 
 
@@ -134,29 +152,6 @@ class Overlap:
     missing: FloatArray
     added: FloatArray
     shared: FloatArray
-
-
-def _overlap(source: Tokens, target: Tokens, key: Key) -> Overlap:
-    index: dict[str, int] = {}
-    (source_rows, source_keys), (target_rows, target_keys) = (_keyed(t, key, index) for t in (source, target))
-    width = max(len(index), 1)
-    codes = np.concatenate((source_rows * width + source_keys, target_rows * width + target_keys))
-    distinct, location = np.unique(codes, return_inverse=True)
-    left = np.bincount(location[: len(source_rows)], minlength=len(distinct))
-    right = np.bincount(location[len(source_rows) :], minlength=len(distinct))
-    return Overlap(
-        *(
-            np.bincount(distinct // width, values, minlength=len(source)).astype(np.float64)
-            for values in (np.maximum(left - right, 0), np.maximum(right - left, 0), np.minimum(left, right))
-        )
-    )
-
-
-def _keyed(tokens: Tokens, key: Key, index: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    keys = [key(token) for token in tokens.types]
-    by_type = np.array([-1 if k is None else index.setdefault(k, len(index)) for k in keys], np.int64)
-    keys_of = by_type[tokens.ids] if keys else np.empty(0, np.int64)
-    return tokens.text_index[keys_of >= 0], keys_of[keys_of >= 0]
 
 
 Columns = Iterator[Column[Pair]]
@@ -302,7 +297,9 @@ def _patterns() -> Columns:
     for name, number in MARK_KINDS.items():
         what, rule, _ = OTHER_PATTERNS[name]
         yield Column(f"{name}_difference_per_token", f"{what}, absolute difference by target tokens",
-            QUEST.format(number), "ratio", partial(_marks_per_token, rule))  # fmt: skip
+            QUEST.format(number), "ratio", partial(lambda rule, pair: ratio(
+                np.abs(pair.target.count(rule) - pair.source.count(rule)), pair.target.lengths),
+                rule))  # fmt: skip
     for name in ("punctuation", "non_alphabetic"):
         what, rule, _ = OTHER_PATTERNS[name]
         yield from _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(Text.share, rule=rule))
@@ -324,10 +321,6 @@ def _patterns() -> Columns:
 
 def _capitals(token: str) -> int:
     return sum(map(str.isupper, token)) if has_capital(token) else 0
-
-
-def _marks_per_token(rule: Rule, pair: Pair) -> FloatArray:
-    return ratio(np.abs(pair.target.count(rule) - pair.source.count(rule)), pair.target.lengths)
 
 
 def _log(values: FloatArray) -> FloatArray:
@@ -364,11 +357,6 @@ def _types() -> Columns:
         yield from _sides(name, what, origin, unit, function)
 
 
-def _quote_mismatch(text: Text) -> FloatArray:
-    straight = text.count('"'.__eq__) % 2
-    return straight + _unpaired(text, [("“", "”"), ("«", "»"), ("``", "''")])
-
-
 def _unpaired(text: Text, kinds: Iterable[tuple[str, str]]) -> FloatArray:
     total = np.zeros(len(text.tokens))
     for opening, closing in kinds:
@@ -396,15 +384,13 @@ def is_nested(tokens: Iterable[str]) -> bool:
 
 
 def _same_end(pair: Pair) -> FloatArray:
-    source, target = _final_marks(pair.source.tokens), _final_marks(pair.target.tokens)
-    both = zip(source, target, strict=True)
+    marks = []
+    for tokens in (pair.source.tokens, pair.target.tokens):
+        by_type = [token if token in FINAL_MARKS else "" for token in tokens.types]
+        last = zip(tokens.lengths.tolist(), tokens.offsets[1:].tolist(), strict=True)
+        marks.append([by_type[tokens.ids[end - 1]] if length else None for length, end in last])
+    both = zip(*marks, strict=True)
     return np.array([np.nan if None in (a, b) else float(a == b) for a, b in both], np.float64)
-
-
-def _final_marks(tokens: Tokens) -> list[str | None]:
-    by_type = [token if token in FINAL_MARKS else "" for token in tokens.types]
-    last = zip(tokens.lengths.tolist(), tokens.offsets[1:].tolist(), strict=True)
-    return [by_type[tokens.ids[end - 1]] if length else None for length, end in last]
 
 
 def _split_contractions(text: Text) -> FloatArray:
@@ -421,7 +407,8 @@ def _forms() -> Columns:
     for name, what, origin, unit, function in (
         ("bracket_mismatch", "brackets without partner", WLV, "tokens",
          lambda t: _unpaired(t, CLOSING_OF.items())),
-        ("quote_mismatch", "quotation marks without partner", WLV, "tokens", _quote_mismatch),
+        ("quote_mismatch", "quotation marks without partner", WLV, "tokens",
+         lambda t: t.count('"'.__eq__) % 2 + _unpaired(t, [("“", "”"), ("«", "»"), ("``", "''")])),
         ("brackets_nested", "1 if brackets are properly nested", LORIA, "0 or 1", _nested),
         ("final_mark", "1 if the last token is a mark that ends sentences or quotations; NaN if empty",
          LORIA, "0 or 1", lambda t: t.edge(FINAL_MARKS.__contains__, "last")),

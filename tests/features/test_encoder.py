@@ -12,6 +12,7 @@ import pytest
 from features import FeatureSet, Segments
 from features.basics.errors import InputError
 from features.encoder import Encoder
+from features.encoding.encoded import as_read
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from tests.factories import refuses
 from tests.features.encoding.made import (
@@ -104,7 +105,7 @@ def test_what_leaves_the_meaning_moves_nothing(folder: Path) -> None:
     first, second = (Segments(SEGMENTS.source[:2], texts) for texts in (plain, typed))
     np.testing.assert_array_equal(extractor.extract(first), extractor.extract(second))
     assert (as_they_are.extract(first)[0] != as_they_are.extract(second)[0]).any()  # “ is no letter to it
-    assert extractor._texts(["a  “bad” c . ", "e\u0301 (b) .5 , c ?"]) == ['a "bad" c.', "é (b) .5, c?"]
+    assert [*map(as_read, ["a  “bad” c . ", "e\u0301 (b) .5 , c ?"])] == ['a "bad" c.', "é (b) .5, c?"]
 
 
 def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) -> None:
