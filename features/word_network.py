@@ -155,6 +155,7 @@ class WordNetwork(TwoSides):
         self, segments: Segments, *, is_training: bool = False
     ) -> tuple[dict[str, Side], Links | None]:
         if self.sides == "target":
-            return {"target": self._side_of(self._target_table(segments, is_training))}, None
+            table = self._target_table(segments, is_training)
+            return {"target": Side(table.word_inputs(self), table.offsets, table.word_names)}, None
         both = self._sides(segments, is_training=is_training)
         return {"target": both.target, "source": both.source}, both.links

@@ -146,7 +146,11 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         fitted = self.with_learned(
             _used=used, _extension=extension, _learned_knowledge=self._knowledge_of(segments), _learning=True
         )
-        bad = self._learned_labels(segments, labels)
+        bad: TokenLabels | TokenProbabilities
+        if self.labels == "word_tags":
+            bad = learned_labels(labels, segments.target_tokens)
+        else:
+            bad = self._labels(segments, labels)
         table = fitted._table(segments, used)
         names = ("rounds", "leaves", "rate", "networks", "seed")
         settings = {name: getattr(self, name) for name in names}
@@ -168,9 +172,11 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
     def _inputs(self, table: TokenTable, kind: Kind) -> Inputs:
-        if not self.networks:
-            return table.inputs_without_vectors(kind)
-        return table.word_inputs(self) if kind == "word" else table.gap_inputs(self)
+        if kind == "word":
+            return table.word_inputs(self) if self.networks else Inputs(table.words, table.word_keys)
+        target = self.target_vectors.vectors
+        vectors = [(target, rows) for rows in table.gap_rows.T] if self.networks else []
+        return Inputs(table.gaps, table.gap_keys, vectors)
 
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
         quality = self.tokens(segments)
@@ -204,13 +210,6 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         extension = Extension(self.triples, TrainingText.load(path))
         learned = self._knowledge_in(path)
         return self.with_learned(_models=models, _used=used, _extension=extension, _learned_knowledge=learned)
-
-    def _learned_labels(
-        self, segments: Segments, labels: Mapping[str, Any]
-    ) -> TokenLabels | TokenProbabilities:
-        if self.labels == "word_tags":
-            return learned_labels(labels, segments.target_tokens)
-        return self._labels(segments, labels)
 
     def _labels(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         target = segments.target_tokens

@@ -178,10 +178,6 @@ class Encoding:
         return np.column_stack([(bad + _PRIOR * self.share) / (occurrences + _PRIOR), np.log1p(occurrences)])
 
 
-def fit_encodings(keys: Mapping[str, Keys], bad: Bad) -> dict[str, Encoding]:
-    return {name: Encoding.fit(column, bad) for name, column in keys.items()}
-
-
 def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
     for name, encoding in encodings.items():
         np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
@@ -216,19 +212,16 @@ def out_of_fold(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
     occurrences, wrong = (np.bincount(part, weights=w, minlength=_FOLDS) for w in (None, bad))
     rest = (occurrences.sum() - occurrences).astype(np.float64)
     share = np.divide(wrong.sum() - wrong, rest, out=np.full(_FOLDS, 0.5), where=rest > 0)[part]
-    columns = [column for key in keys.values() for column in _elsewhere(key, bad, part, share)]
+    columns = []
+    for key in keys.values():
+        distinct, index = np.unique(key, return_inverse=True)
+        place, size = index * _FOLDS + part, len(distinct) * _FOLDS
+        occurrences = np.bincount(place, minlength=size).astype(np.float64)
+        wrong = np.bincount(place, weights=bad, minlength=size)
+        outside = occurrences.reshape(-1, _FOLDS).sum(axis=1)[index] - occurrences[place]
+        wrong_outside = wrong.reshape(-1, _FOLDS).sum(axis=1)[index] - wrong[place]
+        columns += [(wrong_outside + _PRIOR * share) / (outside + _PRIOR), np.log1p(outside)]
     return np.column_stack(columns) if columns else np.empty((len(bad), 0))
-
-
-def _elsewhere(keys: Keys, bad: Bad, part: Longs, share: Floats) -> tuple[Floats, Floats]:
-    distinct, index = np.unique(keys, return_inverse=True)
-    place = index * _FOLDS + part
-    size = len(distinct) * _FOLDS
-    occurrences = np.bincount(place, minlength=size).astype(np.float64)
-    wrong = np.bincount(place, weights=bad, minlength=size)
-    outside = occurrences.reshape(-1, _FOLDS).sum(axis=1)[index] - occurrences[place]
-    wrong_outside = wrong.reshape(-1, _FOLDS).sum(axis=1)[index] - wrong[place]
-    return (wrong_outside + _PRIOR * share) / (outside + _PRIOR), np.log1p(outside)
 
 
 _COLUMN = {"source": "annotation_source", "target": "annotation_target"}

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Self
 
@@ -195,16 +195,6 @@ def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
             yield str(kind)
 
 
-def refuse_judgements(family: str, settings: Mapping[str, Any]) -> None:
-    for kind in judgements(settings):
-        known = (name for name in KNOWLEDGE.names if not issubclass(KNOWLEDGE.get(name), Judgement))
-        raise InputError(
-            f"'{family}' learns from labels, but `{kind}` judges words without any",
-            location="knowledge",
-            remedy=f"known here: {', '.join(known)}",
-        )
-
-
 _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1 in logarithms
 
 
@@ -233,10 +223,6 @@ class Probabilities:
     def total(self, values: NDArray[Any]) -> Floats:
         return segment_sum(values, self.offsets)
 
-    @property
-    def log_ok(self) -> Floats:
-        return np.log1p(-np.minimum(self.values, 1 - _CERTAIN))
-
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -248,14 +234,13 @@ class Aggregate:
     compute: Callable[[Probabilities], Floats]
 
 
-def _top(count: int) -> Aggregate:
-    description = f"mean of the {count} highest P(BAD), of all if there are fewer"
-    return Aggregate(f"top{count}", description, "probability", lambda p: p.top(count))
-
-
 AGGREGATES: tuple[Aggregate, ...] = (
     Aggregate("mean", "mean of P(BAD)", "probability", lambda p: p.mean(p.values)),
-    *(_top(count) for count in (3, 5, 10)),
+    *(
+        Aggregate(f"top{count}", f"mean of the {count} highest P(BAD), of all if there are fewer",
+            "probability", partial(Probabilities.top, count=count))
+        for count in (3, 5, 10)
+    ),
     Aggregate("above_30", "share with P(BAD) > .3", "share", lambda p: p.mean(p.values > 0.3)),
     Aggregate("above_50", "share with P(BAD) > .5", "share", lambda p: p.mean(p.values > 0.5)),
     Aggregate("above_70", "share with P(BAD) > .7", "share", lambda p: p.mean(p.values > 0.7)),
@@ -265,7 +250,7 @@ AGGREGATES: tuple[Aggregate, ...] = (
     Aggregate("percentile90", "90th percentile of P(BAD)", "probability", lambda p: p.quantile(0.9)),
     Aggregate("maximum", "highest P(BAD)", "probability", lambda p: segment_max(p.values, p.offsets)),
     Aggregate("log_ok", "log probability that nothing is BAD, places taken as independent", "nats",
-        lambda p: p.total(p.log_ok)),
+        lambda p: p.total(np.log1p(-np.minimum(p.values, 1 - _CERTAIN)))),
     Aggregate("expected", "expected number of BAD places", "places", lambda p: p.total(p.values)),
     Aggregate("count_50", "number with P(BAD) > .5", "places", lambda p: p.total(p.values > 0.5)),
     Aggregate("longest_run", "most neighbours in a row with P(BAD) > .4", "places",

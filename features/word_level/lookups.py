@@ -111,7 +111,8 @@ def link_columns(links: TokenLinks, segments: Segments) -> Columns:
     there = values_at(places(source), links.best)
     position = spread_share(target)
     aligned = links.fertility > 0
-    span, crossings = _shape(links.links, target)
+    span, crossings = np.zeros(target[-1], np.int64), np.zeros(target[-1], np.int64)
+    _shapes(links.links.offsets, links.links.source, links.links.target, target, span, crossings)
     free_source = (links.source_fertility == 0).astype(np.float64)
     columns: Columns = {
         **links.posterior,
@@ -126,7 +127,7 @@ def link_columns(links: TokenLinks, segments: Segments) -> Columns:
         "free_right": shifted(~aligned, target, 1),
         "source_free_left": values_at(shifted(free_source, source, -1), links.best),
         "source_free_right": values_at(shifted(free_source, source, 1), links.best),
-        "segment_free": _mean(~aligned, target),
+        "segment_free": _to_target(~aligned, target, target),
         "segment_source_free": _to_target(free_source, source, target),
     }
     return columns
@@ -138,21 +139,11 @@ def spread_share(offsets: Longs) -> Floats:
     return np.asarray(places(offsets) / np.maximum(lengths - 1, 1), np.float64)
 
 
-def _mean(values: Any, offsets: Longs) -> Floats:
-    return _to_target(values, offsets, offsets)
-
-
 def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
     sizes = np.diff(offsets)
     totals = np.bincount(row_index(offsets), weights=values, minlength=len(sizes))
     means = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
     return np.asarray(spread(means, target), np.float64)
-
-
-def _shape(links: Links, offsets: Longs) -> tuple[Longs, Longs]:
-    span, crossings = np.zeros(offsets[-1], np.int64), np.zeros(offsets[-1], np.int64)
-    _shapes(links.offsets, links.source, links.target, offsets, span, crossings)
-    return span, crossings
 
 
 @numba.njit(cache=True, nogil=True)
@@ -212,19 +203,14 @@ def language_columns(
         "lm_lowest": spread(segment_min(log10, tokens.offsets), tokens.offsets),
     }
     if backward is not None:
-        columns |= _backward(tokens, backward, log10)
+        scores = backward.score(tokens)
+        columns |= {
+            "backward": scores.token_log10,
+            "backward_matched": scores.token_matched.astype(np.float64),
+            "backward_previous": shifted(scores.token_log10, tokens.offsets, -1),
+            "both": scores.token_log10 + log10,
+        }
     return columns
-
-
-def _backward(tokens: Tokens, model: LanguageModel, forward: Floats) -> Columns:
-    scores = model.score(tokens)
-    log10, matched = scores.token_log10, scores.token_matched.astype(np.float64)
-    return {
-        "backward": log10,
-        "backward_matched": matched,
-        "backward_previous": shifted(log10, tokens.offsets, -1),
-        "both": log10 + forward,
-    }
 
 
 def source_columns(
@@ -251,8 +237,16 @@ def translation_columns(
     back = backward.score(target, source)
     mean, highest = np.log10(there.probability), np.log10(there.maximum)
     source_highest = np.log10(back.maximum)
-    own, other = _pair(segments, links, forward, backward)
-    given = source.lower().ids_in(forward.source)
+    given, words = source.lower().ids_in(forward.source), target.lower()
+    linked = np.flatnonzero(links.best >= 0)
+    partners = links.best[linked]
+    own, other = np.full((2, len(links.best)), np.nan)
+    t = forward.probability(given[partners], words.ids_in(forward.target)[linked])
+    own[linked] = np.log10(np.maximum(t, _FLOOR))
+    t = backward.probability(
+        words.ids_in(backward.source)[linked], source.lower().ids_in(backward.target)[partners]
+    )
+    other[linked] = np.log10(np.maximum(t, _FLOOR))
     return {
         "ibm_mean": mean,
         "ibm_highest": highest,
@@ -266,20 +260,6 @@ def translation_columns(
         "ibm_segment": spread(segment_mean(highest, target.offsets), target.offsets),
         "ibm_source_segment": spread(segment_mean(source_highest, source.offsets), target.offsets),
     }
-
-
-def _pair(
-    segments: Segments, links: TokenLinks, forward: Lexicon, backward: Lexicon
-) -> tuple[Floats, Floats]:
-    source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
-    linked = np.flatnonzero(links.best >= 0)
-    there = links.best[linked]
-    result = np.full((2, len(links.best)), np.nan)
-    t = forward.probability(source.ids_in(forward.source)[there], target.ids_in(forward.target)[linked])
-    back = backward.probability(target.ids_in(backward.source)[linked], source.ids_in(backward.target)[there])
-    result[0, linked] = np.log10(np.maximum(t, _FLOOR))
-    result[1, linked] = np.log10(np.maximum(back, _FLOOR))
-    return result[0], result[1]
 
 
 def tuple_columns(segments: Segments, aligner: Aligner, model: TupleLM) -> Columns:
@@ -372,25 +352,18 @@ PLACES = ("place", "place_from_end", "target_tokens", "source_tokens", "tokens_r
 def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
     source, target = segments.source_tokens, segments.target_tokens
     own, other = _words(target), _words(source)
-    lengths = source.lengths.astype(np.float64)
+    lengths, offsets = source.lengths.astype(np.float64), target.offsets
+    place, target_tokens = places(offsets), spread(target.lengths, offsets)
     return {
         **own,
         **prefixed("source_", {name: values_at(column, links.best) for name, column in other.items()}),
         "copied": _copied(source, target),
-        **_places(target, lengths),
-        "repeated": _repeated(target),
-    }
-
-
-def _places(target: Tokens, source_lengths: NDArray[Any]) -> Columns:
-    offsets = target.offsets
-    place = places(offsets)
-    return {
         "place": place,
-        "place_from_end": spread(target.lengths, offsets) - 1 - place,
-        "target_tokens": spread(target.lengths, offsets),
-        "source_tokens": spread(source_lengths, offsets),
-        "tokens_ratio": spread(target.lengths / np.maximum(source_lengths, 1), offsets),
+        "place_from_end": target_tokens - 1 - place,
+        "target_tokens": target_tokens,
+        "source_tokens": spread(lengths, offsets),
+        "tokens_ratio": spread(target.lengths / np.maximum(lengths, 1), offsets),
+        "repeated": _repeated(target),
     }
 
 

@@ -17,7 +17,6 @@ from features.word_level.keys import (
     Encoding,
     Keys,
     encoded,
-    fit_encodings,
     load_encodings,
     out_of_fold,
     save_encodings,
@@ -72,7 +71,8 @@ class TokenModel:
             fits += [partial(Network.fit, standardised, bad, seed + i) for i in range(networks)]
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
             trees, *rest = side_by_side(lambda fit: fit(), fits)
-        return cls(fit_encodings(inputs.keys, bad), trees, tuple(rest))
+        by_name = {name: Encoding.fit(keys, bad) for name, keys in inputs.keys.items()}
+        return cls(by_name, trees, tuple(rest))
 
     def probability(self, inputs: Inputs) -> Floats:
         encodings = encoded(self.encodings, inputs.keys).astype(np.float32)

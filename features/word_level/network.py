@@ -201,8 +201,20 @@ class Network:
 
     @classmethod
     def fit(cls, inputs: "NetworkInputs", bad: Bad, seed: int) -> "Network":
+        labels, rng = bad.astype(np.float32), np.random.default_rng(seed)
+        size, width = inputs.values.shape
+        starts = (
+            rng.normal(0, np.sqrt(2 / width), (width, _HIDDEN)),
+            np.zeros(_HIDDEN),
+            rng.normal(0, np.sqrt(1 / _HIDDEN), _HIDDEN),
+            np.zeros(1),
+        )
+        state, parameters, gradients = initial_state([np.asarray(start, np.float32) for start in starts])
+        layers, slopes = Layers(*parameters), Layers(*gradients)
+        steps = -(-size // _BATCH)
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
-            parameters = _train(inputs.values, bad.astype(np.float32), np.random.default_rng(seed))
+            for rates in falling_rates(_RATE, _EPOCHS * steps).reshape(_EPOCHS, steps):
+                _epoch(inputs.values, labels, rng.permutation(size), rates, layers, slopes, state)
         return cls(inputs.mean, inputs.deviation, *parameters)
 
     def probability(self, columns: Matrix, vectors: Lookups) -> Floats:
@@ -211,21 +223,6 @@ class Network:
         hidden = np.maximum(row_products(inputs, self.weights) + self.bias, 0)
         logit = row_products(hidden, self.output[:, None])[:, 0] + self.output_bias
         return np.asarray(expit(logit), np.float64)
-
-
-def _train(inputs: Matrix, bad: Matrix, rng: np.random.Generator) -> list[Matrix]:
-    size, width = inputs.shape
-    starts = (
-        rng.normal(0, np.sqrt(2 / width), (width, _HIDDEN)),
-        np.zeros(_HIDDEN),
-        rng.normal(0, np.sqrt(1 / _HIDDEN), _HIDDEN),
-        np.zeros(1),
-    )
-    state, parameters, gradients = initial_state([np.asarray(start, np.float32) for start in starts])
-    steps = -(-size // _BATCH)
-    for rates in falling_rates(_RATE, _EPOCHS * steps).reshape(_EPOCHS, steps):
-        _epoch(inputs, bad, rng.permutation(size), rates, Layers(*parameters), Layers(*gradients), state)
-    return parameters
 
 
 @njit(cache=True, nogil=True)

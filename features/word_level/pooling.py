@@ -375,20 +375,17 @@ class Beginnings:
         products = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
         products[-1] = 1.0
         along = np.asarray(products, np.float64)
-        return tuple(self._widened(network, names, width, along) for network in self.networks)
-
-    def _widened(
-        self, network: PoolingNetwork, names: Sequence[str], width: int, along: FloatArray
-    ) -> Parameters:
-        taught = network.parameters
-        token = np.zeros((width, taught["token"].shape[1]), np.float32)
-        token[columns_in(names, self.columns)] = taught["token"]
-        return {
-            **taught,
-            "token": token,
-            "outcome": np.asarray(taught["outcome"] * along, np.float32),
-            "outcome_bias": np.asarray(taught["outcome_bias"] * along, np.float32),
-        }
+        widened = []
+        for taught in (network.parameters for network in self.networks):
+            token = np.zeros((width, taught["token"].shape[1]), np.float32)
+            token[columns_in(names, self.columns)] = taught["token"]
+            changed = {
+                "token": token,
+                "outcome": np.asarray(taught["outcome"] * along, np.float32),
+                "outcome_bias": np.asarray(taught["outcome_bias"] * along, np.float32),
+            }
+            widened.append({**taught, **changed})
+        return tuple(widened)
 
     def save(self, path: Path) -> None:
         path.mkdir()

@@ -38,7 +38,6 @@ from features.word_level.lookups import (
     tuple_columns,
 )
 from features.word_level.model import Inputs
-from features.word_level.places import Kind
 
 # Raised whenever columns or keys change: cached values and saved models are then refused.
 COLUMNS_VERSION = 2
@@ -150,14 +149,6 @@ class TokenTable:
         tables = (target, target, target, source)
         return Inputs(self.words, self.word_keys, list(zip(tables, self.word_rows.T, strict=True)))
 
-    def gap_inputs(self, resources: TokenResources) -> Inputs:
-        vectors = resources.target_vectors.vectors
-        return Inputs(self.gaps, self.gap_keys, [(vectors, rows) for rows in self.gap_rows.T])
-
-    def inputs_without_vectors(self, kind: Kind) -> Inputs:
-        columns, keys = (self.words, self.word_keys) if kind == "word" else (self.gaps, self.gap_keys)
-        return Inputs(columns, keys)
-
 
 def describe(
     segments: Segments, resources: TokenResources, use: frozenset[str], *, decoder: bool = True
@@ -251,7 +242,9 @@ class TokenMemory:
     def table(
         self, segments: Segments, use: frozenset[str], compute: Callable[[Segments], TokenTable]
     ) -> TokenTable:
-        keys = _keys(segments, use)
+        settings = repr((segments.source_tokenizer, segments.target_tokenizer, sorted(use)))
+        columns = [segments.source, segments.target, *(segments.require(name) for name in sorted(use))]
+        keys = [(settings, *row) for row in zip(*columns, strict=True)]
         with self._lock:
             missing = [i for i, key in enumerate(keys) if key not in self._places]
             if len(missing) == len(keys):
@@ -263,7 +256,10 @@ class TokenMemory:
                 new = compute(segments.take(missing))
                 pieces.append((new, np.array(missing)))
                 self._remember([keys[i] for i in missing], new)
-        return _in_order(pieces)
+        places = np.concatenate([places for _, places in pieces])
+        table = pieces[0][0] if len(pieces) == 1 else concatenated([table for table, _ in pieces])
+        ordered = np.array_equal(places, np.arange(len(places)))
+        return table if ordered else table.take(np.argsort(places))
 
     def _known_pieces(self, keys: list[_Key]) -> list[tuple[TokenTable, Longs]]:
         found = [(i, *self._places[key]) for i, key in enumerate(keys) if key in self._places]
@@ -305,17 +301,6 @@ _memories_lock = Lock()
 
 def remembered(resources: TokenResources, segments: Segments, use: frozenset[str]) -> TokenTable:
     """`resources.described(segments, use)`, cached: only new segments are computed."""
-    return _memory_of(resources).table(segments, use, lambda new: resources.described(new, use))
-
-
-def forget_tables() -> None:
-    with _memories_lock:
-        known = list(_memories.values())
-    for memory in known:
-        memory.forget()
-
-
-def _memory_of(resources: TokenResources) -> TokenMemory:
     parts = resources.resources
     key = (*resources.described_by, *sorted(map(id, parts)))  # knowledge is named in any order
     with _memories_lock:
@@ -323,17 +308,12 @@ def _memory_of(resources: TokenResources) -> TokenMemory:
             _memories[key] = TokenMemory()
             for resource in parts:
                 finalize(resource, _memories.pop, key, None)
-        return _memories[key]
+        memory = _memories[key]
+    return memory.table(segments, use, lambda new: resources.described(new, use))
 
 
-def _keys(segments: Segments, use: frozenset[str]) -> list[_Key]:
-    settings = repr((segments.source_tokenizer, segments.target_tokenizer, sorted(use)))
-    columns = [segments.source, segments.target, *(segments.require(name) for name in sorted(use))]
-    return [(settings, *row) for row in zip(*columns, strict=True)]
-
-
-def _in_order(pieces: list[tuple[TokenTable, Longs]]) -> TokenTable:
-    places = np.concatenate([places for _, places in pieces])
-    table = pieces[0][0] if len(pieces) == 1 else concatenated([table for table, _ in pieces])
-    ordered = np.array_equal(places, np.arange(len(places)))
-    return table if ordered else table.take(np.argsort(places))
+def forget_tables() -> None:
+    with _memories_lock:
+        known = list(_memories.values())
+    for memory in known:
+        memory.forget()

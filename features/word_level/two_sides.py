@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import row_index, rows_of
-from features.basics.errors import unknown_name
+from features.basics.errors import InputError, unknown_name
 from features.basics.threads import cores
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
@@ -21,7 +21,6 @@ from features.storage.damage import Damaged, finite, typed
 from features.text.tokens import segment_mean
 from features.word_level.columns import (
     Columns,
-    Floats,
     Longs,
     concatenated,
     matrix,
@@ -36,7 +35,6 @@ from features.word_level.keys import (
     Encoding,
     Keys,
     encoded,
-    fit_encodings,
     hashes,
     key_at,
     load_encodings,
@@ -46,7 +44,7 @@ from features.word_level.keys import (
     paired,
     save_encodings,
 )
-from features.word_level.knowledge import KNOWLEDGE, Knowing, LearnedKnowledge, refuse_judgements, stem
+from features.word_level.knowledge import KNOWLEDGE, Judgement, Knowing, LearnedKnowledge, judgements, stem
 from features.word_level.labels import (
     Bad,
     TokenLabels,
@@ -189,29 +187,22 @@ def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
 
 
 def _source_columns(segments: Segments, links: TokenLinks, resources: TokenResources) -> Columns:
-    source = segments.source_tokens
+    source, target = segments.source_tokens, segments.target_tokens
     free = links.source_fertility == 0
+    scores = resources.lexicon_target_to_source.score(target, source)
+    forward = resources.lexicon_source_to_target
+    given = source.lower().ids_in(forward.source)
+    highest = np.log10(scores.maximum)
     return {
         **language_columns(source, resources.source_lm5, None, resources.source_ngrams),
         **_words(source),
-        "copied": _copied(segments.target_tokens, source),
+        "copied": _copied(target, source),
         "repeated": _repeated(source),
         "place": places(source.offsets),
         "position": spread_share(source.offsets),
         "fertility": links.source_fertility,
         "free_left": shifted(free, source.offsets, -1),
         "free_right": shifted(free, source.offsets, 1),
-        **_lexicon(segments, resources),
-    }
-
-
-def _lexicon(segments: Segments, resources: TokenResources) -> Columns:
-    source, target = segments.source_tokens, segments.target_tokens
-    scores = resources.lexicon_target_to_source.score(target, source)
-    forward = resources.lexicon_source_to_target
-    given = source.lower().ids_in(forward.source)
-    highest = np.log10(scores.maximum)
-    return {
         "ibm_mean": np.log10(scores.probability),
         "ibm_highest": highest,
         "ibm_highest_next": shifted(highest, source.offsets, 1),
@@ -227,19 +218,15 @@ def _linked(target: TokenTable, best: Longs, ends: tuple[Longs, Longs], offsets:
     for name in _LOWEST:
         if name in target.word_names:
             values = target.words[:, target.word_names.index(name)].astype(np.float64)
-            columns[f"{name}_lowest"] = _lowest(values, *ends, len(best))
+            known = ~np.isnan(values[ends[1]])
+            lowest = np.full(len(best), np.inf)
+            np.minimum.at(lowest, ends[0][known], values[ends[1][known]])
+            columns[f"{name}_lowest"] = np.where(np.isinf(lowest), np.nan, lowest)
     for name in _BESIDE:
         if name in columns:
             for by in (-1, 1):
                 columns[f"{name}_source{by:+d}"] = shifted(columns[name], offsets, by)
     return columns
-
-
-def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
-    result = np.full(size, np.inf)
-    known = ~np.isnan(values[target])
-    np.minimum.at(result, source[known], values[target[known]])
-    return np.where(np.isinf(result), np.nan, result)
 
 
 def link_ends(links: TokenLinks, segments: Segments) -> tuple[Longs, Longs]:
@@ -301,7 +288,13 @@ class TwoSides(Knowing, ResourceLookup):
 
     @classmethod
     def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
-        refuse_judgements(cls.name, settings)
+        for kind in judgements(settings):
+            known = (name for name in KNOWLEDGE.names if not issubclass(KNOWLEDGE.get(name), Judgement))
+            raise InputError(
+                f"'{cls.name}' learns from labels, but `{kind}` judges words without any",
+                location="knowledge",
+                remedy=f"known here: {', '.join(known)}",
+            )
         return cls
 
     @property
@@ -345,11 +338,10 @@ class TwoSides(Knowing, ResourceLookup):
             groups, segments, sources_of, lambda pieces: replace(concatenated(pieces), links=None)
         )
         return Sides(
-            Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
+            Side(sources.inputs(self), sources.offsets, sources.names),
+            Side(table.word_inputs(self), table.offsets, table.word_names),
+            sources.links,
         )
-
-    def _side_of(self, table: TokenTable) -> Side:
-        return Side(table.word_inputs(self), table.offsets, table.word_names)
 
     def _target_table(self, segments: Segments, is_training: bool) -> TokenTable:
         def described(resources: TwoSides, subset: Segments, _: Longs) -> TokenTable:
@@ -417,7 +409,8 @@ class TextModel:
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
         """Fits networks to labels or probabilities `bad` (n_tokens,), outcomes (n, m) and weights (n,)."""
-        columns = _columns(side.inputs, out_of_fold(side.inputs.keys, bad, side.segment))
+        encodings = out_of_fold(side.inputs.keys, bad, side.segment).astype(np.float32)
+        columns = np.hstack([side.inputs.columns, encodings])
         mean, deviation = moments(columns)
         inputs = standardised_inputs(columns, side.inputs.vectors, mean, deviation)
         texts, full = full_texts(inputs, side.offsets)
@@ -432,11 +425,13 @@ class TextModel:
         # One thread each, and one for their products: not for all of them at once.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, cores())) as pool:
             fitted = tuple(pool.map(network, range(networks)))
-        return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, fitted)
+        by_name = {name: Encoding.fit(keys, bad) for name, keys in side.inputs.keys.items()}
+        return cls(by_name, mean, deviation, fitted)
 
     def outcomes(self, side: Side) -> NDArray[np.float64]:
         """(n, m); NaN for texts without tokens."""
-        columns = _columns(side.inputs, encoded(self.encodings, side.inputs.keys))
+        encodings = encoded(self.encodings, side.inputs.keys).astype(np.float32)
+        columns = np.hstack([side.inputs.columns, encodings])
         same_width(columns.shape[1], len(self.mean))
         inputs = standardised_inputs(columns, side.inputs.vectors, self.mean, self.deviation)
         for network in self.networks:
@@ -467,7 +462,3 @@ class TextModel:
         if not networks or len({len(network.parameters["outcome_bias"]) for network in networks}) > 1:
             raise Damaged("there is no network, or they have different outcomes")
         return cls(load_encodings(path), moments[0], moments[1], networks)
-
-
-def _columns(inputs: Inputs, encodings: NDArray[np.float64]) -> Matrix:
-    return np.hstack([inputs.columns, encodings.astype(np.float32)])
