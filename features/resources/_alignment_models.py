@@ -312,12 +312,18 @@ def train(
     """
     postings = _postings(given_words, null)
     lengths = np.diff(words.offsets)
-    ranges = _balanced(postings, lengths)
-    table = _empty_table(postings, words, ranges)
+    work = offsets_of(lengths[postings.sentences])[postings.offsets]
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], _RANGES + 1)[1:-1])
+    ranges = list(pairwise([0, *cuts.tolist(), len(postings.offsets) - 1]))  # of even work
+    sizes = np.zeros(len(postings.offsets) - 1, np.int64)
+    apply_to_each(lambda rows: _count_row_sizes(rows, postings, words, sizes), ranges)
+    offsets = offsets_of(sizes)
+    columns = np.empty(offsets[-1], np.int32)
+    apply_to_each(lambda rows: _fill_rows(rows, postings, words, offsets, columns), ranges)
     alignments = np.repeat(np.diff(given_words.offsets) + 1, lengths).astype(np.float64)
     words_there = len(np.unique(words.ids))
     denominators = alignments / words_there
-    table.values[:] = 1.0 / words_there
+    table = SparseTable(offsets, columns, np.full(offsets[-1], 1.0 / words_there))
     likelihoods = [float(np.log(denominators / alignments).sum())]
     for iteration in range(iterations):
         denominators = _iterate(table, postings, words, 1.0 / denominators, ranges)
@@ -345,22 +351,6 @@ def _fill_postings(text: Any, free: Any, sentences: Any, null: int) -> None:
         for i in range(offsets[k], offsets[k + 1]):
             sentences[free[ids[i]]] = k
             free[ids[i]] += 1
-
-
-def _balanced(postings: _Postings, lengths: Longs) -> list[tuple[int, int]]:
-    work = offsets_of(lengths[postings.sentences])[postings.offsets]
-    cuts = np.searchsorted(work, np.linspace(0, work[-1], _RANGES + 1)[1:-1])
-    edges = [0, *cuts.tolist(), len(postings.offsets) - 1]
-    return list(pairwise(edges))
-
-
-def _empty_table(postings: _Postings, words: Encoded, ranges: list[tuple[int, int]]) -> SparseTable:
-    sizes = np.zeros(len(postings.offsets) - 1, np.int64)
-    apply_to_each(lambda rows: _count_row_sizes(rows, postings, words, sizes), ranges)
-    offsets = offsets_of(sizes)
-    columns = np.empty(offsets[-1], np.int32)
-    apply_to_each(lambda rows: _fill_rows(rows, postings, words, offsets, columns), ranges)
-    return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
 
 
 # Slices and unsigned words in the kernels: an index that might be negative is checked in every cell.

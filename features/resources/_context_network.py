@@ -1,7 +1,7 @@
 """ContextNetwork: a small network that predicts a word from its neighbours and source words."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -99,18 +99,16 @@ class Learning:
             return self.gradients(contexts[rows], words[rows], sampled, target_slots, len(words))
 
         pieces = list(apply(piece, np.array_split(np.arange(len(words)), _PIECES)))
+        single_rate: Any = np.float32(rate)
         for name in pieces[0]:
-            self._descend(name, [part[name] for part in pieces], np.float32(rate))
-
-    def _descend(self, name: str, pieces: Sequence[Gradient], rate: Any) -> None:
-        p, squares = self.parameters[name], self.squares[name]
-        if pieces[0][0] is None:
-            gradient = sum(values for _, values in pieces)
-            squares += gradient * gradient
-            p -= rate * gradient / np.sqrt(squares)
-        else:
-            rows, values = (np.concatenate(column) for column in zip(*pieces, strict=True))
-            _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], rate)
+            p, squares, parts = self.parameters[name], self.squares[name], [part[name] for part in pieces]
+            if parts[0][0] is None:
+                gradient = sum(values for _, values in parts)
+                squares += gradient * gradient
+                p -= single_rate * gradient / np.sqrt(squares)
+            else:
+                rows, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+                _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], single_rate)
 
     def gradients(self, contexts: Ints, words: Ints, sampled: Ints, mask: Singles, size: int) -> Gradients:
         """Gradients of the summed loss of n words over the `size` of the batch, by sampled softmax.
@@ -287,7 +285,11 @@ class ContextNetwork:
             "output": ((words[0], units), 0.05),
             "output_bias": ((words[0],), 0.0),
         }
-        return cls(**{name: _normal(rng, shape, scale) for name, (shape, scale) in shapes.items()})
+        arrays = {}
+        for name, (shape, scale) in shapes.items():
+            drawn = rng.standard_normal(shape, np.float32) * np.float32(scale)
+            arrays[name] = np.asarray(drawn, np.float32)
+        return cls(**arrays)
 
     def trained(
         self, contexts: Ints, words: Ints, target_slots: int, *, epochs: int, seed: int, report: Report
@@ -311,18 +313,13 @@ class ContextNetwork:
         They are log-probability, log of 1 + more probable words, log-probability of the best word less its
         own, entropy. `single`: in single precision, equal to some 1e-5.
         """
-        return self._singly(units, words) if single else self._doubly(units, words)
-
-    def _singly(self, units: Singles, words: Ints) -> Singles:
         result = np.empty((len(words), 4), np.float32)
-        for first in range(0, len(words), _ROWS):
-            rows = slice(first, first + _ROWS)
-            logits = single_row_products(units[rows], self.output.T)
-            summarise(logits, self.output_bias, words[rows], result[rows])
-        return result
-
-    def _doubly(self, units: Singles, words: Ints) -> Singles:
-        result = np.empty((len(words), 4), np.float32)
+        if single:
+            for first in range(0, len(words), _ROWS):
+                rows = slice(first, first + _ROWS)
+                single_logits = single_row_products(units[rows], self.output.T)
+                summarise(single_logits, self.output_bias, words[rows], result[rows])
+            return result
         weights = np.ascontiguousarray(self.output.T, np.float64)
         logits = np.empty((_ROWS, len(self.output_bias)))  # one of them: new ones cost more than the sums
         for first in range(0, len(words), _ROWS):
@@ -346,8 +343,3 @@ def _summaries(logits: FloatArray, words: Ints) -> FloatArray:
     return np.column_stack(
         [target_slots[:, 0] - np.log(total), np.log1p(above), -target_slots[:, 0], entropy]
     )
-
-
-def _normal(rng: np.random.Generator, shape: Any, scale: float) -> Singles:
-    drawn = rng.standard_normal(shape, np.float32) * np.float32(scale)
-    return np.asarray(drawn, np.float32)

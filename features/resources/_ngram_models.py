@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import IO, Any
@@ -74,7 +75,10 @@ def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
     `<s>`. Unigrams are interpolated with the uniform distribution over the vocabulary without `<s>`. `prune`
     drops n-grams of order 3 and more that occur once; their mass goes to their backoff.
     """
-    retained = [_retained(table, order, prune) for order, table in enumerate(tables, start=1)]
+    retained = [
+        table.counts > 1 if prune and order >= 3 else np.ones(len(table.words), np.bool_)
+        for order, table in enumerate(tables, start=1)
+    ]
     lower = np.full(1, 1 / (len(tables[0].words) - 1))  # uniform, without <s>
     probabilities: list[NDArray[np.float32]] = []
     backoffs: list[NDArray[np.float32]] = []
@@ -83,7 +87,8 @@ def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
         adjusted = _adjusted(tables, order)
         if order == 1:
             adjusted[BOS] = 0  # <s> is never predicted
-        rule = discounts(_counts_of_counts(adjusted))
+        times = occurrences(np.minimum(adjusted, 5), 6).tolist()
+        rule = discounts((times[1], times[2], times[3], times[4]))
         suffix = table.suffix if order > 1 else np.zeros(len(adjusted), np.int32)
         p, gamma = _interpolated(
             table.first, adjusted, retained[order - 1], suffix, np.array(rule.values), lower
@@ -99,10 +104,6 @@ def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
     return Estimate(trie, np.concatenate(probabilities), backoff, tuple(rules))
 
 
-def _retained(table: OrderTable, order: int, prune: bool) -> NDArray[np.bool_]:
-    return table.counts > 1 if prune and order >= 3 else np.ones(len(table.words), np.bool_)
-
-
 def _adjusted(tables: list[OrderTable], order: int) -> Ints:
     table = tables[order - 1]
     if order == len(tables):
@@ -113,11 +114,6 @@ def _adjusted(tables: list[OrderTable], order: int) -> Ints:
         begin, end = int(lower.first[begin]), int(lower.first[end])
     result[begin:end] = table.counts[begin:end]
     return result
-
-
-def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
-    times = occurrences(np.minimum(counts, 5), 6)
-    return int(times[1]), int(times[2]), int(times[3]), int(times[4])
 
 
 def _interpolated(
@@ -193,7 +189,7 @@ def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
         raise InputError(
             f"the word {bad!r} holds white space, which ARPA files cannot express", location=path
         )
-    compress = _gzipped if gzipped else bytes
+    compress = partial(gzip.compress, compresslevel=1, mtime=0) if gzipped else bytes
     with path.open("wb") as stream:
         sizes = "".join(f"ngram {k}={size}\n" for k, size in enumerate(model.trie.sizes, start=1))
         stream.write(compress(f"\\data\\\n{sizes}".encode()))
@@ -220,10 +216,6 @@ def _ngrams(model: Arpa) -> Iterator[list[str]]:
         ids = model.trie.words[model.trie.nodes(order)].tolist()
         ngrams = [f"{context} {words[k]}" for context, k in zip(longer, ids, strict=True)]
         yield ngrams
-
-
-def _gzipped(text: bytes) -> bytes:
-    return gzip.compress(text, compresslevel=1, mtime=0)
 
 
 def _numbers(values: NDArray[np.float32]) -> list[str]:

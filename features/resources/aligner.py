@@ -47,7 +47,6 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Masks = NDArray[np.bool_]
 
 _NULL = BOS  # as in the lexicon: no word of a text has this id
 # The emission of a pair that the table lacks.
@@ -89,16 +88,15 @@ class Posteriors:
         intersection, union, grow-diag, grow-diag-final-and  of both (Koehn et al. 2003)
         posterior      all links whose `link_probability` is at least the setting `threshold`
         """
-        return Links.from_mask(self._mask(symmetrization), self.lengths, self.widths)
-
-    def _mask(self, symmetrization: str) -> Masks:
         if symmetrization == "posterior":
-            return np.asarray(self.link_probability() >= self.threshold)
-        check_symmetrization(symmetrization)
-        forward, backward = np.zeros(len(self.forward), bool), np.zeros(len(self.forward), bool)
-        _best(self.offsets, self.lengths, self.widths, self.forward, self.forward_null, forward, True)
-        _best(self.offsets, self.lengths, self.widths, self.backward, self.backward_null, backward, False)
-        return symmetrised_mask(forward, backward, self.lengths, self.widths, symmetrization)
+            mask = np.asarray(self.link_probability() >= self.threshold)
+        else:
+            check_symmetrization(symmetrization)
+            forward, backward = np.zeros(len(self.forward), bool), np.zeros(len(self.forward), bool)
+            _best(self.offsets, self.lengths, self.widths, self.forward, self.forward_null, forward, True)
+            _best(self.offsets, self.lengths, self.widths, self.backward, self.backward_null, backward, False)
+            mask = symmetrised_mask(forward, backward, self.lengths, self.widths, symmetrization)
+        return Links.from_mask(mask, self.lengths, self.widths)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -282,7 +282,13 @@ class LanguageModel(Resource):
         backward = self.settings["direction"] == "backward"
         ids, offsets = with_markers(text.ids_in(self.vocabulary), np.asarray(text.offsets), backward=backward)
         place = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
-        read_at, events = _events(text, backward)
+        # A backward model reads the events of a text from its end, `</s>` aside.
+        events = np.asarray(text.offsets, np.int64) + np.arange(len(text) + 1)
+        length = np.repeat(np.asarray(text.lengths), text.lengths + 1)
+        step = np.arange(events[-1]) - np.repeat(events[:-1], text.lengths + 1)
+        if backward:
+            step = np.where(step < length, length - 1 - step, step)
+        read_at = np.repeat(offsets[:-1] + 1, text.lengths + 1) + step
         nodes, log10, matched = ids, gather(self.log10, ids).astype(np.float64), (ids > UNK).astype(np.int8)
         scores, tables = [], (readable(self.log10), readable(self.backoff))
         for order in range(1, self.order + 1):
@@ -346,21 +352,18 @@ class _KenlmModel(LanguageModel):
 
     def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
         text = cased(tokens, self.settings["case"])
+        backward = self.settings["direction"] == "backward"
         rows: list[tuple[float, int, int]] = []
         for i in range(len(text)):
-            rows += self._score_text(text.words(i))
+            words, of_text = text.words(i), []
+            scored = self.model.full_scores(" ".join(words[::-1] if backward else words))
+            for place, (log10_of_word, length, unknown) in enumerate(scored, start=2):
+                order = 0 if unknown else length
+                of_text.append((log10_of_word, order, min(place, self.order) - order))
+            rows += [*of_text[-2::-1], of_text[-1]] if backward else of_text
         log10, matched, backoff = np.array(rows, np.float64).reshape(-1, 3).T
         offsets = np.asarray(text.offsets) + np.arange(len(text) + 1)
         return (LMScores(log10, matched.astype(np.int8), backoff.astype(np.int8), offsets),)
-
-    def _score_text(self, words: list[str]) -> list[tuple[float, int, int]]:
-        backward = self.settings["direction"] == "backward"
-        rows = []
-        scored = self.model.full_scores(" ".join(words[::-1] if backward else words))
-        for place, (log10, length, unknown) in enumerate(scored, start=2):
-            matched = 0 if unknown else length
-            rows.append((log10, matched, min(place, self.order) - matched))
-        return [*rows[-2::-1], rows[-1]] if backward else rows
 
     def write_arpa(self, path: Path) -> None:
         raise InputError("a KenLM model cannot be listed", location=self.path, remedy="keep its ARPA file")
@@ -403,16 +406,6 @@ def _back_off(nodes: Ints, contexts: Ints, tables: Any, order: int, log10: Any, 
             matched[i] = order
         elif contexts[i - 1] >= 0:
             log10[i] += read_at(model_backoff, contexts[i - 1])
-
-
-def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:
-    n = len(text)
-    marked = np.asarray(text.offsets) + 2 * np.arange(n + 1)
-    events = np.asarray(text.offsets) + np.arange(n + 1)
-    length = np.repeat(np.asarray(text.lengths), text.lengths + 1)
-    within = np.arange(events[-1]) - np.repeat(events[:-1], text.lengths + 1)
-    step = np.where(within < length, length - 1 - within, within) if backward else within
-    return np.repeat(marked[:-1] + 1, text.lengths + 1) + step, np.asarray(events, np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -146,11 +146,6 @@ class WordScores:
         return segment_sum(np.log10(self.probability), self.offsets)
 
 
-def given_and_generated(direction: LexiconDirection, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
-    """(the given words, the words generated from them), of a lexicon of that direction."""
-    return (source, target) if direction == "source_to_target" else (target, source)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LexiconBuilder(Builder):
     """Textbook EM from a uniform start. Memory grows with the pairs of words that occur together.
@@ -172,8 +167,12 @@ class LexiconBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Lexicon":
         text = self._text(corpus)
+        given, generated = text.source, text.target
+        if self.direction == "target_to_source":
+            given, generated = generated, given
         lexicon = Lexicon.from_tokens(
-            *given_and_generated(self.direction, text.source, text.target),
+            given,
+            generated,
             iterations=self.iterations,
             prune=self.prune,
             stage=f"IBM Model 1{text.units}, {self.direction.replace('_', ' ')}",
@@ -184,23 +183,20 @@ class LexiconBuilder(Builder):
 
     def _text(self, corpus: ParallelCorpus) -> "_Text":
         if self.source_annotation is not None and self.target_annotation is not None:
-            return self._tags(corpus, (self.source_annotation, self.target_annotation))
+            sides = self.source_annotation, self.target_annotation
+            rows, prints = corpus.spread(self.sample), [side.fingerprint for side in sides]
+            source, target = (unit_ngrams(side.layer(self.layer).take(rows), self.ngrams) for side in sides)
+            recorded = {"layer": self.layer, "ngrams": self.ngrams, "sample": len(rows), "annotation": prints}
+            return _Text(source, target, " of tags", recorded)
         if self.source_morphemes is not None and self.target_morphemes is not None:
-            return self._morphemes(corpus, (self.source_morphemes, self.target_morphemes))
+            splitters = self.source_morphemes, self.target_morphemes
+            rows, prints = corpus.spread(self.sample), [side.fingerprint for side in splitters]
+            source, target = (
+                splitter.units(side.take(rows))
+                for splitter, side in zip(splitters, (corpus.source, corpus.target), strict=True)
+            )
+            return _Text(source, target, " of morphemes", {"sample": len(rows), "morphemes": prints})
         return _Text(corpus.source, corpus.target, "", {})
-
-    def _tags(self, corpus: ParallelCorpus, sides: tuple[Annotation, Annotation]) -> "_Text":
-        rows = corpus.spread(self.sample)
-        source, target = (unit_ngrams(side.layer(self.layer).take(rows), self.ngrams) for side in sides)
-        prints = [side.fingerprint for side in sides]
-        recorded = {"layer": self.layer, "ngrams": self.ngrams, "sample": len(rows), "annotation": prints}
-        return _Text(source, target, " of tags", recorded)
-
-    def _morphemes(self, corpus: ParallelCorpus, sides: tuple[Morphemes, Morphemes]) -> "_Text":
-        rows = corpus.spread(self.sample)
-        source, target = sides[0].units(corpus.source.take(rows)), sides[1].units(corpus.target.take(rows))
-        recorded = {"sample": len(rows), "morphemes": [side.fingerprint for side in sides]}
-        return _Text(source, target, " of morphemes", recorded)
 
 
 class _Entries(NamedTuple):
@@ -393,8 +389,9 @@ class Lexicon(Resource):
         """Scores of each target token given its source, lower-cased (Brown et al. 1993, equation 15)."""
         given_words, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
-        given = _with_null(given_words, np.asarray(source.offsets))
-        word_offsets = np.asarray(target.offsets)
+        source_offsets, word_offsets = np.asarray(source.offsets), np.asarray(target.offsets)
+        with_null = np.insert(given_words, source_offsets[:-1], NULL)
+        given = with_null, source_offsets + np.arange(len(source_offsets))
         blocks = pair_values(self._table, len(self.target), given, (words, word_offsets))
         for first, offsets, cells in blocks:
             _score((first, offsets, cells), given[1], word_offsets, probability, maximum)
@@ -443,10 +440,6 @@ def _entropies(offsets: Any, values: Any, result: Any) -> None:
             if t > 0:
                 weighted += t * math.log(t)
         result[row] = (math.log(total) - weighted / total) / math.log(2.0) if total > 0 else np.nan
-
-
-def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.int64]]:
-    return np.insert(ids, offsets[:-1], NULL), offsets + np.arange(len(offsets))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -99,7 +99,12 @@ class Morphemes(Resource):
                     lowest, origin = best[low] + cost, low
             best.append(lowest)
             start.append(origin)
-        return _traced(word, start)
+        morphs: list[str] = []
+        end = len(word)
+        while end > 0:
+            morphs.append(word[start[end] : end])
+            end = start[end]
+        return tuple(reversed(morphs))
 
     def units(self, tokens: Tokens) -> Tokens:
         lowered = tokens.lower()
@@ -129,17 +134,14 @@ def expanded(tokens: Tokens, parts: Sequence[tuple[str, ...]]) -> Tokens:
     return Tokens(tuple(index), flat[places], ends[np.asarray(tokens.offsets)])
 
 
-def _traced(word: str, start: Sequence[int]) -> tuple[str, ...]:
-    morphs: list[str] = []
-    end = len(word)
-    while end > 0:
-        morphs.append(word[start[end] : end])
-        end = start[end]
-    return tuple(reversed(morphs))
-
-
 def _trained(words: Sequence[str], seed: int) -> dict[str, int]:
-    morfessor = _load()
+    try:
+        morfessor: Any = importlib.import_module("morfessor")
+    except ImportError:
+        raise InputError(
+            "morphemes are learned by the package morfessor, which is not installed",
+            remedy=install("morphemes"),
+        ) from None
     # The package draws from Python's own generator, and prints dots.
     state, shown = random.getstate(), morfessor.utils.show_progress_bar
     random.seed(seed)
@@ -152,16 +154,6 @@ def _trained(words: Sequence[str], seed: int) -> dict[str, int]:
         random.setstate(state)
         morfessor.utils.show_progress_bar = shown
     return {str(morpheme): int(count) for morpheme, count in model.get_constructions()}
-
-
-def _load() -> Any:
-    try:
-        return importlib.import_module("morfessor")
-    except ImportError:
-        raise InputError(
-            "morphemes are learned by the package morfessor, which is not installed",
-            remedy=install("morphemes"),
-        ) from None
 
 
 SAMPLE: Final = 100_000  # pairs; DFKI (Popovic 2012), table 1: 97,122

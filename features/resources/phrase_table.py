@@ -22,7 +22,6 @@ from features.resources.phrases import (
     MOST_WORDS,
     AlignedSide,
     AlignedText,
-    TargetPhrases,
     assembled,
     count_phrases,
     keys_of,
@@ -56,6 +55,7 @@ class PhraseTableBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PhraseTable":
         links = self.aligner.corpus_links(corpus, self.symmetrization, progress)
+        source, target = self.source_entity_annotation, self.target_entity_annotation
         return PhraseTable.from_links(
             corpus,
             links,
@@ -63,7 +63,7 @@ class PhraseTableBuilder(Builder):
             self.minimum,
             self.aligner.provenance(self.symmetrization),
             units=self.units,
-            entities=entities_of(self.source_entity_annotation, self.target_entity_annotation),
+            entities=None if source is None or target is None else (source, target),
             progress=progress,
         )
 
@@ -147,12 +147,13 @@ class PhraseTable(Resource):
         text = _weighted(source, target, links)
         entries, keys, phrases = count_phrases(text, longest, minimum, progress)
         table: dict[str, Any] = assembled(entries, keys, phrases.totals)
-        starts, words = _words_of(phrases, target)
+        starts = offsets_of(phrases.lengths)
+        words = np.arange(starts[-1]) + np.repeat(phrases.places - starts[:-1], phrases.lengths)
         return cls(
             source_vocabulary=source_vocabulary,
             target_vocabulary=target_vocabulary,
             target_starts=starts,
-            target_words=words,
+            target_words=target.ids[words],
             settings=settings,
             corpus_fingerprint=corpus.fingerprint,
             **table,
@@ -199,10 +200,6 @@ def part_of_units(settings: Mapping[str, Any]) -> str:
     ('phrase_table', 'stem_phrase_table')
     """
     return "phrase_table" if settings["units"] == "word" else f"{settings['units']}_phrase_table"
-
-
-def entities_of(source: Annotation | None, target: Annotation | None) -> Entities | None:
-    return None if source is None or target is None else (source, target)
 
 
 def _in_units(
@@ -267,12 +264,6 @@ def _mean_shares(ids: Any, links: Any, starts: Any, size: int, link_counts: Any,
         means[links_words[e]] += shares[e]
     for token in range(len(means)):
         means[token] /= max(link_counts[token], 1)
-
-
-def _words_of(phrases: TargetPhrases, tokens: Tokens) -> tuple[Longs, Ints]:
-    starts = offsets_of(phrases.lengths)
-    index = np.arange(starts[-1]) + np.repeat(phrases.places - starts[:-1], phrases.lengths)
-    return starts, tokens.ids[index]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -200,10 +200,6 @@ class PhrasePairs:
     target: Ints
     shape: NDArray[np.uint16]
 
-    @classmethod
-    def empty(cls, size: int) -> "PhrasePairs":
-        return cls(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint16))
-
 
 def deal(
     text: AlignedText, longest: int, rows: tuple[int, int], bits: int, low: int, places: Longs,
@@ -300,7 +296,8 @@ def _partitioned(
 ) -> tuple[PhrasePairs, Longs]:
     ends = np.cumsum(sizes.sum(axis=0))
     free = ends - sizes.sum(axis=0) + np.cumsum(sizes, axis=0) - sizes
-    pairs = PhrasePairs.empty(int(ends[-1]))
+    size = int(ends[-1])
+    pairs = PhrasePairs(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint16))
     apply_to_each(lambda k: deal(text, longest, blocks[k], bits, low, free[k], pairs), range(len(blocks)))
     return pairs, ends
 
