@@ -53,22 +53,21 @@ class CachedEncoder:
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         waiting = list(new.items())
         for first in range(0, len(waiting), _CHUNK):
-            known |= self._encoded(dict(waiting[first : first + _CHUNK]), prompt)
-        return [self._requested(known[key]) for key in keys]
-
-    def _encoded(self, texts: Mapping[bytes, str], prompt: str) -> dict[bytes, EncodedText]:
-        encoded = dict(zip(texts, self.encoder.encode(list(texts.values()), prompt), strict=True))
-        packed = {key: _packed(each) for key, each in encoded.items()}
-        records = {key: record for key, record in packed.items() if record is not None}
-        if self.store is not None:
-            self.store.write(records)
-        return encoded | {key: _unpacked(record) for key, record in records.items()}
-
-    def _requested(self, encoded: EncodedText) -> EncodedText:
-        if not encoded.layers.size:
-            return encoded
-        layers = encoded.layers[list(self.layers)] if self.layers else NO_LAYERS
-        return replace(encoded, layers=layers)
+            chunk = dict(waiting[first : first + _CHUNK])
+            encoded = dict(zip(chunk, self.encoder.encode(list(chunk.values()), prompt), strict=True))
+            packed = {key: _packed(each) for key, each in encoded.items()}
+            records = {key: record for key, record in packed.items() if record is not None}
+            if self.store is not None:
+                self.store.write(records)
+            known |= encoded | {key: _unpacked(record) for key, record in records.items()}
+        result = []
+        for key in keys:
+            each = known[key]
+            if each.layers.size:
+                layers = each.layers[list(self.layers)] if self.layers else NO_LAYERS
+                each = replace(each, layers=layers)
+            result.append(each)
+        return result
 
 
 def _key(prompt: str, text: str) -> bytes:

@@ -178,21 +178,17 @@ class EncoderFolder:
         """The encoder, with its results kept in the user's cache. It reads all inner layers, which costs
         nothing: whoever reads others of them finds the same results. Raises InputError as `load`.
         """
-        layers = self._all_layers(settings)
+        layers = settings.layers  # of an encoder that gives vectors of texts itself, or has unknown layers
+        if self.weights.endswith(".onnx") and self._pooling(settings) is not None:
+            with suppress(InputError):
+                known = tuple(range(1, len(layer_outputs(self.path / self.weights))))
+                layers = known if set(settings.layers) <= set(known) else settings.layers
         content = digest(sorted(self.checksums().items()), (settings.pooling, settings.longest, layers))
         key = content, settings.threads, settings.batch
         encoder = _LOADED.get(key)
         if encoder is None:
             encoder = _LOADED[key] = self.load(replace(settings, layers=layers))
         return CachedEncoder(encoder, TextStore.of_user(content), tuple(map(layers.index, settings.layers)))
-
-    def _all_layers(self, settings: EncoderSettings) -> tuple[int, ...]:
-        """The inner layers, unless the encoder gives vectors of texts itself, or its layers are not known."""
-        if self.weights.endswith(".onnx") and self._pooling(settings) is not None:
-            with suppress(InputError):
-                layers = tuple(range(1, len(layer_outputs(self.path / self.weights))))
-                return layers if set(settings.layers) <= set(layers) else settings.layers
-        return settings.layers
 
     def _loaded(
         self, weights: Path, tokenizer: Path, settings: EncoderSettings

@@ -80,25 +80,21 @@ def external_files(weights: Path) -> tuple[str, ...]:
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as content:
             names = tuple(dict.fromkeys(_locations(content, "model", 0)))
     for name in names:
-        _check_beside(weights, name)
+        parts, wrong = PurePosixPath(name).parts, ""
+        places = [weights.parent.joinpath(*parts[: i + 1]) for i in range(len(parts))]
+        if not parts or name.startswith("/") or ".." in parts or any(c in "\\:*\0" for c in name):
+            wrong = "which leads out of its folder"
+        elif any(place.is_symlink() for place in places):
+            wrong = "which is a link, or in a linked folder"
+        elif not places[-1].is_file():
+            wrong = "which is not there"
+        if wrong:
+            raise InputError(
+                f"keeps weights in {name!r}, {wrong}",
+                location=weights,
+                remedy="put the file itself next to the model, or export it again",
+            )
     return names
-
-
-def _check_beside(weights: Path, name: str) -> None:
-    parts, wrong = PurePosixPath(name).parts, ""
-    places = [weights.parent.joinpath(*parts[: i + 1]) for i in range(len(parts))]
-    if not parts or name.startswith("/") or ".." in parts or any(c in "\\:*\0" for c in name):
-        wrong = "which leads out of its folder"
-    elif any(place.is_symlink() for place in places):
-        wrong = "which is a link, or in a linked folder"
-    elif not places[-1].is_file():
-        wrong = "which is not there"
-    if wrong:
-        raise InputError(
-            f"keeps weights in {name!r}, {wrong}",
-            location=weights,
-            remedy="put the file itself next to the model, or export it again",
-        )
 
 
 def _locations(content: memoryview, message: str, depth: int) -> Iterator[str]:
@@ -139,11 +135,6 @@ def layer_outputs(weights: Path) -> tuple[str, ...]:
             remedy="leave `layers` out, or export it with `--opset 17` or higher",
         )
     return tuple(normalised[2::2])
-
-
-def with_outputs(weights: Path, names: Sequence[str]) -> bytes:
-    added = b"".join(message(_OUTPUT, message(_NAME, name.encode())) for name in names)
-    return weights.read_bytes() + message(_GRAPH, added)
 
 
 def _normalised(graph: memoryview) -> Iterator[str]:
@@ -227,8 +218,9 @@ class OnnxEncoder:
             loaded.enable_truncation(limit, stride=0)
         inner = tuple(_layer(weights, number) for number in layers)
         session = _session(weights, threads, tuple(dict.fromkeys(inner)))
-        if _quantizes(weights):
-            batch = 1
+        with weights.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if content.find(b"DynamicQuantize") >= 0:
+                batch = 1
         with damage_reported("the encoder", weights, REMEDY):
             input_names = tuple(entry.name for entry in session.get_inputs())
             if "input_ids" not in input_names or set(input_names) - set(INPUTS):
@@ -313,20 +305,17 @@ def _session(weights: Path, threads: int, inner: tuple[str, ...]) -> Any:
     options.log_severity_level = _ERRORS_ONLY
     options.use_deterministic_compute = True
     with damage_reported("the encoder", weights, REMEDY):
+        content: str | bytes = str(weights)
         if inner:
             options.add_session_config_entry(_BESIDE, str(weights.parent))
-        content = with_outputs(weights, inner) if inner else str(weights)
+            outputs = b"".join(message(_OUTPUT, message(_NAME, name.encode())) for name in inner)
+            content = weights.read_bytes() + message(_GRAPH, outputs)
         session = runtime.InferenceSession(
             content, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOW
         )
     session.disable_fallback()  # there is no other provider, for which it keeps the model's bytes
     vars(session)["_model_bytes"] = None
     return session
-
-
-def _quantizes(weights: Path) -> bool:
-    with weights.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"DynamicQuantize") >= 0
 
 
 def _outputs(session: Any, inner: Collection[str]) -> tuple[str | None, str | None]:
@@ -380,7 +369,8 @@ class StaticEncoder:
             vectors = _table(safetensors.load_file(weights))
             if len(vectors) < loaded.get_vocab_size():
                 raise Damaged(f"{len(vectors)} vectors for {loaded.get_vocab_size()} tokens")
-        return cls(vectors, loaded, _unknown(loaded))
+        unknown = getattr(loaded.model, "unk_token", None)
+        return cls(vectors, loaded, None if unknown is None else loaded.token_to_id(unknown))
 
     def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
         given = [prompt + text for text in texts]
@@ -413,8 +403,3 @@ def _table(tensors: dict[str, NDArray[Any]]) -> Floats:
     if not np.isfinite(vectors).all():
         raise Damaged("the table holds numbers that are not finite")
     return vectors
-
-
-def _unknown(tokenizer: Any) -> int | None:
-    token = getattr(tokenizer.model, "unk_token", None)
-    return None if token is None else tokenizer.token_to_id(token)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import FloatArray
@@ -55,8 +54,8 @@ class Projection:
 def fit_pca(rows: FloatArray, components: int) -> Projection:
     """Directions of largest variance of (n, d) rows without NaN, the largest entry of each positive."""
     mean = _mean(rows)
-    kept = min(components, _rank_limit(rows))
-    if not kept:
+    kept = min(components, len(rows) - 1, rows.shape[1])
+    if kept <= 0:
         return Projection(mean, np.empty((rows.shape[1], 0)), components)
     squares, directions = _axes(rows - mean)
     right = directions.T[::-1][:kept]
@@ -74,7 +73,7 @@ def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection
     loadings: list[FloatArray] = []
     scores: list[FloatArray] = []
     scale = np.linalg.norm(centred) * np.linalg.norm(left)
-    for _ in range(min(components, _rank_limit(rows))):
+    for _ in range(min(components, len(rows) - 1, rows.shape[1])):
         weight = centred.T @ left
         length = float(np.linalg.norm(weight))
         if length <= _NOTHING * scale:
@@ -88,18 +87,11 @@ def fit_pls(rows: FloatArray, labels: FloatArray, components: int) -> Projection
         left = left - score * (score @ left) / squares
         weights.append(weight)
         scores.append(score)
-    return Projection(mean, _rotations(weights, loadings, rows.shape[1]), components)
-
-
-def _rotations(weights: list[FloatArray], loadings: list[FloatArray], width: int) -> FloatArray:
     if not weights:
-        return np.empty((width, 0))
+        return Projection(mean, np.empty((rows.shape[1], 0)), components)
     w, p = np.array(weights).T, np.array(loadings).T
-    return np.asarray(np.linalg.solve((p.T @ w).T, w.T).T, np.float64)
-
-
-def _rank_limit(rows: FloatArray) -> int:
-    return max(0, min(len(rows) - 1, int(rows.shape[1])))
+    rotations = np.asarray(np.linalg.solve((p.T @ w).T, w.T).T, np.float64)
+    return Projection(mean, rotations, components)
 
 
 def _mean(rows: FloatArray) -> FloatArray:
@@ -155,7 +147,12 @@ def fit_ridge(rows: FloatArray, labels: FloatArray) -> Ridge:
     turned = standard.astype(np.float32) @ vectors.astype(
         np.float32
     )  # single precision tells penalties apart
-    best = penalties[int(np.argmin(_press(turned, centred, moment, values, penalties)))]
+    inverses = 1 / (values[:, np.newaxis] + penalties)
+    by_penalty = (moment[:, np.newaxis] * inverses).astype(np.float32)
+    leverage = np.square(turned) @ inverses.astype(np.float32) + 1 / len(labels)
+    residuals = centred[:, np.newaxis] - turned @ by_penalty
+    errors = np.square(residuals / np.maximum(1 - leverage, _CONSTANT)).mean(axis=0)
+    best = penalties[int(np.argmin(errors))]
     slopes = vectors @ (moment / (values + best)) / scales
     return Ridge(slopes, float(labels.mean() - means @ slopes))
 
@@ -167,17 +164,3 @@ def _axes(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, places = np.linalg.eigh(rows @ rows.T)
     kept = values > _CONSTANT * values[-1]
     return values[kept], rows.T @ (places[:, kept] / np.sqrt(values[kept]))
-
-
-def _press(
-    turned: NDArray[np.float32],
-    labels: FloatArray,
-    moment: FloatArray,
-    values: FloatArray,
-    penalties: FloatArray,
-) -> FloatArray:
-    inverses = 1 / (values[:, np.newaxis] + penalties)
-    slopes = (moment[:, np.newaxis] * inverses).astype(np.float32)
-    leverage = np.square(turned) @ inverses.astype(np.float32) + 1 / len(labels)
-    residuals = labels[:, np.newaxis] - turned @ slopes
-    return np.asarray(np.square(residuals / np.maximum(1 - leverage, _CONSTANT)).mean(axis=0), np.float64)

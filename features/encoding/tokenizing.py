@@ -69,7 +69,8 @@ class Growth:
 def growth_of(tokenizer: Any) -> Growth:
     normalizing = prod(map(_of_normalizer, _rules(tokenizer.normalizer)))
     pieces = prod(_PIECES.get(rule["type"], 1) for rule in _rules(tokenizer.pre_tokenizer))
-    pieces *= prod(map(_of_processor, _rules(tokenizer.post_processor)))
+    for template in (rule.get("single", ()) for rule in _rules(tokenizer.post_processor)):
+        pieces *= max(1, sum("Sequence" in piece for piece in template)) + len(template) // _SPARE
     for stage, most, limit in (("normalizer", normalizing, _MOST), ("steps after it", pieces, _MOST_PIECES)):
         if most > limit:
             raise Damaged(f"the rules of its {stage} can make a text {most:,.0f} times as long")
@@ -99,11 +100,6 @@ def _of_normalizer(rule: Mapping[str, Any]) -> float:
             (len(text.decode("utf-8", "replace")) for text in charsmap[4 + size :].split(b"\0")), default=1
         )
     return _NORMALIZERS.get(rule["type"], _UNMEASURED + 1)
-
-
-def _of_processor(rule: Mapping[str, Any]) -> int:
-    template = rule.get("single", ())
-    return max(1, sum("Sequence" in piece for piece in template)) + len(template) // _SPARE
 
 
 @dataclass(frozen=True, eq=False)
