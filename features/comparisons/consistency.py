@@ -46,10 +46,6 @@ class Repeated:
         return Counter(one.translation for one in self.occurrences if one.translation is not None)
 
     @property
-    def decided(self) -> bool:
-        return self.translations.total() > 1
-
-    @property
     def consistent(self) -> bool:
         return len(self.translations) == 1
 
@@ -91,7 +87,7 @@ class Consistency:
             for (document, phrase), there in places.items()
             if len(there) > 1
         )
-        return cls(source.lengths, tuple(phrase for phrase in repeated if phrase.decided))
+        return cls(source.lengths, tuple(phrase for phrase in repeated if phrase.translations.total() > 1))
 
     def features(self) -> FloatArray:
         n = len(self.lengths)
@@ -164,9 +160,17 @@ class _Texts:
                     yield segment, place, words, int(self.source_phrases[first, column])
 
     def occurrence(self, phrase: int, segment: int, first: int, words: int) -> Occurrence:
+        untranslated = Occurrence(segment, first, words, None)
         span = self._span(segment, first, words)
-        known = span is not None and self._translates(phrase, *span)
-        return Occurrence(segment, first, words, self._content(*span) if known and span else None)
+        if span is None or span[1] > self.target_phrases.shape[1]:
+            return untranslated
+        begin, length = span
+        low, high = self.table.offsets[phrase], self.table.offsets[phrase + 1]
+        if not (self.table.target[low:high] == self.target_phrases[begin, length - 1]).any():
+            return untranslated
+        types, ids, places = self.target.types, self.target.ids, range(begin, begin + length)
+        content = tuple(types[ids[place]].lower() for place in places if self.target_content[place])
+        return Occurrence(segment, first, words, content)
 
     def _span(self, segment: int, first: int, words: int) -> tuple[int, int] | None:
         low, high = self.links.offsets[segment], self.links.offsets[segment + 1]
@@ -178,17 +182,6 @@ class _Texts:
         if ((target >= begin) & (target <= last) & ~inside).any():
             return None
         return int(self.target.offsets[segment]) + begin, last - begin + 1
-
-    def _translates(self, phrase: int, first: int, words: int) -> bool:
-        if words > self.target_phrases.shape[1]:
-            return False
-        low, high = self.table.offsets[phrase], self.table.offsets[phrase + 1]
-        return bool((self.table.target[low:high] == self.target_phrases[first, words - 1]).any())
-
-    def _content(self, first: int, words: int) -> tuple[str, ...]:
-        places = range(first, first + words)
-        types, ids = self.target.types, self.target.ids
-        return tuple(types[ids[place]].lower() for place in places if self.target_content[place])
 
 
 def content_words(tokens: Tokens, vocabulary: Vocabulary, function_words: int = FUNCTION_WORDS) -> BoolArray:

@@ -69,8 +69,8 @@ class DecoderTokens:
         return cls(subwords, np.delete(values, last), end, marker)
 
     @cached_property
-    def first_of_word(self) -> NDArray[np.bool_]:
-        """Whether a word begins at each subword (n_subwords,); the first one of a text always does."""
+    def word_offsets(self) -> Longs:
+        """First subword (n_words + 1,) of each word, and the end; a word begins with every text."""
         types, ids, offsets = self.subwords.types, self.subwords.ids, self.subwords.offsets
         if self.marker == "bpe":
             joins = np.array([t.endswith(_JOIN) for t in types], bool)
@@ -79,12 +79,7 @@ class DecoderTokens:
         else:
             first = np.array([t.startswith(_START) for t in types], bool)[ids]
         first[offsets[:-1][self.subwords.lengths > 0]] = True
-        return first
-
-    @cached_property
-    def word_offsets(self) -> Longs:
-        """First subword (n_words + 1,) of each word, and the end."""
-        return np.append(np.flatnonzero(self.first_of_word), len(self.subwords.ids)).astype(np.int64)
+        return np.append(np.flatnonzero(first), len(ids)).astype(np.int64)
 
     @cached_property
     def words(self) -> Tokens:
@@ -177,8 +172,12 @@ class SubwordMeans:
         """
         sums, counts = self._type_statistics(decoder)
         if leave_one_out:
-            inside = _within_text(decoder)
-            sums, counts = sums - inside[0], counts - inside[1]
+            subwords = decoder.subwords
+            keys = subwords.text_index * max(len(subwords.types), 1) + subwords.ids
+            _, inverse = np.unique(keys, return_inverse=True)
+            of_text = np.bincount(inverse, weights=decoder.log_probability).astype(np.float64)
+            sums = sums - of_text[inverse]
+            counts = counts - np.bincount(inverse).astype(np.float64)[inverse]
         expected = np.asarray((sums + PRIOR * self.mean) / (counts + PRIOR), np.float64)
         return decoder.log_probability - expected
 
@@ -216,12 +215,3 @@ class SubwordMeans:
         finite("subwords", values[0], -_MAX_SUM, _MAX_SUM)
         finite("subwords", values[1], 0, _MAX_SUM)
         return cls(tuple(types), values[0], values[1])
-
-
-def _within_text(decoder: DecoderTokens) -> tuple[FloatArray, FloatArray]:
-    subwords = decoder.subwords
-    keys = subwords.text_index * max(len(subwords.types), 1) + subwords.ids
-    _, inverse = np.unique(keys, return_inverse=True)
-    sums = np.bincount(inverse, weights=decoder.log_probability).astype(np.float64)
-    counts = np.bincount(inverse).astype(np.float64)
-    return sums[inverse], counts[inverse]

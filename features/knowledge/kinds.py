@@ -98,7 +98,9 @@ class PretrainedKnowledge(TokenKnowledge):
     synthetic_word_quality: SyntheticWordQuality
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
-        words, gaps = map(_log_odds, self.synthetic_word_quality.probabilities(table))
+        probabilities = self.synthetic_word_quality.probabilities(table)
+        kept = (np.clip(probability, _CERTAIN, 1 - _CERTAIN) for probability in probabilities)
+        words, gaps = (np.log(probability / (1 - probability)) for probability in kept)
         of_words: Columns = {
             "synthetic": words,
             "synthetic_previous": shifted(words, table.offsets, -1),
@@ -110,11 +112,6 @@ class PretrainedKnowledge(TokenKnowledge):
         self, side: str, names: Sequence[str], width: int, outcomes: Matrix
     ) -> Sequence[Parameters]:
         return self.synthetic_word_quality.texts[side].parameters(names, width, outcomes)
-
-
-def _log_odds(probability: Floats) -> Floats:
-    kept = np.clip(probability, _CERTAIN, 1 - _CERTAIN)
-    return np.asarray(np.log(kept / (1 - kept)), np.float64)
 
 
 @knowledge("synthetic")
@@ -308,7 +305,13 @@ class EncoderKnowledge(LearnedKnowledge):
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
         blocks = _States.blocks(self._words, described.segments, described.aligner)
-        parts = [{**_cosines(states), **self._components(states)} for states in blocks]
+        parts = []
+        for states in blocks:
+            columns = _cosines(states)
+            for kind, rows in states.by_kind().items():
+                values = projected(self._learned[kind], rows)
+                columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
+            parts.append(columns)
         words = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
 
@@ -331,21 +334,11 @@ class EncoderKnowledge(LearnedKnowledge):
             raise InputError("knowledge of the encoder must be fitted first", remedy="train a model with it")
         return self._projections
 
-    @property
-    def _states(self) -> WordStates:
+    def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Vectors:
         if self._loaded.states is None:
             self._loaded.states = word_states(self._folder.path, self.prompt, self.threads)
-        return self._loaded.states
-
-    def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Vectors:
-        return self._states.word_states(tuple(map(as_read, texts)) if self.normalise else texts, tokens)
-
-    def _components(self, states: "_States") -> Columns:
-        columns: Columns = {}
-        for kind, rows in states.by_kind().items():
-            values = projected(self._learned[kind], rows)
-            columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
-        return columns
+        read = tuple(map(as_read, texts)) if self.normalise else texts
+        return self._loaded.states.word_states(read, tokens)
 
     def _changed(self, **fields: Any) -> Self:
         made = copy(self)

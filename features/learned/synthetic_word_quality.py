@@ -22,13 +22,13 @@ from features.learned.translated_corpus import reduced
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus, split_pairs
+from features.word_level.columns import columns_in
 from features.word_level.keys import Keys
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.pooling import Beginnings, SyntheticExamples
 from features.word_level.synthetic import (
     Examples,
     examples,
-    selected_columns,
     shared_columns,
     shared_keys,
 )
@@ -181,6 +181,5 @@ def _inputs(
     keys: Mapping[str, Keys],
     wanted_keys: Any,
 ) -> Inputs:
-    columns = selected_columns(values, names, wanted)
-    chosen_keys = {name: keys[name] for name in keys if name in wanted_keys}
-    return Inputs(columns, chosen_keys)
+    columns = np.ascontiguousarray(values[:, columns_in(names, wanted)])
+    return Inputs(columns, {name: keys[name] for name in keys if name in wanted_keys})

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.basics.progress import Progress
 from features.basics.threads import side_by_side
@@ -37,7 +36,7 @@ class Examples:
     @property
     def target(self) -> SyntheticExamples:
         names = shared_columns(self.table.word_names)
-        columns = selected_columns(self.table.words, self.table.word_names, names)
+        columns = np.ascontiguousarray(self.table.words[:, columns_in(self.table.word_names, names)])
         rate = error_rate(self.bad, self.table.offsets)
         return SyntheticExamples(names, columns, self.bad.words, self.table.offsets, rate)
 
@@ -71,16 +70,8 @@ def _of_pairs(
     names = shared_columns(described.names)
     flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
     rate = error_rate(bad, table.offsets)
-    source_examples = SyntheticExamples(
-        names, selected_columns(described.columns, described.names, names), flags, described.offsets, rate
-    )
-    return table, bad, source_examples
-
-
-def selected_columns(
-    values: NDArray[np.float32], names: tuple[str, ...], wanted: tuple[str, ...]
-) -> NDArray[np.float32]:
-    return np.ascontiguousarray(values[:, columns_in(names, wanted)])
+    columns = np.ascontiguousarray(described.columns[:, columns_in(described.names, names)])
+    return table, bad, SyntheticExamples(names, columns, flags, described.offsets, rate)
 
 
 def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
