@@ -45,6 +45,18 @@ STEPS = {
     "rank": "rank given/rankings.csv --json",
     "correlate": "correlate --human given/human.tsv --metrics given/metrics.tsv --json",
     "effort": "effort --target given/x.es --post-edit given/ref.es --effort given/times --target-language es",
+    "evaluate-words": "evaluate words --gold given/gold.tags --predictions a=given/a.tags b=given/b.tags"
+    " --layout words --json",
+    "resources": "resources build --source given/src.en --target given/ref.es --output bundle",
+    "aligner": "resources build --source given/src.en --target given/ref.es --only aligner --output aligner",
+    "align": "align --resources aligner --source given/src.en --target given/x.es --output x.links",
+    "extract": "features extract output/demo/demo.yaml --output features.parquet",
+    "data-check": "data check output/demo/demo.yaml --json",
+    "robustness": f"robustness {MODEL} --input output/demo/data/new.tsv --rows 50 --json",
+    "suggest": "suggest output/demo/demo.yaml --input output/demo/data/new.tsv --count 20 --output next.tsv",
+    "select": f"select {MODEL} --source given/src.en --system x=given/x.es --system y=given/y.es -o choice",
+    "terrorcat": "terrorcat train --rankings given/ranks.csv --outputs x=given/x.es y=given/y.es"
+    " --reference given/ref.es --target-language es --output terrorcat",
     "features": "features list --json",
     "learners": "learners list --json",
     "schema": "schema",
@@ -108,6 +120,9 @@ def make_inputs(folder: Path) -> None:
              "src.en": ["the big house has a red door and two windows"] * 100}  # fmt: skip
     for name, content in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in content))
+    for name, bad in (("gold", 3), ("a", 4), ("b", 5)):
+        tags = [" ".join("BAD" if i % bad == 0 else "OK" for i in range(5 + n % 4)) for n in range(50)]
+        (folder / f"{name}.tags").write_text("".join(f"{line}\n" for line in tags))
     (folder / "costs.yaml").write_text(
         "good: 3.5\npublish_bad: 10\npost_edit: 4\npost_edit_worst: 8\nretranslate: 9\n"
     )
@@ -142,6 +157,11 @@ def _judgements(folder: Path) -> None:
         if i < j
     ]
     (folder / "rankings.csv").write_text("\n".join(rows) + "\n")
+    ranks = ["source_language,target_language,segment,judge,system,rank"]
+    for segment in range(1, 101):
+        best = "xy"[segment % 3 == 0]
+        ranks += [f"English,Spanish,{segment},judge,{system},{1 + (system != best)}" for system in "xy"]
+    (folder / "ranks.csv").write_text("\n".join(ranks) + "\n")
     human, metrics = ["system\tsegment\tscore"], ["system\tsegment\tm1\tm2"]
     for i, system in enumerate(systems):
         for segment in range(30):
